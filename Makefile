@@ -3,7 +3,7 @@
 # For people: every target calls one script. Kbuild is the kernel's side.
 
 .PHONY: help modules install install-dev uninstall clean setup check static kunit fuzz wire soak interop e2e takeover dkms debug bench clock demo
-.PHONY: check-all deb release package series refusals usage mutate suites device
+.PHONY: check-all deb release package series refusals usage mutate suites device random
 
 export T
 
@@ -13,7 +13,7 @@ help:
 	@echo 'make check-all all suites in full, on more kernels and drivers: many hours; PART=N/M: one part of M'
 	@echo 'make modules   build iw_mpa.ko and srnic.ko for KREL (default: the kernel that runs)'
 	@echo 'make install   the same, then put them below /lib/modules/KREL/updates; IW_MPA_SIW=y: siw_mpa, too'
-	@echo 'make install-dev the same, and what authors of drivers build with: headers, driver.mk, iw-mpa-new-driver'
+	@echo 'make install-dev the same, and what authors of drivers build with: headers, driver.mk, skeleton, judge'
 	@echo 'make uninstall remove what these have put there, for each kernel or for KREL'
 	@echo 'make static    compiler warnings, sparse, checkpatch, kernel-doc, layers, style'
 	@echo 'make kunit     unit tests on user mode Linux'
@@ -21,6 +21,7 @@ help:
 	@echo 'make wire      conformance: scripted peers, by rule: MPA startup, and the data path'
 	@echo 'make device    wire over a device of another host, over ssh: two guests'
 	@echo 'make soak      life-cycle storms and hostile load by the thousand; DEBUG=kasan is a choice'
+	@echo 'make random    random system calls by a seed, under KASAN and lockdep'
 	@echo 'make mutate    small faults made in the sources: do the tests find each of them?'
 	@echo 'make interop   srnic against siw of 6.1 and 6.12, all settings: a table'
 	@echo 'make e2e       end-to-end tests in guests that run the stock kernel'
@@ -28,7 +29,7 @@ help:
 	@echo 'make takeover  TCP connections that leave the host for hardware, which is a second TCP'
 	@echo 'make dkms      dkms.conf on 6.1 and 6.12: add, build, install, load, rping, remove'
 	@echo 'make deb       the Debian packages iw-mpa-dkms, and iw-mpa-dev for authors of drivers'
-	@echo 'make release   what a release page carries: that package, an RPM, the sources, notes, checksums'
+	@echo 'make release   what a release page carries: these packages, RPMs, the sources, notes, checksums'
 	@echo 'make package   the Debian package in guests: install, boot, use, upgrade, purge'
 	@echo 'make series    the tree as patches for the newest kernel tree, and what proves them'
 	@echo 'make refusals  what cannot be done fails with a one-line message: no root, no space, no network'
@@ -57,7 +58,7 @@ check-all:
 check static kunit wire e2e series bench mutate:
 	@scripts/$@.sh
 
-fuzz soak interop takeover suites device dkms package refusals usage debug clock demo:
+fuzz soak random interop takeover suites device dkms package refusals usage debug clock demo:
 	@scripts/test/$@.sh
 
 uninstall deb release:

@@ -1,41 +1,41 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What connections cost, in instructions: srnic, siw_mpa, unmodified siw and bare TCP in one boot of one
-# guest with one processor, for which QEMU makes a nanosecond of every instruction. The numbers do
-# not depend on the machine that this runs on. It reports; --guard, --register and --storm judge, too. A
-# measure that has no result leaves a gap in the table, and is a failure.
+# What connections cost, in instructions: srnic, siw_mpa, unmodified siw and bare TCP are measured in one guest with one
+# processor. QEMU lets a nanosecond of the guest's clock pass with each instruction, so the numbers do not depend on the
+# machine that runs this. The figures are only reported, except that --guard, --register and --storm compare them with
+# limits. A measurement without a result leaves a gap in the table, and is a failure.
 #
-#   scripts/bench.sh [-k REGEX]        only the measures whose name matches
+#   scripts/bench.sh [-k REGEX]        measure what connections cost; -k: only the measures whose name matches
 #   scripts/bench.sh --users [-k REGEX] [--kernel NAME] [--write]
-#                                      what I/Os of NVMe, NFS and iSCSI cost, over RDMA and over their own TCP
-#                                      protocols: users.tsv, users.rst and users.html in $CACHE/bench, and of
-#                                      another kernel users-NAME.tsv and so on; --write: the tables in the pages
-#   scripts/bench.sh --mtu N           what messages cost at an MTU of 1500, 9000 or 65536, beside bare TCP
-#                                      and siw: mtu-N.tsv, mtu.rst and mtu.html in $CACHE/bench
-#   scripts/bench.sh --guard           judges: srnic and siw_mpa against siw, connect, two kinds of
-#                                      messages and some regions, limits in LIMITS and GUARDED
-#   scripts/bench.sh --rtt             how many round trips until each end can send: netem on the
-#                                      loopback device, in the same kind of guest
-#   scripts/bench.sh --storm           judges: a server is killed and started again, and all of its
-#                                      clients come back at once; siw is told beside it
-#   scripts/bench.sh --comeback        a target of NVMe over RDMA goes and comes back: the time until all of
+#                                      instructions for an I/O of NVMe, NFS and iSCSI, over RDMA and over their
+#                                      TCP protocols: users.tsv, users.rst and users.html in $CACHE/bench, or
+#                                      users-NAME.tsv and so on; --write: also write the tables in the pages
+#   scripts/bench.sh --mtu N           instructions for a message at an MTU of 1500, 9000 or 65536, compared with
+#                                      bare TCP and siw: mtu-N.tsv, mtu.rst and mtu.html in $CACHE/bench
+#   scripts/bench.sh --guard           fail if srnic or siw_mpa need more than siw for a connect, two kinds of
+#                                      messages and some regions, beyond the limits in LIMITS and GUARDED
+#   scripts/bench.sh --rtt             how many round trips pass until each end can send: netem delays packets
+#                                      of the loopback device
+#   scripts/bench.sh --storm           a server is killed and started again, and all of its clients connect at
+#                                      once: fail if they wait too long; siw is measured, too, but not judged
+#   scripts/bench.sh --comeback        a target of NVMe over RDMA is removed and returns: the time until all of
 #                                      its 64 controllers are live
 #   scripts/bench.sh --hops            what a connection costs each of two hosts: instructions, context
 #                                      switches, wake-ups
-#   scripts/bench.sh --scale           a whole life on 1, 2 and 4 processors; and 100,000 endpoints: memory,
-#                                      a listing, the removal of their device, and on which processors
-#   scripts/bench.sh --rate            connections a second on four processors, by the clock: only
+#   scripts/bench.sh --scale           connecting and disconnecting on 1, 2 and 4 processors; and 100,000
+#                                      endpoints: their memory, a listing, the removal of their device
+#   scripts/bench.sh --rate            connections per second on four processors, by the clock: only
 #                                      the ratios within one round mean something
-#   scripts/bench.sh --load            the same of octets: Writes of 1, 8 and 64 QPs, and how even they are
-#   scripts/bench.sh --pong            the same of the time there and back of 64 octets, over two guests
-#   scripts/bench.sh --register        judges: 100,000 regions, of a process and of a kernel ULP, registered and
-#                                      given back; siw beside it
+#   scripts/bench.sh --load            bytes per second of Writes of 1, 8 and 64 QPs, by the clock, and how
+#                                      evenly the QPs share them
+#   scripts/bench.sh --pong            time in which 64 bytes go to another guest and back, by the clock
+#   scripts/bench.sh --register        fail if registering and deregistering 100,000 regions, of a process and
+#                                      of a kernel ULP, costs much more than with siw
 #
-# Results: $CACHE/bench/table.rst, connect.svg, and OPTION.rst for the options but --guard; pages with plots
-# of them, bench.html, rtt.html and so on; what they were made of in raw, rtt, storm and so on. Another folder
-# may be in IW_MPA_BENCH, and fewer of all that is measured in variables such as VARIANTS and ROUNDS: those below
-# that have a default.
+# Results are in $CACHE/bench: table.rst, connect.svg, and OPTION.rst for each option but --guard; OPTION.html with
+# plots; and the data in folders such as raw, rtt and storm. The environment variable IW_MPA_BENCH names another folder
+# than $CACHE/bench; others that have a default below, such as VARIANTS and ROUNDS, choose fewer measurements.
 
 # shellcheck source=scripts/lib/lib.sh
 . "$(dirname "$0")/lib/lib.sh"
@@ -88,8 +88,7 @@ memory-established	-k established -K 1000 hold
 BRIEF_MEASURES='
 connect-1	-o 1 connect
 '
-# NAME SIZE TIMES PROGRAM. They sleep for completions, where the program can. With -q its QPs share the
-# TIMES.
+# NAME SIZE TIMES PROGRAM. The programs sleep for completions, if they can. With -q their QPs share the TIMES.
 DATA='
 data-write-64	64	5000	ib_write_bw
 data-write-4k	4096	2000	ib_write_bw
@@ -153,16 +152,16 @@ plain	64	500	send	108
 plain	65536	200	write	97
 '
 GUARDED_REGIONS=5000
-# Hundredths of what another column of --users takes for a row: ROW COLUMN OTHER LIMIT. With fewer I/Os
-# than there, since all of this has to end soon.
+# A line ROW COLUMN OTHER LIMIT: in that row of the table of --users, the figure of COLUMN may be at most LIMIT
+# hundredths of the figure of OTHER. To save time these are measured with fewer I/Os than --users takes.
 GUARDED_IOS='
 nvme-read-128k	plain	tcp	110
 nvme-read-128k	srnic	tcp-digest	118
 '
 GUARDED_IO_TIMES='500 100 60 20'
 
-# The string instructions of the processor are left out: they count once for each octet, though a
-# real one moves many at a time. Without them it is eight.
+# The guest's processor has no fast string instructions: QEMU counts one instruction for each byte that they move,
+# though a real processor moves many bytes at a time. Without them the kernel moves eight bytes with each instruction.
 boot_counted() {
 	GUEST_ACCEL=tcg,thread=single
 	GUEST_CPU=max,-erms,-fsrm
@@ -276,8 +275,8 @@ data_command() {
 	esac
 }
 
-# measure_data VARIANT LIST: the plugin counts what the kernel does meanwhile. The programs wait in busy
-# loops, so what they do themselves says nothing.
+# measure_data VARIANT LIST: the plugin of QEMU counts the kernel's instructions while the programs run. The
+# instructions of the programs are not used, since they wait in busy loops.
 measure_data() {
 	local name size times program command
 
@@ -296,8 +295,8 @@ measure_data() {
 	done <<<"${2:1:-1}"
 }
 
-# least KEY COMMAND: the smallest number of three runs that print "KEY NUMBER"; 0 if one did not. What runs beside
-# the measured, as RCU and the memory's shrinkers do, can only add, and added 8 % to one run of 36.
+# least KEY COMMAND: the smallest number of three runs that print "KEY NUMBER"; 0 if one did not. Other work in
+# the guest, such as RCU and the memory's shrinkers, can only add instructions, and added 8 % in one run of 36.
 least() {
 	local round
 
@@ -361,7 +360,7 @@ guard() {
 	[[ $KERNEL != 6.1 ]] || KERNELS=${KERNELS:-6.1 6.12}
 	KERNELS=${KERNELS:-$KERNEL}
 	# shellcheck disable=SC2046,SC2086 # lists of words
-	"$TOP/scripts/lib/setup.sh" build $(stock_kernels $KERNELS)
+	"$TOP/scripts/lib/setup.sh" build guest $(stock_kernels $KERNELS)
 	build_program rdma_data
 	build_program registrations
 	build_plugin
@@ -371,8 +370,7 @@ guard() {
 	tap_end bench
 }
 
-# Each segment is delayed by half of the round trip. TCP forgets the ports of a run within
-# cm_trip.
+# Each segment is delayed by half a round trip. TCP forgets the ports of a previous run within cm_trip.
 measure_trips() {
 	local variant trip
 
@@ -401,8 +399,8 @@ measure_trips() {
 	say "in $OUT: rtt.rst, rtt.html"
 }
 
-# bore_storm VARIANT: nobody was turned away, and the last one per cent waited for no more than twice
-# what the server took for all
+# bore_storm VARIANT: succeed if no client was rejected, and 99 % of them were connected within twice the time that the
+# server takes to accept all of them.
 bore_storm() {
 	local clients milliseconds _
 
@@ -441,8 +439,8 @@ begin_rounds() {
 	mkdir -p "$OUT/$1"
 }
 
-# rate VARIANT ROUND: in a guest of its own, which ends while its listeners listen. Ports in
-# TIME_WAIT would be used up in seconds.
+# rate VARIANT ROUND: each rate is measured in a guest of its own, which is ended while its listeners listen,
+# since ports in TIME_WAIT would be used up in seconds.
 rate() {
 	say "round $2: $1"
 	boot_with cm_rate
@@ -473,7 +471,8 @@ measure_rates() {
 measure_everything() {
 	local variant
 
-	measure_at 1500
+	# -k may choose no measure of the first table.
+	! awk '{ print $1 }' <<<"$MTU_DATA" | grep -qE -- "$ONLY" || measure_at 1500
 	rm -rf "$RAW"
 	mkdir "$RAW"
 	build_program tcp_data

@@ -5,16 +5,14 @@
 #
 #   scripts/e2e.sh [--sample] [-k REGEX] [-l]
 #
-# -k: only the cases whose line matches; -l: list those; --sample: the clean wire alone, one family
-# for each test, now this one and now that one, and with siw only what differs between drivers.
+# -k runs only the cases whose line in the list matches; -l lists them. --sample runs only the clean wire, one address
+# family for each test, in turns, and with siw as peer only tests of what differs between drivers.
 #
-# DRIVER=siw_mpa tests that one in place of srnic.
-# PAIRS="client/server[/wire] ..." chooses the drivers, and what the wire does to packets: clean,
-# rough or flap, see e2e/lib.sh. A comma is as good as a space.
-# KERNELS="6.1 6.12" chooses those of the guests A and B; without it a KERNEL other than 6.1 is that
-# of both. A is the client; over IPv6 B is, where both have the same driver.
-# The guests are booted once; a case that loses one, or leaves something behind, fails, and the
-# next case gets fresh guests. The tests are in scripts/e2e, see lib.sh there.
+# DRIVER=siw_mpa tests siw_mpa in place of srnic. PAIRS="client/server[/wire] ..." chooses the drivers, and what the
+# wire does to packets: clean, rough or flap, see e2e/lib.sh. Items may also be separated by commas. KERNELS="6.1 6.12",
+# which is the default, chooses the kernels of the guests A and B; if KERNEL is not 6.1, both run that by default. A is
+# the client; over IPv6 B is, if both have the same driver. The guests are booted once; a case that crashes a guest, or
+# leaves an object in it, fails, and the next case gets new guests. The tests are in scripts/e2e, see lib.sh there.
 
 # shellcheck source=scripts/lib/lib.sh
 . "$(dirname "$0")/lib/lib.sh"
@@ -43,8 +41,8 @@ KEEP_LOGS=no
 FRESH=no
 TESTED=no
 
-# One line per case, "FILE[:VARIANT] CLIENT_DRIVER SERVER_DRIVER WIRE FAMILY DESCRIPTION", in running
-# order.
+# Print one line per case, "FILE[:VARIANT] CLIENT_DRIVER SERVER_DRIVER WIRE FAMILY DESCRIPTION", in the order in which
+# the cases run.
 list_cases() {
 	local pair client server wire file
 
@@ -56,8 +54,8 @@ list_cases() {
 	done
 }
 
-# families_on WIRE FAMILIES NUMBER: one of them is enough where the wire is bad or the kernel slow, and
-# in a sample. Link flaps do more to IPv6.
+# families_on WIRE FAMILIES NUMBER: print which of the address families FAMILIES to test. On a bad wire, on a slow
+# kernel and in a sample it is only one; when links flap it is IPv6, which is disturbed more.
 families_on() {
 	local one=4
 
@@ -71,7 +69,7 @@ families_on() {
 	echo "$one"
 }
 
-# In a subshell: a test file may define what it likes.
+# This runs in a subshell, so a test file may define any variable or function.
 # shellcheck disable=SC2034 # for the test files
 list_cases_of() (
 	CLIENT_DRIVER=$2
@@ -116,6 +114,16 @@ case_name() {
 	echo "${1/.sh/} $2 $from->$3 $to${wire/ clean/} IPv$5: $6"
 }
 
+# By the name of the case, of which the wire is a part if it is not the clean one
+alone() {
+	local number pair='([^ ]+) [^ ]+->([^ ]+) [^ ]+( (rough|flap))?'
+
+	[[ $1 =~ ^([0-9]{3}-[^\ ]+)\ $pair\ (IPv[46]): ]] || return 0
+	number=${BASH_REMATCH[1]}
+	echo "KERNEL=$KERNEL KERNELS='$KERNELS' PAIRS=${BASH_REMATCH[2]}/${BASH_REMATCH[3]}${BASH_REMATCH[5]:+/${BASH_REMATCH[5]}}" \
+		"scripts/e2e.sh -k '^$number .*${BASH_REMATCH[6]}'"
+}
+
 boot() {
 	say "booting two guests: $KERNELS"
 	GUEST_KERNEL=([A]=$KERNEL_A [B]=$KERNEL_B)
@@ -132,8 +140,8 @@ ensure_guests() {
 	fi
 }
 
-# The machinery has to see a failure wherever it is: in the middle of a test, in a command whose
-# output goes into a variable, in a comparison, in a guest.
+# Prove that a failed command makes a test fail wherever it is: in the middle of the test, in a command whose output
+# goes into a variable, in a comparison, in a guest.
 self_test() {
 	local body status seen=0 all=0
 
@@ -158,8 +166,8 @@ self_test() {
 		"$(declare -f says_nothing_old); says_nothing_old" 240
 }
 
-# What a job of the same name has said before is not its output, from the moment that it was started. Runs
-# in the guest.
+# Runs in the guest. As soon as a background job is started, its output file must not contain output of an earlier job
+# of the same name.
 says_nothing_old() {
 	local n
 
@@ -254,7 +262,7 @@ prepare() {
 
 	# shellcheck disable=SC2086 # a list of words is what it is
 	mapfile -t kernels < <(stock_kernels $KERNELS)
-	"$TOP/scripts/lib/setup.sh" build guest "${kernels[@]}"
+	"$TOP/scripts/lib/setup.sh" build guest foreign "${kernels[@]}"
 	need_krel
 	build_for "$KERNEL_A"
 	[[ $KERNEL_A == "$KERNEL_B" ]] || build_for "$KERNEL_B"

@@ -4,25 +4,24 @@
 --
 --   tshark -o tcp.try_heuristic_first:TRUE -X lua_script:scripts/iw_mpa.lua -r FILE -O iw_mpa
 --
--- To have it always, copy it into the personal Lua plugins folder (Help, About, Folders). Newer
--- releases run no script for root: be somebody else, then.
+-- To install it permanently, copy it into the personal Lua plugins folder (Help, About, Folders). Newer releases of
+-- Wireshark run no script as root: use another user.
 --
--- Of SCTP it reads DDP's chunks, RFC 5043, too, and what RFC 6581 adds there.
+-- This plugin also reads chunks of DDP over SCTP (RFC 5043), with the fields that RFC 6581 adds to them.
 --
--- It is a post-dissector: it reads what the dissectors of MPA and RDMAP found, and adds
---
---   iw_mpa.s                        the frame is enhanced: S, of revision 2
---   iw_mpa.a .b .c .d               peer-to-peer model; RTR by Send, by RDMA Write, by RDMA Read
---   iw_mpa.ird iw_mpa.ord           depths; 0x3fff: the ULPs see to it
+-- This plugin is a post-dissector: it reads what the dissectors of MPA and RDMAP have found, and adds these fields:
+--   iw_mpa.s                        the bit S of a frame of revision 2: it has enhanced data
+--   iw_mpa.a .b .c .d               bits for: peer-to-peer model; RTR by Send, by RDMA Write, by RDMA Read
+--   iw_mpa.ird iw_mpa.ord           IRD and ORD; 0x3fff: left to the ULPs
 --   iw_mpa.large                    FPDUs of more than one TCP segment are allowed: an extension, in
 --                                   reserved bits, in force if Request and Reply have it
---   iw_mpa.pd_len iw_mpa.pd         private data of the ULP: without the four octets of the above
---   iw_mpa.term                     Terminate of layer 2 (LLP), type 0 (MPA): its error code
---   iw_mpa.crc_good                 for each FPDU whose CRC was checked; only where details show
+--   iw_mpa.pd_len iw_mpa.pd         private data of the ULP, without the four bytes of enhanced data
+--   iw_mpa.term                     error code of a Terminate of layer 2 (LLP), type 0 (MPA)
+--   iw_mpa.crc_good                 for each FPDU whose CRC was checked; only where details are shown
 --   iw_mpa.ssn iw_mpa.function      SCTP: DDP-SSN of a chunk, function code of session control
 --   iw_mpa.wrong                    expert information, an error: what no sender may send
 --
--- The built-in warnings that Res is not 0 and Rev not 1 are true of every enhanced frame.
+-- Wireshark itself also warns for every enhanced frame that Res is not 0 and Rev is not 1.
 
 local mpa = Proto("iw_mpa", "MPA enhanced (RFC 6581)")
 

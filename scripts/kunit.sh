@@ -3,25 +3,26 @@
 #
 # Run the KUnit suites on user mode Linux, with the kernel's own kunit.py.
 #
-#   scripts/kunit.sh [pure] [net] [splice] [bare] [s390] [i386]      (no argument: pure, net and splice)
-#   scripts/kunit.sh SUITE[.CASE]                    one suite, or one case of it
+#   scripts/kunit.sh [pure] [net] [splice] [bare] [s390] [i386]      run all suites of these kernels (no argument: pure, net
+#                                                    and splice)
+#   scripts/kunit.sh SUITE[.CASE]                    run one suite, or one case of it
 #
+# The kernels are:
 #   pure   the protocol layers of library and srnic alone, in a kernel without network; the suites
 #          have to reach each of their lines and branches
 #   net    the whole library, over TCP on the loopback device
-#   splice srnic's sender as kernels from 6.5 on have it: the same kernel as net, with one object compiled
-#          otherwise
-#   bare   as net, with a library that was built without takeover
+#   splice like net, but one object of srnic's sender is compiled as for kernels from 6.5 on
+#   bare   like net, but the library is built without takeover
 #   s390   the protocol layer on a big-endian architecture, emulated by QEMU; the rest of the library
 #          is compiled for it, without IPv6
-#   i386   and on one of 32 bits
+#   i386   the same on a 32-bit architecture
 #
-# A SUITE is a file kunit/*/SUITE_kunit.c, and runs in the first of pure and net that has it. CASE is the
-# name of a function there, and may have * in it.
+# SUITE is a file kunit/*/SUITE_kunit.c; it runs in the kernel pure if that has it, else in net. CASE is the name of a
+# function in it, and may contain *.
 #
-# Our tree is copied to drivers/iw_mpa/ of the kernel sources in the cache, with the folders as
-# they are here, so that relative includes and the one link line (the library's Makefile) stay
-# true. The kernels are built beside it and kept: a change of ours is compiled and linked alone.
+# This tree is copied to drivers/iw_mpa/ of the kernel sources in the cache, with the same folders, so that relative
+# includes and the library's Makefile, which has the only link line, work there. The kernels are built beside the
+# sources and kept: after a change only the files of this tree are compiled, and the kernel is linked.
 
 . "$(dirname "$0")/lib/lib.sh"
 . "$TOP/scripts/lib/tap.sh"
@@ -54,6 +55,11 @@ run_kernel() {
 	tools/testing/kunit/kunit.py exec --build_dir="$2" "${ARCH[@]}" --raw_output=all \
 		--timeout="$TIMEOUT" --kernel_args="uml_dir=$2/uml/" --kernel_args=kasan_multi_shot ${ONE:+"$ONE"} ||
 		true
+}
+
+# A suite that is run alone runs in one of these two kernels.
+alone() {
+	[[ ! $1 =~ ^(pure|net):\ ((iw_mpa|srnic)_[a-z0-9_]+\.[a-z0-9_]+) ]] || echo "scripts/kunit.sh ${BASH_REMATCH[2]}"
 }
 
 # Results without numbers on stdin, from kernel $1

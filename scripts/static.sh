@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Everything that can be said about the tree without running it.
+# All checks of the tree that need not run the modules.
 #
 #   scripts/static.sh [TEST...]    (no argument: all of them; names as in the list at the end)
 #
-# What takes long is not done again for a file that has passed and did not change, and is judged by the
-# same program. AFRESH=y does all of it.
+# A long check is not repeated for a file that has passed it and has not changed since, if the checking program is the
+# same. AFRESH=y repeats all.
 #
-# The sources of siw and iw_cxgb4, which are staged for the build, are not ours to judge: only
-# messages about files of this tree count.
+# Only messages about files of this tree count, not those about the sources of siw and iw_cxgb4, which are copied into
+# the build.
 
 . "$(dirname "$0")/lib/lib.sh"
 . "$TOP/scripts/lib/tap.sh"
@@ -62,8 +62,8 @@ same() { diff <(printf '%s\n' "$@") -; }
 # sum_of WORD [FILE...]: one word for all of that
 sum_of() { { echo "$1" && sha256sum scripts/static.sh "${@:2}"; } | sha256sum | cut -d ' ' -f 1; }
 
-# unless_passed NAME SUM COMMAND...: what has passed with these inputs passes again, unless all is to be
-# done afresh. Of each NAME the last inputs are remembered.
+# unless_passed NAME SUM COMMAND...: skip the command if it has passed with the same SUM of its inputs, unless
+# AFRESH is set. The last SUM of each NAME is kept.
 unless_passed() {
 	local mark=$IW_MPA_BUILD/passed/$1
 
@@ -87,9 +87,9 @@ examples() {
 	echo CONFIG_IW_MPA_SCTP=y
 }
 
-# built TEXT LOG COMMAND...: it builds in $IW_MPA_BUILD with W=1, and says nothing about us. A warning is given
-# only once: objects are kept for the next time only if all that are there were clean, and the compiler is still
-# that one.
+# built TEXT LOG COMMAND...: the command builds in $IW_MPA_BUILD with W=1, and must give no warning about our files. A
+# compiler warns only when it makes an object: so objects are kept for the next time only if all are clean, and the
+# compiler is the same.
 built() {
 	local text=$1 log=$2 clean=$IW_MPA_BUILD/clean compiler
 
@@ -130,8 +130,8 @@ test_new_driver() {
 	! scripts/new-driver acme_9 "$dir" >"$log" 2>&1 || { echo 'it overwrites'; return 1; }
 }
 
-# make install, into a root folder of its own, and make uninstall. The host's own folders stay as they
-# are. siw_mpa is built and installed only if asked for, and not left behind for the next time.
+# Test make install, into a separate root folder, and make uninstall. The host's folders must not change. siw_mpa has to
+# be built and installed only in a call that asks for it.
 test_install() {
 	mkdir -p "$IW_MPA_BUILD"
 	touch "$IW_MPA_BUILD/before"
@@ -150,8 +150,8 @@ installed() {
 # user_make ARGUMENT...: below $root; with W=1, lest all be compiled again without
 user_make() { built 'warnings' "$IW_MPA_BUILD/install.log" make -s "$@" W=1 "INSTALL_MOD_PATH=$root"; }
 
-# builds_driver: of another source, with what is below $root, and with nothing of this tree. A later "make install"
-# takes away what the new modules export no more.
+# builds_driver: build a driver whose sources are not in this tree, using only the files installed below $root. A later
+# "make install" has to remove lists of symbols that the new modules do not export any more.
 builds_driver() {
 	local dir=$IW_MPA_BUILD/author symbols=$root/usr/local/share/iw-mpa/symvers/$KREL
 
@@ -162,6 +162,8 @@ builds_driver() {
 	modinfo -F depends "$dir/acme.ko" | grep -qw iw_mpa || { echo 'it does without iw_mpa'; return 1; }
 	{ grep -rl "$TOP" "$dir" || true; } | none 'looks into the tree' || return 1
 	[[ -e $symbols ]] || { echo 'no symbols'; return 1; }
+	"$root/usr/local/bin/iw-mpa-judge" --device acme0 --remote nowhere -l -k '^responder_rtr_offer_0 ' |
+		same "$(scripts/wire.sh -l -k '^responder_rtr_offer_0 ')" || return 1
 	user_make install || return 1
 	[[ ! -e $symbols ]] || { echo 'stale symbols'; return 1; }
 	! make -C "$dir" KDIR="$KDIR" >"$dir.log" 2>&1 || { echo 'it builds without symbols'; return 1; }
@@ -328,6 +330,7 @@ test_docs() {
 	scripts/e2e/guide.py --selftest || return 1
 	scripts/lib/page.py --selftest || return 1
 	scripts/lib/page.py --check Documentation/infiniband/iw_mpa_demo.svg || return 1
+	python3 scripts/test/bench/report.py --selftest || return 1
 	scripts/test/static/check-docs.py || return 1
 	for file in $(files '*.rst'); do
 		unless_passed "rst/${file//\//-}" "$(sum_of "$(rst2html --version)" "$file")" \
@@ -338,9 +341,9 @@ test_docs() {
 check_rst() { rst2html --report=2 --halt=2 "$1" >/dev/null; }
 
 # Rules: P-08
-# Storage reconnects over us when memory is short: every work queue of the library and of its drivers
-# has a rescuer, and no allocation of a connection waits for storage. That each runner has a noio scope,
-# for drivers and TCP, is what the fake driver of KUnit looks at in each op.
+# Storage reconnects by means of the library when memory is short: so every work queue of the library and of its drivers
+# needs a rescuer, and no allocation for a connection may wait for storage. KUnit's fake driver checks in each op that
+# the runner has a noio scope.
 test_reclaim() {
 	local -a ours=(drivers/infiniband/sw/{iw_mpa,srnic,siw_mpa,iw_mpa_skeleton}
 		drivers/infiniband/hw/cxgb4_mpa)
@@ -349,20 +352,20 @@ test_reclaim() {
 	{ grep -rPzo '\balloc_(ordered_|percpu_)?workqueue\([^;]*;' "${ours[@]}" |
 		grep -zv '\bWQ_MEM_RECLAIM\b' | tr '\0' '\n' || true; } |
 		none 'work queues without WQ_MEM_RECLAIM' || return 1
-	# For a look at a network device nobody waits but who has added a link, and it takes rtnl, whose
-	# owner may wait for storage.
+	# One work item is an exception: it takes rtnl, whose owner may wait for storage, but only the task that adds a
+	# link waits for the work item.
 	{ grep -rnE '\bsystem_\w*wq\b|\bschedule_(delayed_)?work(_on)?\(|\bflush_scheduled_work\(' \
 		"${ours[@]}" | grep -v 'srnic/device\.c:.*catch_up' || true; } | none "work on the system's queues" || return 1
-	# What only those call who make a device, a listener or a namespace. All else runs for storage,
-	# and says so, also where the runner's scope would do.
+	# GFP_KERNEL is right only where a device, a listener or a namespace is made. Any other code may run for
+	# storage, and needs GFP_NOIO, even within the noio scope of the runner.
 	{ grep -rnE '\bGFP_KERNEL\b' "${ours[0]}" --include='*.c' |
 		grep -vE '/(register|listen|config)\.c:|:[0-9]+: \*|\(GFP_KERNEL \| __GFP_NORETRY\)' |
 		grep -v '/takeover\.c:.*kzalloc_obj(\*all,' || true; } |	# of a device
 		none 'allocations that may wait for storage'
 }
 
-# The newest kernels warn where a work queue does not say whether it is bound to CPUs, and where work
-# goes to those of the system's queues that do not say it by their names.
+# The newest kernels warn about a work queue whose flags do not say whether it is bound to CPUs, and about work on those
+# of the system's queues whose names do not say so.
 test_work_queues() {
 	local -a ours=(drivers kunit)
 
@@ -378,8 +381,8 @@ test_conformance() {
 	scripts/test/static/conformance.py --selftest && scripts/test/static/conformance.py
 }
 
-# check.sh finds what it is there for. Nothing that a row of its list names is empty, and each foreign suite, and
-# each test on the wire, end to end and of usage.sh, is in one of them.
+# check.sh passes its selftest. Each row of scripts/test/check/rows runs something; each foreign suite, wire test,
+# end-to-end test and test of usage.sh is in a row.
 test_check() {
 	local entry listed rows some ends=
 	local -a words
@@ -457,8 +460,8 @@ test_versions() {
 	done | none 'what only some kernels need belongs in shadow headers'
 }
 
-# The fuzzer's cases are frames, which cannot hold one; the files of a Debian package have one
-# file of their own that says it for all.
+# Each file has an SPDX line, except the fuzzer's cases, which are frames, and files of the Debian package, for
+# which debian/copyright names the licence.
 test_spdx() {
 	local file
 
@@ -485,6 +488,8 @@ test_whitespace() {
 ALL=(compiler compiler_6.12 new_driver install high_memory sparse checkpatch kernel_doc shell python stage_edit
 	layers_selftest layers mutants docs reclaim work_queues conformance check offered length versions spdx paths
 	whitespace)
+
+alone() { echo "scripts/static.sh $1"; }
 
 main() {
 	local name

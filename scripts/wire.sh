@@ -1,25 +1,28 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Conformance on the wire: a scripted peer over raw TCP against a device in a guest, in both roles,
-# with an application that prints what the ULP sees: see scripts/wire/run.py. tshark then judges what
-# was captured meanwhile: see scripts/wire/judge.py.
+# Conformance on the wire: a scripted peer over raw TCP tests a device in a guest, in both roles, with an application
+# that prints what the ULP sees: see scripts/wire/run.py. After that tshark judges the capture of all connections: see
+# scripts/wire/judge.py.
 #
-#   scripts/wire.sh [-k REGEX] [--sample] [-l] [--device NAME [--remote HOST]] [--hazards] [FILE...]
+#   scripts/wire.sh [-k REGEX] [--sample] [-l] [--device NAME [--remote HOST]] [--module KO] [--hazards] [FILE...]
 #
-# FILE is one of scripts/wire without .py; -k takes only the tests whose name or rule ids match;
-# --sample takes one case of each test, on one of the kernels; -l lists what would run, each with its
-# rule ids. To choose no test is an error.
+# FILE is a file of scripts/wire, without .py. -k runs only the tests whose name or rule ids match; --sample runs one
+# case of each test, on one of the kernels; -l lists what would run, with the rule ids of each test. It is an error if
+# no test matches.
 #
-# NAME is srnic, siw_mpa or siw, of whose driver the device is. siw_mpa runs what is about MPA startup, and other files
-# if they are named. siw is the kernel's own: tests that need iw_mpa are skipped, and say what they need, and so are
-# those in which its kernel may crash. With --device a report by rule is written, as text, HTML and JUnit, into the
-# cache; the last lines name it.
+# NAME is the driver: srnic, siw_mpa or siw, the kernel's own. For siw_mpa only tests of MPA startup run, unless other
+# files are named. For siw tests are skipped that need iw_mpa, and say so, or that may crash siw's kernel. With --device
+# a report by rule is written into the cache, as text, HTML and JUnit; the last lines of output name it.
 #
-# With --remote, NAME is an RDMA device of HOST, to which ssh needs no password; no guest is booted. The peer is this
-# host, which has to reach an address of the device. Two programs are copied to HOST while the tests run. All that
-# looks into the device's host is skipped, and says what it needs. --hazards takes tests in which a driver that is not
-# ours may crash its host.
+# With --remote, NAME is an RDMA device of HOST, which ssh reaches without a password; no guest is booted. The peer is
+# this host, which has to reach an address of the device, of IPv6 if HOST is one. Two programs are copied to HOST while
+# the tests run. Tests that examine the device's host from inside are skipped, and say what they need. --hazards also
+# runs tests in which a driver that is not ours may crash its host.
+#
+# KO is a module file with a driver on iw_mpa. In the guest rdma link add makes a device of it, of the type that is the
+# module's name. Its features are found out by connections at the beginning, as with --remote. If rdma-core has no
+# provider for it, a ULP of the kernel takes the place of a program, and tests of what only programs do are skipped.
 #
 # KERNELS="6.1 6.12" chooses them; without it a KERNEL other than 6.1 is the only one.
 
@@ -52,7 +55,8 @@ ASKED=		# files that the command line names
 ENVIRONMENT=${DRIVER:-}
 DRIVER=srnic	# of the guest's device
 REPORT=		# yes: --device was given
-NAME=		# with --remote: of the device
+NAME=		# with --remote: of the device; with --module: of the driver
+MODULE=		# its file
 HOST=
 HAZARDS=()
 # choose_for sets these:
@@ -61,8 +65,7 @@ DATA=
 FILES=		# those of them that were asked for
 OPTIONS=()	# for run.py
 
-# choose_for KERNEL PART: what there is on that kernel, and its part of a sample. Storms of objects are
-# for the long run.
+# choose_for KERNEL PART: the tests for that kernel, and its part of a sample. Storms of objects run only in the soak.
 choose_for() {
 	local file
 
@@ -85,8 +88,8 @@ choose_for() {
 	FILES=${FILES# }
 }
 
-# choose: dies if no test is left on any of the kernels. Who is told that there are others, by IW_MPA_PART, may
-# have nothing to do: all of them were looked at before.
+# choose: fail if no test is left on any of the kernels. A run of one part, which IW_MPA_PART names, may have no test:
+# all parts together were checked before.
 choose() {
 	local kernel number=0 all known='' some file
 
@@ -120,15 +123,21 @@ batch() {
 	judge_batch "$name" "${name// /-}.pcapng"
 }
 
-# A judge that dies has found nothing good.
 judge_batch() {
-	local share=$GUEST_RUN/share output status=0
+	local share=$GUEST_RUN/share
 
 	tap_run "$1: no packet is lost" guest_run A "capture_stop $2 && capture_is_whole"
-	output=$("$TOP/scripts/wire/judge.py" --exchanges "$EXCHANGES" --map "$share/wire/map" \
-		"$share/$2" 2>&1) || status=$?
+	judge_capture "$1" "$share/$2" "$share/wire"
+}
+
+# judge_capture NAME CAPTURE FOLDER: judge a capture; FOLDER has the map, and the files that reports are made of. If the
+# judge crashes, that is a failure.
+judge_capture() {
+	local output status=0
+
+	output=$("$TOP/scripts/wire/judge.py" --exchanges "$EXCHANGES" --map "$3/map" "$2" 2>&1) || status=$?
 	[[ $status -eq 0 || $output == *'not ok - '* ]] || output+=$'\nnot ok - tshark: no verdict'
-	[[ -z $REPORT ]] || printf '%s\n' "$output" >>"$share/wire/captured"
+	[[ -z $REPORT ]] || printf '%s\n' "$output" >>"$3/captured"
 	relay "$1" "$output"
 }
 
@@ -136,7 +145,7 @@ judge_batch() {
 write_report() {
 	local folder
 
-	folder=$CACHE/reports/$1-$2-$(date +%Y%m%d-%H%M%S)
+	folder=$CACHE/reports/$1-$2-$(date +%Y%m%d-%H%M%S)-$$
 	"$TOP/scripts/wire/report.py" --about "device=$1" --about "kernel=$2" \
 		--about "vendor, part, firmware=$(sed -n 's/^VENDOR //p' "$5")" \
 		--about "suite=$(our_version)" --capture "$4" "$3" "$folder" | sed 's/^/# /' || return
@@ -179,7 +188,7 @@ run_files() {
 	for file in "$@"; do
 		tests=$(listed "$driver" "$file") || die "run.py cannot list the tests of $file"
 		[[ -n $tests ]] || continue
-		[[ $any == yes ]] || guest_run A "driver_set $driver"
+		[[ $any == yes ]] || guest_run A "driver_set ${NAME:-$driver}"
 		DEVICE=$driver
 		any=yes
 		run_file "$file" 10.0.0.1 IPv4 "$PATTERN"
@@ -203,7 +212,22 @@ on_each() {
 	tap_end wire
 }
 
+# define_alone: not where on_each runs this script once for each kernel, and prints what these say
+define_alone() {
+	alone() {
+		local how="--device $DRIVER"
+
+		[[ -z $MODULE ]] || how="--module $MODULE"
+		[[ -z $HOST ]] || how="--device $NAME --remote $HOST"
+		# Behind the family or the device; some have values of Python in their names.
+		# shellcheck disable=SC2001 # what is found stays
+		[[ ! $1 =~ ^[^\ ]+\ (.+)\ \[[^[]*\]$ ]] || echo "KERNEL=$KERNEL KERNELS=$KERNEL scripts/wire.sh" \
+			"$how -k '^$(sed 's/[][().*+]/\\&/g' <<<"${BASH_REMATCH[1]}") '"
+	}
+}
+
 on_one() {
+	define_alone
 	"$TOP/scripts/lib/setup.sh" build guest
 	need_krel
 	"$TOP/scripts/lib/build.sh"
@@ -214,18 +238,23 @@ on_one() {
 		tap_end wire
 		return
 	fi
+	[[ -z $MODULE || $(modinfo -F vermagic "$MODULE") == "$KREL "* ]] ||
+		die "$MODULE is not for $KREL, but for $(modinfo -F vermagic "$MODULE")"
 	say 'booting a guest'
 	guest_boot A
+	[[ -z $MODULE ]] || cp "$MODULE" "$GUEST_RUN/share/modules-A/$NAME.ko"
 	share_tests
 	[[ -z $PATTERN && $DRIVER != siw ]] || EXCHANGES=0
+	[[ ${#HAZARDS[@]} -eq 0 ]] || say 'WARNING: the guest may crash: --hazards was asked for'
 	OPTIONS+=("${HAZARDS[@]}")
 	[[ -z $REPORT ]] || OPTIONS+=(--results /share/wire/results)
+	[[ -z $MODULE ]] || guest_run A 'insmod /share/modules/kverbs.ko'
 	# shellcheck disable=SC2086 # words
 	if run_files "$DRIVER" $STARTUP && [[ -z $PATTERN && $FILES == "$STARTUP"* ]]; then
 		batch fd00::1 "$SAMPLE" IPv6 sample "${STARTUP// /|}"
 	fi
 	DEVICE=$DRIVER
-	guest_run A 'insmod /share/modules/kverbs.ko'
+	[[ -n $MODULE ]] || guest_run A 'insmod /share/modules/kverbs.ko'
 	# shellcheck disable=SC2086 # words
 	if run_files "$DRIVER" $DATA && [[ -z $PATTERN && $FILES == *"$DATA" ]]; then
 		OPTIONS+=(--sample "$KERNEL" --part "${IW_MPA_PART:-1/1}")
@@ -234,7 +263,7 @@ on_one() {
 	guest_run A 'rmmod kverbs'
 	[[ -z $REPORT ]] || guest_run A '/run/cm_probe device siw0 >/share/wire/device || :; : >>/share/wire/captured'
 	end_guest
-	[[ -z $REPORT ]] || write_report "$DRIVER" "$KREL" "$GUEST_RUN"/share/wire/{results,captured,device} ||
+	[[ -z $REPORT ]] || write_report "${NAME:-$DRIVER}" "$KREL" "$GUEST_RUN"/share/wire/{results,captured,device} ||
 		tap 'not ok' 'the report is written'
 	tap_end wire || die "logs: $GUEST_RUN"
 	guest_forget_logs
@@ -242,16 +271,23 @@ on_one() {
 
 # run_there FILE: fails if no connection comes up any more
 run_there() {
-	local file=$1 output status=0 tests
+	local file=$1 output status=0 tests capture=$REMOTE_HERE/$1.pcapng
 
 	tests=$(listed other "$file") || die "run.py cannot list the tests of $file"
 	[[ -n $tests ]] || return 0
 	say "wire: $file"
-	output=$(WIRE_LIMIT=60 python3 "$REMOTE_PROGRAMS/run.py" "${REMOTE_OPTIONS[@]}" "${OPTIONS[@]}" --file "$file" \
-		-k "$PATTERN" --results "$REMOTE_HERE/results" "$REMOTE_THERE/cm_probe" "$REMOTE_ADDRESS" 2>&1) || status=$?
+	[[ " $NOT_JUDGED " == *" $file "* ]] || remote_capture "$capture"
+	output=$(WIRE_LIMIT=60 PYTHONPYCACHEPREFIX='' python3 "$REMOTE_PROGRAMS/run.py" "${REMOTE_OPTIONS[@]}" "${OPTIONS[@]}" --file "$file" \
+		-k "$PATTERN" --map "$REMOTE_HERE/map" --results "$REMOTE_HERE/results" \
+		"$REMOTE_THERE/cm_probe" "$REMOTE_ADDRESS" 2>&1) || status=$?
 	relay "$NAME" "$output"
 	[[ $(grep -cE '^(not )?ok - ' <<<"$output") -eq $(wc -l <<<"$tests") ]] ||
 		tap 'not ok' "$NAME $file: not all tests ran"
+	if [[ -n $REMOTE_CAPTURE ]]; then
+		tap_run "$NAME $file: no packet is lost" remote_captured "$capture"
+		judge_capture "$NAME $file" "$capture" "$REMOTE_HERE"
+		rm "$capture"
+	fi
 	[[ $status -ne 2 ]]
 }
 
@@ -259,7 +295,9 @@ run_there() {
 on_remote() {
 	local file
 
+	define_alone
 	"$TOP/scripts/lib/setup.sh" remote
+	EXCHANGES=0	# there may be nothing but tests that need more
 	remote_open "$HOST"
 	remote_build
 	remote_copy
@@ -269,10 +307,10 @@ on_remote() {
 	say "wire: $NAME, $REMOTE_ADDRESS, with its peer at $REMOTE_PEER"
 	[[ ${#HAZARDS[@]} -eq 0 ]] || say "WARNING: $HOST may crash: --hazards was asked for"
 	: >"$REMOTE_HERE/results"
+	: >"$REMOTE_HERE/captured"
 	for file in $FILES; do
 		run_there "$file" || break
 	done
-	: >"$REMOTE_HERE/captured"
 	printf '%s\n' "${REMOTE_SAID[@]}" >"$REMOTE_HERE/device"
 	write_report "$NAME" "$("${REMOTE_SSH[@]}" uname -r)" "$REMOTE_HERE"/{results,captured,device} ||
 		tap 'not ok' 'the report is written'
@@ -288,9 +326,10 @@ main() {
 		--sample) SAMPLE_OPTION=--sample ;;
 		-l) list=yes ;;
 		--device) DRIVER=${2?which device?} && REPORT=yes && shift ;;
+		--module) MODULE=${2:?which file?} && REPORT=yes && shift ;;
 		--remote) HOST=${2?which host?} && shift ;;
 		--hazards) HAZARDS=(--hazards) ;;
-		-*) die 'usage: wire.sh [-k REGEX] [--sample] [-l] [--device NAME [--remote HOST]] [--hazards] [FILE...]' ;;
+		-*) die 'usage: wire.sh [-k REGEX] [--sample] [-l] [--device NAME [--remote HOST]] [--module KO] [--hazards] [FILE...]' ;;
 		*) ASKED+=" $1" ;;
 		esac
 		shift
@@ -302,13 +341,22 @@ main() {
 		DRIVER=other
 		KERNELS=$KERNEL
 	fi
-	[[ -n $HOST || $DRIVER == @(srnic|siw_mpa|siw) ]] || die "no such device: $DRIVER (srnic siw_mpa siw)"
+	if [[ -n $MODULE ]]; then
+		[[ -z $HOST && $DRIVER == srnic ]] || die '--module says which driver, and a guest has it'
+		NAME=$(modinfo -F name "$MODULE") || die "no module: $MODULE"
+		DRIVER=other
+		KERNELS=$KERNEL
+	fi
+	[[ -n $HOST$MODULE || $DRIVER == @(srnic|siw_mpa|siw) ]] || die "no such device: $DRIVER (srnic siw_mpa siw)"
 	[[ -z $ENVIRONMENT || $ENVIRONMENT == "$DRIVER" ]] ||
 		die "DRIVER=$ENVIRONMENT says nothing here: --device $ENVIRONMENT"
 	[[ ${KERNEL:?} != 6.1 ]] || KERNELS=${KERNELS:-6.1 6.12}
 	KERNELS=${KERNELS:-$KERNEL}
 	# run.py needs python3, which a new machine lacks.
-	command -v python3 >/dev/null || "$TOP/scripts/lib/setup.sh" build guest
+	if ! python3 -c '' 2>/dev/null; then
+		if [[ -n $HOST ]]; then "$TOP/scripts/lib/setup.sh" remote; else "$TOP/scripts/lib/setup.sh" build guest; fi
+		python3 -c '' 2>/dev/null || die 'there is no python3, in which the tests are written'
+	fi
 	choose
 	if [[ $list == yes ]]; then
 		echo "$CHOSEN"

@@ -45,7 +45,8 @@ check() {
 	fpdus=$(($(tx_fpdus) - before))
 	on "$CLIENT" "capture_stop wire.pcapng && capture_is_whole"
 	echo "result: $fpdus FPDUs from the client"
-	# 45 for each Read Response of 65,000 octets where an FPDU is a segment
+	# A Read Response of 65,000 bytes would have 45 FPDUs if each FPDU were
+	# one segment
 	# shellcheck disable=SC2153 # from who runs the test
 	[[ $WIRE != clean ]] || ((fpdus < 20 * 20)) || fail "$fpdus FPDUs"
 	"$TOP/scripts/lib/guest/startup.py" --check --expect-connections 1 --expect-rtr --expect-crc \

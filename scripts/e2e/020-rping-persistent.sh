@@ -2,8 +2,8 @@
 # shellcheck shell=bash disable=SC2034
 DESCRIPTION="one persistent rping server, five clients close behind one another"
 
-# rping's server holds one new connection at a time: the next takes its place, unless a thread has
-# it already. So no client starts before the last one has an answer, or is through.
+# rping's server has room for one new connection, which the next one replaces if no thread has taken
+# it yet. So each client starts only when the one before has an answer, or has ended.
 join() {
 	guest_bg "$CLIENT" "client$1" "rping -c -a $SERVER_IP -p $PORT -C $2 -V -v"
 	# Who ends between the two is counted once, or not at all.

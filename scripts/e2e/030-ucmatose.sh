@@ -2,9 +2,9 @@
 # shellcheck shell=bash disable=SC2034
 DESCRIPTION="ucmatose: 10 connections at once, 10 messages of 1000 bytes each way on each"
 
-# Its server speaks first. A responder may not (RFC 5044 section 7.1.2) unless the initiator asks
-# for the peer-to-peer model, which unmodified siw never does. Ours keeps to that, until its
-# administrator says otherwise.
+# ucmatose's server sends first, which a responder must not do (RFC 5044 section 7.1.2) unless the
+# initiator asks for the peer-to-peer model. Unmodified siw never asks for it. Then our responder
+# waits with what it has to send, unless its administrator has set a limit for that.
 lift_fence() {
 	is_ours "$CLIENT_DRIVER" || on "$SERVER" "fence_ms_set 1000"
 }

@@ -4,8 +4,9 @@ DESCRIPTION="whoever speaks first, client or server, is heard: one, ten and a hu
 FAMILIES=4
 WIRES=clean
 
-# WORDS: so many connections of each kind and number. What is to be shown went wrong with one in
-# fifteen where servers speak first, and one in sixty where clients do.
+# WORDS: how many connections each step of the test makes. The fault that this test looks for was
+# seen in one of fifteen connections in which the server sends first, and in one of sixty if the
+# client does.
 WORDS=${WORDS:-100}
 
 # talk WHO CONNECTIONS: so many at once, until there were WORDS
@@ -21,8 +22,8 @@ talk() {
 	PORT=$((PORT + 4))
 }
 
-# The model without RTR message: RFC 5044 has the client speak first, and until it does our server
-# is silent. Its administrator may set how long.
+# In the client-server model of RFC 5044 the client sends first, and our server does not send
+# before. Its administrator may set a limit for that wait.
 talk_without_rtr() {
 	local output status=0
 

@@ -7,8 +7,9 @@ FAMILIES="4"
 # It does not start on a port that is down.
 applies() { [[ $WIRE != flap ]]; }
 
-# once PROGRAM SIZE ITERATIONS OCTETS: sets output; 2: not the fault of what is under test. Both
-# programs have to say that they did it, and the interfaces that so many octets went.
+# once PROGRAM SIZE ITERATIONS BYTES: set output; both programs have to report success, and the
+# counters of the interfaces that at least BYTES bytes were sent. Return 2 if neither driver is at
+# fault.
 once() {
 	local status=0 moved
 
@@ -38,8 +39,9 @@ run_perftest() {
 	[[ $status -eq 0 ]] || fail "$1: $output"
 	number=$(awk -v size="$2" -v n="$3" -v column="$5" \
 		'$1 == size && $2 == n { print $column }' <<<"$output")
-	# It counts cycles, and on a virtual processor cannot always tell how long one is: "inf",
-	# "0.00" and an empty string have all been seen. The data went, which is what counts here.
+	# perftest counts cycles, and on a virtual processor it cannot always determine how long one
+	# takes: it has printed "inf", "0.00" and an empty string. So only the data counts here, and
+	# it has arrived.
 	if awk -v x="$number" 'BEGIN { exit !(x ~ /^[0-9.]+$/ && x > 0) }'; then
 		number+=" $6"
 	else
@@ -56,7 +58,7 @@ check() {
 	count=$(few 100)
 	for name in ${PERFTESTS:-ib_send_lat ib_write_bw ib_read_bw}; do
 		case $name in
-		# There and back, each in a frame of its own, of which headers alone are 66 octets
+		# There and back, each in a frame of its own, of which headers alone are 66 bytes
 		ib_send_lat) run_perftest "$name" 2 200 $((2 * 200 * 66)) 6 us ;;
 		*) run_perftest "$name" "$size" "$count" $((size * count)) 4 MB/s ;;
 		esac

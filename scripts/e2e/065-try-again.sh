@@ -8,8 +8,8 @@ applies() { both_ours; }
 # counters GUEST NAME...: of iw_mpa
 counters() { on "$1" "counter $2"; }
 
-# lose TEXT: what comes to the server's port is lost, if it is as TEXT of nft says. What was said before is
-# replaced in one step: nothing slips through. find_again: nothing is lost.
+# lose TEXT: drop packets to the server's port that match TEXT, an expression of nft. This replaces an earlier rule in
+# one step, so that no packet passes in between. find_again: drop nothing any more.
 lose() {
 	on "$SERVER" "nft -f - <<-END
 		add table inet lose
@@ -47,8 +47,8 @@ tried() {
 	[[ $(counters "$CLIENT" v1_fallback) -eq $v1_before ]] || fail "revision 1 was tried"
 }
 
-# It is what it would have been with the first try. rping writes 4 KiB at a time: of the first block one
-# hears after some 50.
+# The second connection has to be the same as if the first attempt had succeeded. rping writes its output 4 KiB at a
+# time, so a test sees the first block of data only after some 50 blocks.
 comes_up_with_all() {
 	local line
 
@@ -106,8 +106,8 @@ server_stays_away() {
 	find_again
 }
 
-# The server's application has the Request, and thinks; then the device goes. That is a Reject, and no
-# sign that revision 2 is unknown there.
+# The server's device is removed when its application has got the connection request. The client has to get a Reject:
+# from the mere end of TCP it would conclude that the server does not know MPA revision 2.
 server_loses_its_device() {
 	local output status=0
 

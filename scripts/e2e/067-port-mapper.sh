@@ -111,8 +111,8 @@ at_the_client_alone() {
 	mapper_off "$CLIENT"
 }
 
-# The server's RNIC has a port of its own for that of the application. The server that TCP has at that
-# port is the RNIC's: it stands for what the card does by itself.
+# The server's RNIC listens on another port than the application. A TCP server at that port replaces what the card would
+# do by itself.
 server_is_mapped() {
 	local card=$((PORT + 1000)) mapped output status=0
 
@@ -134,8 +134,8 @@ server_is_mapped() {
 	guest_stop "$SERVER" server >/dev/null
 }
 
-# The client's RNIC has one, and comes from there: the server's application sees the port of the client's
-# application.
+# The client's RNIC connects from another port than the application. The server's application has to see the port of the
+# client's application.
 client_is_mapped() {
 	local port=$((PORT + 2000)) said
 

@@ -7,10 +7,10 @@ KIT=namespaces
 
 applies() { both_ours; }
 
-# check_copy GUEST: a namespace has an interface with the addresses of a device in another one, also with
-# its hardware address. rdma_cm of 6.1 takes it for that of the device. But the sockets are its own, and
-# its interface leads nowhere: its clients reach nobody, its server gets nobody's call, and neither
-# takes a port of the other namespace.
+# check_copy GUEST: a namespace has an interface with the same IP and hardware addresses as a device in another
+# namespace. rdma_cm of 6.1 takes that interface for the device's. But sockets are in the program's namespace, whose
+# interface leads nowhere: its clients reach nobody, its server gets no connection, and neither uses a port of the other
+# namespace.
 check_copy() {
 	inside "$1" "ns_pair five 15 && ns_copy copy five 15
 		ns_serve five $PORT 10.15.0.1
@@ -34,8 +34,8 @@ check() {
 	inside "$SERVER" "ns_serve one $PORT && ns_serve two $PORT"
 	inside "$SERVER" "ns_ping one 11 $PORT && ns_ping two 12 $PORT"
 
-	# A third has an RDMA server without a device, and a TCP server on its port. A device comes, on
-	# which the RDMA server has no socket, and serves another port.
+	# A third namespace has no device, an RDMA server, and a TCP server on the same port. When a device is added to
+	# it, the RDMA server gets no socket on that device, but an RDMA server on another port does.
 	inside "$SERVER" "ns_add three 13
 		bg_start early 'ip netns exec three rping -s -P -a 0.0.0.0 -p $PORT'
 		poll 20 ns_listens three

@@ -25,8 +25,8 @@ for ep in eps:
 sys.exit(f"not {sys.argv[1:]}: {eps}")' "$@"
 }
 
-# connected GUEST NUMBER: an application that stays, over the wire of that number. It leaves the processor to others
-# by a command of its own: the kernel ends what is stopped when the shell goes that began it.
+# connected GUEST NUMBER: start an application that stays connected over wire NUMBER, and stop it (SIGSTOP), to leave
+# the processor to others. Stopping is a separate command: when a shell ends the kernel ends its stopped jobs.
 connected() {
 	inside "$1" "bg_start client-$2 'ip netns exec host-c rping -c -a 10.$2.0.1 -p $PORT -C 1000000 -V -v'
 		poll 20 grep -q 'rdma-ping-0:' /run/bg/client-$2/output" &&

@@ -5,8 +5,8 @@ DESCRIPTION="source ports that TCP uses already do not make connections fail"
 # rdma_cm chooses the source port without asking TCP; siw then fails with EADDRINUSE.
 applies() { is_ours "$CLIENT_DRIVER"; }
 
-# 64 ports for rdma_cm to choose from, 56 of them taken: that none of 5 connections meets a
-# taken one has a chance of 1 in 30,000.
+# rdma_cm chooses among 64 ports, of which 56 are in use: the chance that none of 5 connections
+# tries a port that is in use is 1 in 30,000.
 check() {
 	local i output
 

@@ -7,12 +7,12 @@ applies() { is_ours "$CLIENT_DRIVER" || is_ours "$SERVER_DRIVER"; }
 # Until the first block of data has been verified.
 is_moving() { on "$CLIENT" "poll 20 grep -q 'rdma-ping-0:' /run/bg/client/output"; }
 
-# Ended, or was told: one rping in twenty then waits in user space, for the completion of a receive
-# that it put into siw's mapped queue behind the flush.
+# The client has ended, or has got an event. One rping in twenty does not end then, but waits in user space for the
+# completion of a receive that it posted to siw's mapped queue after the flush.
 noticed='bg_ended client || grep -Eq "DISCONNECT EVENT|device removal" /run/bg/client/output'
 
-# The programs may end in any way they like; the kernel must not, and everything goes away. siw cannot
-# take a device from a program: the command ends when the last program does.
+# The programs may fail in any way; the kernel must not, and it has to free every object. siw cannot take a device from
+# a program: with siw the command ends when the last program does.
 delete_on() {
 	local host=$1
 
@@ -20,8 +20,8 @@ delete_on() {
 	guest_bg "$CLIENT" client "rping -c -a $SERVER_IP -p $PORT -C 1000000 -V -v"
 	is_moving
 	guest_bg "$host" delete "rdma link delete siw0"
-	# Where all is built in, ib_uverbs goes first, and waits for the programs; rdma_cm tells them
-	# then.
+	# If the modules are built in, the device is removed first from ib_uverbs, which waits for the programs, and
+	# only then from rdma_cm, which sends them the event.
 	kernel_debugs "$KERNEL" || on "$CLIENT" "noticed() { $noticed; }; poll 20 noticed"
 	guest_stop "$CLIENT" client | tail -n 3
 	guest_stop "$SERVER" server

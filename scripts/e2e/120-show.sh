@@ -71,6 +71,20 @@ follows_the_speed() {
 	[[ $rate == '25 Gb/sec '* ]] || fail "the rate is $rate"
 }
 
+# What tools read of every RDMA device says the same as rdma statistic; nothing is sent meanwhile.
+counts_as_a_port() {
+	local counters octets
+
+	octets=$(statistic "$1" | grep -oE ' [rt]x_(fpdus|octets) [0-9]+' | tr '\n' ' ')
+	counters=$(on "$1" 'cd /sys/class/infiniband/siw0/ports/1/counters && cat \
+		port_{xmit,rcv}_{packets,data} unicast_{xmit,rcv}_packets symbol_error port_rcv_errors' | tr '\n' ' ')
+	# shellcheck disable=SC2016 # of awk
+	echo "$octets$counters" | awk '{ for (i = 1; i < 9; i += 2) is[$i] = $(i + 1)
+		exit !(is["tx_octets"] > 1000 && $9 == is["tx_fpdus"] && $10 == int(is["tx_octets"] / 4) &&
+			$11 == is["rx_fpdus"] && $12 == int(is["rx_octets"] / 4) && $13 == $9 && $14 == $11 &&
+			$15 == 0 && $16 == 0) }' || fail "port counters: $counters, but $octets"
+}
+
 check() {
 	local address=$SERVER_IP before after
 
@@ -91,6 +105,11 @@ import json, sys
 ep, = [ep for ep in json.load(sys.stdin) if ep["state"] == "OFFLOADED"]
 assert (ep["rev"], ep["crc"]) == (2, 1) and "W" in ep["rtr"], ep
 assert ep["age_ms"] >= 0 and ep["qpn"] > 0, ep'
+	show "$CLIENT" 'endpoints -j -r 1' | python3 -c '
+import json, sys
+ep, = [ep for ep in json.load(sys.stdin) if ep["state"] == "OFFLOADED"]
+assert 0 < ep["sent/s"] and 0 < ep["received/s"], ep'
+	expect_row "$(show "$CLIENT" 'endpoints -r 0.5')" received sent/s received/s
 	after=$(statistic "$CLIENT")
 	expect_text "$after" ' established [1-9]'
 	[[ $before != "$after" ]] || fail "rdma statistic does not count"
@@ -103,6 +122,7 @@ assert ep["age_ms"] >= 0 and ep["qpn"] > 0, ep'
 
 	guest_stop "$CLIENT" client >/dev/null
 	guest_stop "$SERVER" server >/dev/null
+	[[ $CLIENT_DRIVER != srnic ]] || counts_as_a_port "$CLIENT"
 	after=$(show "$SERVER" listeners)
 	[[ $after != *":$PORT "* ]] || fail "the listener is still there"
 }

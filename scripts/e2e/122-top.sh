@@ -6,8 +6,9 @@ FAMILIES="4"
 
 applies() { both_ours; }
 
-# Runs in the guest, on a terminal of 80 columns and 24 lines: connections, then the ends, for which there is a
-# key; and that q ends it. The first part of what was drawn is before the line "keys".
+# Program for the guest that runs "iw-mpa top" on a terminal of 80 columns and 24 lines: it shows the list of
+# connections first, then, after a key, the list of ends, and q ends it. Output before the line "keys" was drawn before
+# any key.
 on_terminal='
 import fcntl, os, pty, struct, sys, termios, time
 pid, fd = pty.fork()
@@ -62,8 +63,8 @@ check() {
 		poll 40 grep -q '^ULP_CLOSE .* 0\.[1-9]' /run/top; kill \$top; wait \$top || :" 100
 	output=$(on "$CLIENT" 'cat /run/top')
 	echo "$output"
-	# One look at the least sees one connection and nothing new, one that another came and went. A look
-	# comes after two seconds, or later: so one a look is half a one a second, or less.
+	# At least one screen shows one connection and nothing new, and another one that a connection came and went.
+	# Screens are at least two seconds apart: so one event is shown as 0.5 a second or less.
 	expect_text "$output" ' 1 connections, .*1 OFFLOADED'
 	expect_text "$output" 'a second: 0\.0 established, 0\.0 closed, 0\.0 failed'
 	expect_text "$output" 'a second: 0\.[1-5] established'

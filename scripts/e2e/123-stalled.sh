@@ -25,7 +25,7 @@ becomes() {
 	done
 }
 
-# What an exporter on the client says of the file
+# Print what a Prometheus exporter on the client serves from the file that iw-mpa metrics has written
 # shellcheck disable=SC2016 # a variable there
 exporter() {
 	on "$CLIENT" "mkdir -p /run/prom && /host$TOP/scripts/iw-mpa metrics -o /run/prom/iw_mpa.prom"

@@ -7,6 +7,11 @@ LONG=yes
 
 applies() { [[ $CLIENT_DRIVER/$SERVER_DRIVER == srnic/srnic ]] && stock_kernel; }
 
+# Each warning and each fault is followed by what mends it.
+mends_all() {
+	awk '/^(ok|warning|fault) / { bad += open; open = !/^ok/; next } { open = 0 } END { exit bad + open > 0 }' <<<"$1"
+}
+
 # doctor GUEST STATUS [ARGUMENT]: what it says
 doctor() {
 	local output status=0
@@ -15,11 +20,17 @@ doctor() {
 	printf '%s\n' "$output"
 	# The modules of a test are loaded from a folder of its own, not installed.
 	[[ $status -eq $2 ]] || fail "doctor ${3:-} on $1: exit status $status:
+$output" || return 1
+	mends_all "$output" || fail "doctor ${3:-} on $1 does not say what mends something:
 $output"
 }
 
 # finds GUEST REGEX [ARGUMENT]: a fault that was not there before
-finds() { expect_text "$(doctor "$1" 1 "${3:-}")" "^fault    $2"; }
+finds() {
+	local output
+
+	output=$(doctor "$1" 1 "${3:-}") && expect_text "$output" "^fault    $2"
+}
 
 # No driver for links; siw in place of srnic
 without_srnic() {
@@ -31,12 +42,22 @@ without_srnic() {
 }
 
 interface() {
-	on "$SERVER" 'ip link set eth0 down'
+	on "$SERVER" 'echo 1 >/proc/sys/net/ipv6/conf/eth0/keep_addr_on_down && ip link set eth0 down'
 	finds "$SERVER" 'link siw0: eth0 is down$'
 	on "$SERVER" 'ip link set eth0 up && ip link add dummy0 type dummy && ip link set dummy0 up &&
 		ip -6 address flush dev dummy0 && rdma link add dummy0 type srnic netdev dummy0'
 	finds "$SERVER" 'link dummy0: dummy0 has no address$' dummy0
 	on "$SERVER" 'rdma link delete dummy0 && ip link delete dummy0 && poll 10 rdma_is_up'
+	on "$SERVER" 'ip link add veth0 type veth peer name veth1 && ip link set veth0 up &&
+		rdma link add veth0 type srnic netdev veth0'
+	finds "$SERVER" 'link veth0 is DOWN: veth0 has no carrier$' veth0
+	on "$SERVER" 'rdma link delete veth0 && ip link delete veth0'
+}
+
+libraries() {
+	on "$SERVER" 'mount -t tmpfs doctor /usr/lib/*/libibverbs'
+	finds "$SERVER" 'libsiw is missing, by which programs use srnic$'
+	on "$SERVER" 'umount /usr/lib/*/libibverbs'
 }
 
 # rule TEXT: the only one; empty: none
@@ -70,6 +91,25 @@ ways() {
 	finds "$CLIENT" 'there is no interface nosuch0' nosuch0
 }
 
+# What a container lacks: a link in its namespace, capabilities, files of /dev
+containers() {
+	local program=/host$TOP/scripts/iw-mpa output
+
+	on "$SERVER" 'ip netns add bare'
+	output=$(on "$SERVER" "fails_without() { ! ip netns exec bare setpriv --bounding-set -\$1 $program \$2 2>&1; }
+		fails_without sys_ptrace endpoints && fails_without sys_admin endpoints &&
+		fails_without sys_ptrace doctor && fails_without net_admin doctor && ip netns delete bare")
+	echo "$output"
+	expect_text "$output" '^iw-mpa: .*/endpoints: .* \(mount -t debugfs debugfs /sys/kernel/debug\)$'
+	expect_text "$output" '^iw-mpa: .*/endpoints: .* \(in a container: this is for its host\)$'
+	expect_text "$output" '^fault    there is no link in this network namespace$'
+	expect_text "$output" '^ +rdma link add srnic0 type srnic netdev NETDEV$'
+	expect_text "$output" '^ +on the host, after "nsenter .*: rdma link add srnic0 type srnic netdev NETDEV$'
+	on "$SERVER" 'mv /dev/infiniband/rdma_cm /dev/infiniband/away'
+	finds "$SERVER" '/dev/infiniband/rdma_cm: No such file or directory$'
+	on "$SERVER" 'mv /dev/infiniband/away /dev/infiniband/rdma_cm'
+}
+
 check() {
 	local output
 
@@ -82,6 +122,7 @@ check() {
 	expect_text "$output" "^ok       link siw0 on eth0: $SERVER_IP,.* MTU 1500$"
 	expect_text "$output" "^ok       servers listen at $SERVER_IP:$PORT$"
 	interface
+	libraries
 	firewall
 	ways
 	expect_text "$(on "$CLIENT" "ulimit -l 64; /host$TOP/scripts/iw-mpa doctor")" \
@@ -92,7 +133,6 @@ check() {
 	output=$(doctor "$SERVER" 0)
 	expect_text "$output" '^warning  the kernel has refused a module, since it is locked down: '
 	expect_text "$output" '^warning  a server at all addresses could not listen on each RDMA device'
-	on "$SERVER" "ip netns add bare && { ! ip netns exec bare /host$TOP/scripts/iw-mpa endpoints 2>&1 |
-		grep -v '(mount -t debugfs debugfs /sys/kernel/debug)'; } && ip netns delete bare"
+	containers
 	guest_stop "$SERVER" server >/dev/null
 }

@@ -5,8 +5,8 @@ WIRES=clean
 FAMILIES="4"
 KIT=nvme
 
-# The made driver takes the place of ours in the server; the client's driver is its peer: srnic, siw.
-# The kernels with detectors leave out what NVMe needs.
+# The server uses a driver that new-driver has made, in place of srnic; the client's driver is srnic
+# or siw. Kernels with detectors lack options that NVMe needs.
 applies() { [[ $SERVER_DRIVER == srnic ]] && stock_kernel; }
 
 PAIR="python3 /host$TOP/scripts/lib/guest/kverbs_pair.py"

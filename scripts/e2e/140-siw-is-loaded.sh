@@ -50,8 +50,8 @@ comes_with_siw() {
 		ip link delete beside0
 }
 
-# loads_before_siw_is_seen PARAMETERS TRY: siw is slow until srnic is loaded, which is not; but not so long
-# that the kernel reports a processor that is busy with it. 2: siw could be seen by then.
+# loads_before_siw_is_seen PARAMETERS TRY: the loading of siw is delayed until srnic is loaded, but not so long that the
+# kernel reports a stuck processor. Return 2 if srnic could see siw by then, so that nothing is proven.
 loads_before_siw_is_seen() {
 	local siw called=no loaded=no seen=no
 

@@ -18,6 +18,15 @@ compare() {
 	[[ $got == "$want" ]] || fail "$1 is not what the server has"
 }
 
+# link_returns GUEST NAME: a mount goes on when a link has been removed and is back.
+link_returns() {
+	on "$CLIENT" "head -c 1M /dev/urandom >/run/$2"
+	on "$1" 'rdma link delete siw0 && rdma_add' 90
+	inside "$CLIENT" "bg_run copy 100 \"cp /run/$2 \$NFS_MOUNT; sync \$NFS_MOUNT/$2\"" 150
+	compare "$2"
+	on "$CLIENT" "rm /run/$2"
+}
+
 check() {
 	local before cut=
 
@@ -34,6 +43,10 @@ check() {
 	compare two
 	[[ $(established "$(our_end)") -gt $before ]] || fail "it did not connect again"
 
+	if both_ours; then
+		link_returns "$CLIENT" three
+		link_returns "$SERVER" four
+	fi
 	inside "$CLIENT" "umount \$NFS_MOUNT; rm /run/one /run/two; poll 10 rdma_is_idle"
 	inside "$SERVER" "nfs_serve_end; poll 10 rdma_is_idle"
 	echo "result: 8 MB"

@@ -5,8 +5,8 @@ WIRES=clean
 # qperf knows no address of IPv6 where it connects by rdma_cm, and compares no data.
 FAMILIES="4"
 
-# The server tells its port before it calls rdma_listen: on a slow kernel the client is there first,
-# and nothing keeps it from that on any.
+# qperf's server tells the client its port before it calls rdma_listen. So the client may connect too early, and on a
+# slow kernel it does.
 applies() { stock_kernel; }
 
 listeners() {
@@ -17,8 +17,8 @@ listeners() {
 	fi
 }
 
-# came_and_went LISTENERS: TCP has refused a SYN, and the server, which is alone there, has listened all
-# the same: it closes the socket when its client gives up, before anybody can look.
+# came_and_went LISTENERS: has TCP refused a SYN although the only server has listened since? The server closes its
+# socket when its client gives up, before a test can see it, so the counter of listeners shows it.
 came_and_went() { [[ -n $REFUSED && $(listeners) -gt $1 ]]; }
 
 # qperf agrees on the test by TCP first; its server goes on for ever.

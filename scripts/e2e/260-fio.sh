@@ -8,15 +8,15 @@ FAMILIES="4"
 # siw is the server, or else this runs with srnic on both ends.
 applies() { is_ours "$CLIENT_DRIVER"; }
 
-# fio's engine for RDMA does not verify what it moves. So the buffers of both ends are in a file each. A
-# transfer goes between any two of them, and 256 transfers leave out none of 8.
+# fio's engine for RDMA does not verify data. So each end has its buffers in a file, and the test compares the files. A
+# transfer uses a random buffer; 256 transfers use each of the 8 buffers.
 DEPTH=8
 BLOCK=4096
 FILE=/run/buffers
 
 fio_with() { echo "fio --ioengine=rdma --port=$PORT --bs=$BLOCK --size=1M --iodepth=$DEPTH --mem=mmapshared:$FILE $*"; }
 
-# fill PATTERN: all buffers, with a file of 512 octets
+# fill PATTERN: all buffers, with a file of 512 bytes
 fill() { echo "for ((i = 0; i < $((DEPTH * BLOCK / 512)); i++)); do cat $1; done"; }
 
 # moves VERB FROM TO: the buffers of guest FROM have the same in them as those of guest TO

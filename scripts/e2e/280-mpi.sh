@@ -19,8 +19,8 @@ AS_ROOT="OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
 # The launcher of Open MPI 5 has options of its own; it takes hosts out of a file alone.
 AS_ROOT+=" PRTE_MCA_plm_ssh_agent=/host$TOP/scripts/lib/guest/mpi_agent"
 
-# find_device GUEST: two programs at the same time, as the ranks of a host are, and none was there
-# before them: both have to find the device. A rank that did not has been seen once.
+# find_device GUEST: start two programs at the same time, as mpirun starts the ranks of a host, when no other has run
+# before: both have to find the device. Once a rank was seen that did not.
 find_device() {
 	on "$1" "for n in 1 2; do
 			bg_start find\$n \"FI_LOG_LEVEL=warn fi_info -p 'verbs;ofi_rxm'\"
@@ -31,8 +31,8 @@ find_device() {
 		done" 150
 }
 
-# run_ranks "NUMBER OPTION..." SECONDS COMMAND: sets output. mpirun has the second host run what it finds in the
-# folder that the guests share.
+# run_ranks "NUMBER OPTION..." SECONDS COMMAND: run COMMAND as NUMBER ranks; set output. mpirun starts the ranks on the
+# second host by a command file in a folder that the guests share.
 run_ranks() {
 	rm -f "$GUEST_RUN"/share/mpi.*
 	guest_bg "$SERVER" server "cd /run; poll $2 test -e /share/mpi.command || exit 1

@@ -37,6 +37,11 @@ check() {
 	inside "$CLIENT" "link_flap 2; $cut doze 1; poll 30 iser_is_logged_in"
 	disk_write_and_compare "after the link was gone"
 	[[ $(established "$(our_end)") -gt $before ]] || fail "it did not connect again"
+	if both_ours; then
+		on "$CLIENT" 'rdma link delete siw0 && rdma_add' 90
+		inside "$CLIENT" 'poll 60 iser_is_logged_in' 90
+		disk_write_and_compare "after the initiator's link was removed"
+	fi
 	inside "$CLIENT" "iser_logout; iser_login '$SERVER_IP' $PORT"
 	disk_has "$want" "with another connection"
 	inside "$CLIENT" "iser_logout; iser_end; rm /run/data"

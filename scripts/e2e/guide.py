@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """The commands of a page of documentation, for a test to run.
 
-    guide.py PAGE               one line for each: HOST, the command, the output that is due
-    guide.py --match EXPECTED   is that what stdin has?
+    guide.py PAGE               print a line for each command: its host, the command, the expected output
+    guide.py --match EXPECTED   succeed if stdin is as EXPECTED says
     guide.py --selftest         prove that differences are found
 
-A literal block behind the comment "run: HOST" has commands behind "# ", each with its output below.
-In the output "..." stands for anything in a line, or, alone, for any lines; the number of spaces
-does not count. Commands and outputs are printed in base64, "-" if empty.
+A literal block after the comment "run: HOST" has commands, each after "# ", and the output of each
+below it. In an output "..." stands for any text in a line, or, alone on a line, for any lines; the
+number of spaces does not matter. Commands and outputs are printed in base64, or as "-" if empty.
 """
 
 import base64

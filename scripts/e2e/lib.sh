@@ -1,27 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# What the end-to-end tests share. A test file NNN-topic.sh sets
+# What the end-to-end tests share. A test file NNN-topic.sh sets these variables:
+#   DESCRIPTION     one line: what the test proves
+#   FAMILIES        address families; by default "4 6"
+#   WIRES           kinds of wires; by default "clean rough flap"
+#   LONG            yes: the test is not part of a sample
+#   KIT             name of a file in scripts/lib/guest, whose functions inside() can use
+#   VARIANTS        names of variants, each a case of its own; NAME/FAMILY for a single address family
 #
-#   DESCRIPTION     one line: what it proves
-#   FAMILIES        "4 6" unless it says otherwise
-#   WIRES           "clean rough flap" unless it says otherwise
-#   LONG            yes: not in a sample
-#   KIT             a file of functions in scripts/lib/guest, for inside()
-#   VARIANTS        names of variants, each a case of its own; NAME/FAMILY if it has only that family
-#
-# and defines check(), which fails by any command that fails, and may define applies(), which says
-# for which drivers it is meant. It finds
-#
-#   CLIENT SERVER                  names of the guests: A and B, or the other way round
-#   CLIENT_DRIVER SERVER_DRIVER    siw, siw_mpa or srnic
-#   FAMILY CLIENT_IP SERVER_IP     4 or 6, and addresses of that family
-#   PORT                           not used by any other case
+# A test file also defines check(), in which any command that fails fails the test. It may define applies(), which says
+# for which drivers the test is meant. The test can use these variables:
+#   CLIENT SERVER                  names of the guests: A and B, or B and A
+#   CLIENT_DRIVER SERVER_DRIVER    their drivers: siw, siw_mpa or srnic
+#   FAMILY CLIENT_IP SERVER_IP     4 or 6, and the guests' addresses of that family
+#   PORT                           a port that no other case uses
 #   VARIANT                        one of VARIANTS
-#   WIRE                           clean; rough: see wire_set in inside.sh; flap: links come and go
+#   WIRE                           clean; rough: see wire_set in inside.sh; flap: links go down and up
 #
-# Exit status 0 of a program is never enough: a test looks for the data. What it measured it may
-# print as a line "result: ...".
+# The exit status 0 of a program does not suffice: a test also checks the data. A test may print what it has measured as
+# a line "result: ...".
 #
 # shellcheck disable=SC2034 # variables for the test files
 
@@ -33,8 +31,7 @@ fail() {
 	return 1
 }
 
-# loudly FUNCTION GUEST ...: what a failed command said is always seen, even when its output goes
-# into a variable.
+# loudly FUNCTION GUEST ...: print the output of a failed command, even when it goes into a variable.
 loudly() {
 	local output status=0
 
@@ -59,8 +56,8 @@ on() { loudly guest_run "$@"; }
 # inside GUEST COMMAND [SECONDS]: with the functions of scripts/lib/guest/$KIT.sh
 inside() { on "$1" "set -e; . /host$TOP/scripts/lib/guest/$KIT.sh; $2" "${3:-60}"; }
 
-# loses_connections GUEST: does its driver end them when the link goes? siw of 6.1 does; later ones,
-# and ours, leave that to TCP.
+# loses_connections GUEST: does the guest's driver end connections when the link goes down? siw of 6.1 does. Later
+# versions of siw, and srnic, let TCP decide.
 loses_connections() { [[ $(driver_of "$1") != srnic && $(guest_kernel "$1") == 6.1 ]]; }
 
 DISK_SIZE=$((4 << 20))
@@ -71,8 +68,8 @@ disk_has() {
 		fail "the disk does not have what was written: $2"
 }
 
-# disk_write_and_compare WHEN: new data, of which $want is the sum; the initiator's disk and the
-# target's file
+# disk_write_and_compare WHEN: write new data, whose checksum is $want; compare the initiator's disk and the target's
+# file with it
 disk_write_and_compare() {
 	want=$(inside "$CLIENT" "head -c $DISK_SIZE /dev/urandom >/run/data; sha256sum </run/data")
 	inside "$CLIENT" "${KIT}_write /run/data"
@@ -126,8 +123,8 @@ expect_pings() {
 expect_text() { grep -Eq "$2" <<<"$1" || fail "nothing matches '$2' in:
 $1"; }
 
-# bytes_sent GUEST: by its network interface. Some programs do not look at the status of their
-# work completions: the wire does not lie.
+# bytes_sent GUEST: print the number of bytes that its network interface has sent. Some programs do not check the status
+# of their completions, so only this counter proves that data was sent.
 bytes_sent() { guest_run "$1" 'cat /sys/class/net/eth0/statistics/tx_bytes'; }
 bytes_moved() { echo $(($(bytes_sent "$CLIENT") + $(bytes_sent "$SERVER"))); }
 
@@ -144,9 +141,8 @@ need_program() {
 			-lrdmacm -libverbs
 }
 
-# rping_once [COUNT [SIZE]]: the plain case, several tests end with it. Each block of so many octets,
-# 65,535 at the most, goes there by RDMA Read and back by RDMA Write. Of a block that is printed the
-# beginning is enough.
+# rping_once [COUNT [SIZE]]: run rping once, as several tests do at their end. The server reads each block of SIZE
+# bytes, 65,535 at most, by RDMA Read and returns it by RDMA Write; only the beginning of a block is compared.
 rping_once() {
 	local count=${1:-10} size=${2:-64} options output before
 
@@ -161,12 +157,12 @@ rping_once() {
 		fail "less than $count blocks of $size octets went there and back"
 }
 
-# Another try needs proof that neither end of ours was at fault: what a program says is none. The
-# run's last lines count the causes.
+# A test may be repeated only with proof that neither end's driver was at fault; a program's message is no proof. The
+# last lines of a run say how often that was, by cause.
 retried() { echo "retried: $1"; }
 
-# watch_server: from now on the server's guest captures who asks for a connection and who is told that
-# there is none, and knows which sockets listen
+# watch_server: from now on the server's guest captures SYNs and refusals of TCP, and has a list of the sockets that
+# listened at that moment
 watch_server() { on "$SERVER" refusals_start; }
 
 # refused_ports: those of which a SYN was answered by RST since watch_server; this ends the capture
@@ -175,9 +171,9 @@ refused_ports() {
 		"$TOP/scripts/e2e/refused.py" "$GUEST_RUN/share/refused.pcapng"
 }
 
-# server_was_late [PORT]: has TCP refused a SYN to PORT, or to any port, while the server that lives had
-# no socket there, so that it listens there by now on one that watch_server did not see? A server that
-# fails to listen is at fault itself, and so is its driver. REFUSED has the ports that TCP has refused.
+# server_was_late [PORT]: has TCP refused a SYN to PORT, or to any port, because the server was not listening yet? As
+# proof the server has to run and to listen now, on a socket that was not there at watch_server. (A server that fails to
+# listen may be the driver's fault.) REFUSED is set to the ports at which TCP has refused.
 server_was_late() {
 	local port
 
@@ -236,9 +232,8 @@ e2e_clean_up_guest() { guest_run "$1" "clean_up ${KEEP_JOB:-}"; }
 
 e2e_set_up_guest() { guest_run "$1" "driver_set $(driver_of "$1") && wire_set $WIRE"; }
 
-# run_check FILE CLIENT_DRIVER SERVER_DRIVER FAMILY PORT [WIRE]
-# Its own subshell with errexit on; never call it after "if" or before "||", where bash ignores
-# errexit even if told otherwise.
+# run_check FILE CLIENT_DRIVER SERVER_DRIVER FAMILY PORT [WIRE]: run the test in a subshell with errexit on. It must not
+# be called after "if" or before "||", where bash ignores errexit even if it is set again.
 run_check() (
 	set -e
 	CLIENT_DRIVER=$2

@@ -4,8 +4,8 @@
 
     refused.py CAPTURE
 
-That is an RST that acknowledges a SYN, and nothing but it: RFC 9293, section 3.10.7.1, for a port
-at which nobody listens.
+A refusal is an RST that acknowledges nothing but a SYN: RFC 9293, section
+3.10.7.1, for a port without a listener.
 """
 
 import os

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""What "rdma resource show" has of srnic's own values, held against what rping does.
+"""Check srnic's own values in "rdma resource show" against what rping does.
 
     shown.py CLIENT SERVER      files with a line of JSON each for the QPs, CQs and MRs of a guest
 
-rping's client is stopped, and its server waits for it: nothing moves. The client posts only Sends,
-the server in turns a Read, a Send, a Write and a Send, and both have a completion for each."""
+rping's client is stopped (SIGSTOP), and its server waits for it, so the values do not change. The
+client posts only Sends; the server posts in turn a Read, a Send, a Write and a Send; both have a
+completion for each of these."""
 
 import json
 import sys
@@ -13,7 +14,7 @@ import sys
 WORDS = {"sq_size": 16, "rq_size": 2, "ord": 1, "ird": 1, "reads": 0, "tx_batch": 0, "err": 0}
 WRITE, ALL = 1, 7               # rights: local write, and remote write and remote read with it
 USER = 1                        # the kind of a region that is an application's memory
-SEND, RECV, DATA = 16, 16, 64   # octets of rping's buffers
+SEND, RECV, DATA = 16, 16, 64   # bytes of rping's buffers
 
 
 def values(entry):

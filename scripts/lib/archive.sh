@@ -3,13 +3,15 @@
 #
 # Debian's archive, of any release: lib.sh sources this.
 #
-#   archive SUITE apt-get|apt-cache ARGUMENT...    with the packages of that suite
-#   archive_refresh SUITE                          the lists of its packages, if they are old
-#   archive_sources SUITE                          sources.list for it
-#   download SUITE PACKAGE=VERSION...              into the current folder
+#   archive SUITE apt-get|apt-cache ARGUMENT...    run apt with the packages of that suite of Debian
+#   archive_refresh SUITE                          fetch the lists of its packages, if they are old
+#   archive_sources SUITE                          print a sources.list for it
+#   download SUITE PACKAGE=VERSION...              fetch packages into the current folder
 #
-# The host's own apt knows the host's own release, and is left alone: lists of packages are kept
-# in $CACHE/apt. Mirror, proxy and the like are what the host's configuration says.
+# SUITE may end with the name of another architecture, as in trixie-arm64.
+#
+# The lists of packages are kept in $CACHE/apt, so the host's own apt, which knows the host's
+# release, is not changed. Mirror, proxy and the like are those of the host's configuration.
 
 ARCHIVE_KEYS=/usr/share/keyrings/debian-archive-keyring.gpg
 
@@ -21,24 +23,43 @@ archive_mirror() {
 			is == want && $2 ~ /debian/ { print $2; exit }'
 }
 
-archive_sources() {
-	local name=${1%-backports} main security
+# archive_arch SUITE: the architecture that it is of
+archive_arch() {
+	case $1 in
+	*-arm64 | *-s390x) echo "${1##*-}" ;;
+	*) host_arch ;;
+	esac
+}
 
+# Of another architecture, what the release itself has is enough; its updates are not in step on each mirror.
+archive_sources() {
+	local name main security arch
+
+	arch=$(archive_arch "$1")
+	name=${1%-"$arch"}
+	name=${name%-backports}
 	main=$(archive_mirror main)
 	security=$(archive_mirror security)
 	[[ -n $main ]] || die "apt knows no mirror of Debian: see sources.list(5)"
+	if [[ $1 == *-"$arch" ]]; then
+		echo "deb [signed-by=$ARCHIVE_KEYS] $main $name main"
+		return
+	fi
 	printf "deb [signed-by=$ARCHIVE_KEYS] %s %s main\n" "$main" "$name" "$main" "$name-updates" \
 		"$main" "$name-backports" ${security:+"$security" "$name-security"}
 }
 
 archive() {
-	local suite=$1 dir=$CACHE/apt/${1%-backports} program=$2
+	local suite=$1 dir=$CACHE/apt/${1%-backports} program=$2 arch
 
+	arch=$(archive_arch "$suite")
+	suite=${suite%-"$arch"}
 	shift 2
 	"$program" -q -o "Dir::State=$dir" -o "Dir::State::lists=$dir/lists" \
 		-o "Dir::State::status=$dir/status" -o "Dir::Cache=$dir/cache" \
 		-o "Dir::Etc::sourcelist=$dir/sources.list" -o Dir::Etc::sourceparts=/dev/null \
 		-o Dir::Etc::preferencesparts=/dev/null -o "APT::Default-Release=$suite" \
+		-o "APT::Architecture=$arch" -o "APT::Architectures=$arch" \
 		-o APT::Sandbox::User=root "$@"
 }
 
@@ -53,9 +74,11 @@ archive_update() {
 }
 
 archive_refresh() {
-	local file=$CACHE/apt/${1%-backports}/updated
+	local dir=$CACHE/apt/${1%-backports}
 
-	[[ -z $(find "$file" -mtime 0 2>/dev/null) ]] || return 0
+	# Old, or of other mirrors than the host has now
+	[[ -z $(find "$dir/updated" -mtime 0 2>/dev/null) || $(archive_sources "$1") != "$(<"$dir/sources.list")" ]] ||
+		return 0
 	need_space 400
 	HINT="is there a network, and does 'apt-get update' work?" \
 		quietly "reading what packages ${1%-backports} has" archive_update "$1"

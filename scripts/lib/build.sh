@@ -3,26 +3,25 @@
 #
 # Build the modules outside the tree:
 #
-#   scripts/lib/build.sh [MAKE-VARIABLE=VALUE...]       e.g. W=1 C=2 CF=-D__CHECK_ENDIAN__
+#   scripts/lib/build.sh [MAKE-VARIABLE=VALUE...]       all modules; a variable is e.g. W=1 or CF=-D__CHECK_ENDIAN__
 #   scripts/lib/build.sh --stock                        unmodified siw alone
-#   scripts/lib/build.sh modules                        what users want: iw_mpa and srnic, and what the
-#                                                   environment asks for: IW_MPA_SIW=y, IW_MPA_SKELETON=y
-#   scripts/lib/build.sh install                        then into /lib/modules/$KREL/updates
-#   scripts/lib/build.sh install-dev                    and what drivers of other sources are built with
+#   scripts/lib/build.sh modules                        the modules for users: iw_mpa and srnic, and those that
+#                                                   the environment asks for: IW_MPA_SIW=y, IW_MPA_SKELETON=y
+#   scripts/lib/build.sh install                        build these, and install them in /lib/modules/$KREL/updates
+#   scripts/lib/build.sh install-dev                    install headers and symbols for drivers of other sources
 #   scripts/lib/build.sh --siw FILE.ko NAME=VALUE...    siw with other values of these constants
 #
 # For the kernel that KERNEL or KREL names, see kernel.sh:
+#   $BUILD/src         a copy of this tree's sources, with siw's; here iw_mpa.ko and siw_mpa.ko are made
+#   $BUILD/siw-stock   siw.ko of the kernel's own sources, the peer in the end-to-end tests
+#   $BUILD/fault_point module for scripts/wire/faults.py, if the kernel can let allocations fail
+#   $BUILD/mistake     module for scripts/lib/guest/detectors.sh, if the kernel has detectors
+#   $BUILD/net_refs    module for scripts/wire/storms.py, if the kernel tracks references
+#   $BUILD/slow_point  module for scripts/wire/hazards.py
+#   $BUILD/kverbs      module for scripts/wire/data_kernel.py: a ULP in the kernel
 #
-#   $BUILD/src         a copy of our sources plus siw's, iw_mpa.ko and siw_mpa.ko
-#   $BUILD/siw-stock   siw as the kernel has it: siw.ko, the peer in the end-to-end tests
-#   $BUILD/fault_point for scripts/wire/faults.py, where the kernel lets allocations fail
-#   $BUILD/mistake     for scripts/lib/guest/detectors.sh, where the kernel has detectors
-#   $BUILD/net_refs    for scripts/wire/storms.py, where the kernel tracks references
-#   $BUILD/slow_point  for scripts/wire/hazards.py
-#   $BUILD/kverbs      for scripts/wire/data_kernel.py: a kernel's ULP
-#
-# BUILD is $CACHE/build/$KREL, or IW_MPA_BUILD if that is set. Objects are kept: a second run compiles what changed, and
-# asks nobody if neither what the modules are made of nor the modules have changed.
+# BUILD is $CACHE/build/$KREL, or IW_MPA_BUILD if that is set. Objects are kept: a second run compiles only what has
+# changed, and does not even run make if the sources and the modules are the same as after the first.
 
 # shellcheck source=scripts/lib/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -32,9 +31,9 @@ BUILD=${IW_MPA_BUILD:-$CACHE/build/$KREL}
 SRC=$BUILD/src
 STOCK=$BUILD/siw-stock
 
-# Compare contents, not times, and do not carry times over: make then rebuilds exactly what
-# differs, even after a checkout of older files. What a build or stage-siw.sh left behind is
-# protected from --delete, which is there for our own files that went away.
+# Compare contents, not times, and do not copy times: then make rebuilds exactly what differs, even after a checkout of
+# older files. --delete is for files that were removed from this tree; files made by a build or by stage-siw.sh are
+# protected from it.
 copy_tree() {
 	mkdir -p "$SRC"
 	rsync -rc --delete --delete-excluded \
@@ -94,8 +93,8 @@ build_test_modules() {
 	! kernel_debugs "$KERNEL" || build_test_module mistake
 }
 
-# siw's settings are constants; this is how its other behaviours become peers to test against.
-# One folder for all of them, so that only what the constants are in is compiled again.
+# siw's settings are constants in its sources; this builds variants of siw with other values, as peers for tests. All
+# are built in one folder, so that only the files with the constants are compiled again.
 build_siw_with() {
 	local file=$1 dir=$CACHE/siw-with/$KREL constant
 
@@ -134,8 +133,8 @@ state() {
 	} | sha256sum
 }
 
-# build_all --stock|'' MAKE-VARIABLE...: with variables, make is always asked: whoever sets one wants
-# to hear something, or has other objects.
+# build_all --stock|'' MAKE-VARIABLE...: build all modules, or with --stock not the modules of this tree. With variables
+# make always runs, since they ask for messages or for other objects.
 build_all() {
 	local stock=$1 made=$BUILD/made
 
@@ -148,8 +147,8 @@ build_all() {
 	[[ $# -gt 0 ]] || state >"$made"
 }
 
-# build_for_users MAKE-VARIABLE...: without what only the tests need; siw_mpa needs sources of siw, which
-# may be nowhere. What was asked for once, and no more, is not in modules.order any more.
+# build_for_users MAKE-VARIABLE...: build without the modules that only tests need. siw_mpa is built only if asked for,
+# since siw's sources may be missing. A module that is not asked for any more is not in modules.order any more.
 build_for_users() {
 	local name
 
@@ -177,19 +176,19 @@ install_dev() {
 	local compat=drivers/infiniband/sw/compat
 
 	"$TOP/scripts/lib/deb.sh" --tree "$tree"
-	rm -rf "$share"/{include,drivers,skeleton}
+	rm -rf "$share"/{include,drivers,judge,skeleton}
 	mkdir -p "$share/${compat%/*}"
-	cp -r "$tree"/{include,skeleton} "$share"
+	cp -r "$tree"/{include,judge,skeleton} "$share"
 	cp -r "$tree/$compat" "$share/$compat"
 	install -m 644 -t "$share" "$tree"/{dev/driver.mk,skeleton.sh}
 	install -D -m 644 "$SRC/Module.symvers" "$share/symvers/$KREL"
-	install -D -m 755 -t "$usr/bin" "$tree/dev/iw-mpa-new-driver"
-	install -D -m 644 -t "$usr/share/man/man1" "$tree/dev/iw-mpa-new-driver.1"
-	say "installed iw-mpa-new-driver in $usr/bin, headers and driver.mk in $share"
+	install -D -m 755 -t "$usr/bin" "$tree"/dev/iw-mpa-{judge,new-driver}
+	install -D -m 644 -t "$usr/share/man/man1" "$tree"/dev/iw-mpa-{judge,new-driver}.1
+	say "installed iw-mpa-new-driver and iw-mpa-judge in $usr/bin, headers and driver.mk in $share"
 }
 
-# INSTALL_MOD_PATH as in the kernel's own Makefile: a root folder other than /. modules.order of 6.12
-# has names of objects.
+# INSTALL_MOD_PATH is the root folder to install in, in place of /, as in the kernel's own Makefile. Since 6.12
+# modules.order lists the modules as objects (.o).
 install_ours() {
 	local dest=${INSTALL_MOD_PATH:-}/lib/modules/$KREL/updates
 	local sbin=${INSTALL_MOD_PATH:-}/usr/local/sbin modules stale

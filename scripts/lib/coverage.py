@@ -4,15 +4,14 @@
 
     coverage.py BUILD FOLDER LOG FSM_H OBJECT...
 
-BUILD is the folder of a kernel that has run, FOLDER where in it the OBJECTs
-and the counts of gcc (.gcno, .gcda) begin, LOG the console of the run, FSM_H the
-header that lists states and events. Prints "ok NAME" or "not ok NAME" for each
-object and for the state table; behind a failure, as "# " lines, what was not
-reached.
+BUILD is the build folder of a kernel that has run, FOLDER the folder in it with the OBJECTs and the
+counts of gcc (.gcno, .gcda), LOG the console of the run, FSM_H the header that lists states and
+events. This prints "ok NAME" or "not ok NAME" for each object and for the state table; after a
+failure it prints, as "# " lines, what was not reached.
 
 A branch is an outcome of a condition, as gcc counts it before it optimizes:
-each part of a && b has two, each case of a switch has one. What min() and
-max() choose is none, as gcc has a single operation for it.
+each part of a && b has two, each case of a switch has one. min() and max()
+have none, as gcc has a single operation for each.
 """
 
 import json

@@ -1,14 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# make deb: the Debian packages iw-mpa-dkms and iw-mpa-dev, in $CACHE/deb. The file of the first is what this prints.
+# make deb: build the Debian packages iw-mpa-dkms and iw-mpa-dev, in $CACHE/deb, and print the file of the former.
 #
-#   scripts/lib/deb.sh [VERSION]       another version than that of iw_mpa.h: for tests of upgrades
-#   scripts/lib/deb.sh --tree FOLDER   only the tree that packages are made of
+#   scripts/lib/deb.sh [VERSION]       VERSION replaces that of iw_mpa.h, for tests of upgrades
+#   scripts/lib/deb.sh --tree FOLDER   make only the tree that packages are made of
 #
-# debhelper wants debian/ at the top of a source tree: that is made in the cache, of the folders that
-# the package needs and of scripts/deb.
+# debhelper needs debian/ at the top of a source tree: this script makes such a tree in the cache, from the folders that
+# the packages need and from scripts/deb.
 
+# shellcheck disable=SC2034 # for kernel.sh
+NO_KERNEL=y
 # shellcheck source=scripts/lib/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -39,12 +41,22 @@ sysctl_example() {
 		"$TOP/Documentation/infiniband/iw_mpa.rst"
 }
 
-# All that README.md has links to is in the folder where the package has README.md itself, and debhelper
-# has a name of its own for the list of changes.
+# The package installs README.md and the files that it links to in one folder, and debhelper renames CHANGELOG.md: so
+# the links in these files are changed.
 mend_links() {
 	sed -i 's|\[Documentation/infiniband\](Documentation/infiniband)|this folder|
 		s|(Documentation/infiniband/|(|g; s|(CHANGELOG\.md)|(changelog)|' "$1"/{README,CHANGELOG}.md
 }
+
+# copy_judge FOLDER: wire.sh, with what of this tree its --remote needs
+copy_judge() (
+	mkdir "$1"
+	dir=$(realpath "$1")
+	cd "$TOP"
+	cp --parents -t "$dir" Documentation/infiniband/*conformance.rst include/rdma/iw_mpa.h \
+		scripts/{iw_mpa.lua,kernels,wire.sh} scripts/lib/{archive,kernel,lib,setup,tap}.sh \
+		scripts/lib/guest/{guest.sh,startup.py} scripts/wire/*.{c,h,py,sh}
+)
 
 # make_tree FOLDER VERSION
 make_tree() {
@@ -67,13 +79,14 @@ make_tree() {
 	cp -r "$TOP/$sw/iw_mpa_skeleton" "$tree/skeleton"
 	rm "$tree"/skeleton/iw_mpa_toe.*
 	sed -i 's/ iw_mpa_toe\.o$//' "$tree/skeleton/Kbuild"
+	copy_judge "$tree/judge"
 	sysctl_example >"$tree/iw-mpa.sysctl.conf"
 	grep -q '^#net\.iw_mpa\.' "$tree/iw-mpa.sysctl.conf" || die 'iw_mpa.rst has no table of settings'
 	# dh_dkms reads this line, and does not run it.
 	sed -i "s/^PACKAGE_VERSION=.*/PACKAGE_VERSION=\"$version\"/" "$tree/dkms.conf"
-	sed -i "s/^\(#define IW_MPA_VERSION\t*\)\"[^\"]*\"/\1\"$version\"/" "$tree/include/rdma/iw_mpa.h"
+	sed -i "s/^\(#define IW_MPA_VERSION\t*\)\"[^\"]*\"/\1\"$version\"/" "$tree"/{,judge/}include/rdma/iw_mpa.h
 	sed -i "s|@VERSION@|$version|g; s|@MAINTAINER@|$(maintainer)|
-		s|@COPYRIGHT@|$(year) $(maintainer)|" "$tree"/*.[58] "$tree"/dev/* "$tree"/debian/{control,changelog,copyright,*.postinst}
+		s|@COPYRIGHT@|$(year) the authors of iw_mpa|" "$tree"/*.[58] "$tree"/dev/* "$tree"/debian/{control,changelog,copyright,*.postinst}
 	sed -i "1s/([^-]*-/($version-/" "$tree/debian/changelog"
 }
 

@@ -5,14 +5,15 @@
 #
 #   scripts/lib/debug-kernel.sh kasan|kcsan
 #
+# The folder has:
 #   build                 the build folder, with .config and vmlinux: for make -C
 #   vmlinuz               the kernel
-#   lib/modules/RELEASE   what modprobe wants to know of it; all is built in
-#   release               RELEASE
+#   lib/modules/RELEASE   lists for modprobe, which say that all modules are built in
+#   release               a file with RELEASE
 #
-# The configuration is scripts/lib/guest/debug.config with NAME.config, and nothing else: what they
-# do not name is off. A kernel is built once for each version of the sources, of these files and of
-# this one, and RELEASE tells them apart.
+# The configuration is scripts/lib/guest/debug.config with NAME.config; all other options are off. A
+# kernel is built once for each version of the sources, of these files and of this script; each has
+# another RELEASE.
 
 # shellcheck source=scripts/lib/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -38,8 +39,8 @@ check_config() {
 	done <"$1"
 }
 
-# Failing allocations below one function need its name in the stack. The condition on x86_64 is
-# from before stacks could be trusted there, and is gone in later kernels.
+# To let only allocations below one function fail, the kernel searches the stack for that function.
+# 6.1 has no such option on x86_64, where stack traces were once unreliable; later kernels have it.
 allow_stacktrace_filter() {
 	local entry='/^config FAULT_INJECTION_STACKTRACE_FILTER/,/^	help/' file=lib/Kconfig.debug
 	local line='/^	depends on !X86_64$/'

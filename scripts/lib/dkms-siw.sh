@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What dkms.conf calls where /etc/dkms/iw_mpa-siw is: siw's sources for siw_mpa.
+# dkms.conf calls this if /etc/dkms/iw_mpa-siw exists: it brings siw's sources for siw_mpa.
 #
-#   scripts/lib/dkms-siw.sh RELEASE VERSION    before a build of our VERSION: stage them, or say what to install
-#   scripts/lib/dkms-siw.sh --check RELEASE    silent: can they be staged for this kernel?
+#   scripts/lib/dkms-siw.sh RELEASE VERSION    before a build of our VERSION: copy them, or say what to install
+#   scripts/lib/dkms-siw.sh --check RELEASE    print nothing; succeed if they are there for this kernel
 #
-# dkms may run without a home folder: what is unpacked stays in its build folder, which it deletes.
+# dkms may run without a home folder, so sources are unpacked in its build folder, which it deletes.
 
 set -euo pipefail
 unset -v CDPATH

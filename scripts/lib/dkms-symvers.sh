@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 #
-# What dkms.conf calls after a build: keep the list of what iw_mpa exports, which drivers of other sources are built
-# against (iw_mpa_driver.rst), in FOLDER, which dkms removes with the modules. dkms itself keeps only these, before its version 3.1.
+# dkms.conf calls this after a build, to keep in FOLDER the list of symbols that iw_mpa exports (Module.symvers),
+# against which other drivers are built (iw_mpa_driver.rst). dkms keeps the list itself since version 3.1. It removes
+# FOLDER together with the modules.
 #
 #   scripts/lib/dkms-symvers.sh FOLDER
 

@@ -2,43 +2,69 @@
 # shellcheck shell=bash
 #
 # Kernels by name; lib.sh sources it. This is the only place that knows what a name stands for:
+#   a name of scripts/kernels   Debian's stock kernel: its headers and sources are those that are installed, or
+#                               those that setup.sh unpacks in $CACHE/debian without changing the host
+#   kasan, kcsan                6.1 with detectors, built by debug-kernel.sh; also chosen by DEBUG=kasan, DEBUG=kcsan
+#   other                       only if ANY_KERNEL is set, which build-only users do: the kernel that KREL names,
+#                               by default the one that runs
 #
-#   a name of scripts/kernels   Debian's stock kernel: headers and sources that are installed, or
-#                               those that setup.sh unpacks in $CACHE/debian; the host stays as
-#                               it is
-#   kasan, kcsan                6.1 with detectors, built by debug-kernel.sh; DEBUG chooses one, too
-#   other                       if ANY_KERNEL is set, for those who build just our modules: any that KREL names
+# With NO_KERNEL no kernel is chosen, and none refused: for what needs no kernel.
 #
-#   need_kernel NAME   sets; need_krel does it for $KERNEL:
+#   need_kernel NAME   set the following; need_krel does it for $KERNEL:
 #       KERNEL         the name
-#       KREL           its release, as uname -r says it there
-#       KDIR           where modules for it are built: with kernel_make
-#       KROOT          whose compiler builds them: a release of Debian in a folder, see root.sh;
-#                      empty: the host's
-#       KSOURCE        the package of its sources
-#       KTARBALL       its sources
-#   kernel_run         a command where its compiler is
-#   kernel_make        make for it
-#   build_locked       a command while nobody else builds in the folder of build.sh
-#   kernel_version     what all Debian packages of it agree on, e.g. 6.1.192-2
-#   source_version     the same of KTARBALL; empty if it is missing
-#   kernel_files       fills the current folder: vmlinuz and lib/modules/$KREL
-#   kernel_debugs NAME does it have detectors?
-#   kernel_names       all of scripts/kernels
-#   stock_kernels NAME...  those of the names that are there
-#   kernel_row NAME    sets what the table says of it: KDEBIAN KSUITE KHEADERS KRELEASES
+#       KREL           its release, as uname -r prints it
+#       KDIR           the folder to build modules for it in: with kernel_make
+#       KROOT          the folder with the release of Debian whose compiler builds them, see root.sh;
+#                      empty: the host's compiler does
+#       KSOURCE        the package with its sources
+#       KTARBALL       the tarball of its sources
+#   kernel_run         run a command where that compiler is
+#   kernel_make        run make for that kernel
+#   build_locked       run a command while no other builds in the folder of build.sh
+#   kernel_version     print the version that all of its Debian packages have, e.g. 6.1.192-2
+#   source_version     print the same of KTARBALL; nothing if that is missing
+#   kernel_files       copy vmlinuz and lib/modules/$KREL to the current folder
+#   kernel_debugs NAME succeed if the kernel has detectors
+#   kernel_names       print all names of scripts/kernels
+#   names_for ARCH     print those for an architecture
+#   stock_kernels NAME...  print those names that stand in scripts/kernels
+#   kernel_row NAME    set what scripts/kernels says of it: KDEBIAN KSUITE KHEADERS KRELEASES; and KARCH,
+#                      the architecture, which each release ends with
+#   gnu_of ARCH        print the prefix of its compilers' names
+#   arch_of NAME       print the architecture of a kernel
+#   programs_of NAME   print the folder with the root that its guests have: see root.sh; empty: the host's
 
 KTABLE=$TOP/scripts/kernels
+# What programs and guests for arm64 run on. By default QEMU's processors can authenticate pointers, and emulating that
+# makes a program take six times as long.
+ARM64_CPU=cortex-a57
 
 kernel_names() { awk '/^[^#]/ { print $1 }' "$KTABLE"; }
+
+names_for() { awk -v arch="$1" '/^[^#]/ && $5 ~ "-" arch "$" { print $1 }' "$KTABLE"; }
 
 kernel_row() {
 	local name
 
 	while read -r name KDEBIAN KSUITE KHEADERS KRELEASES; do
+		KARCH=${KRELEASES##*-}
 		[[ $name != "$1" ]] || return 0
 	done < <(grep '^[^#]' "$KTABLE")
 	return 1
+}
+
+host_arch() { dpkg --print-architecture 2>/dev/null || echo amd64; }
+
+arch_of() { if kernel_row "$1"; then echo "$KARCH"; else host_arch; fi; }
+
+programs_of() { [[ $(arch_of "$1") == amd64 ]] || { kernel_row "$1" && echo "$CACHE/root/$KSUITE-programs"; }; }
+
+gnu_of() {
+	case $1 in
+	amd64) echo x86_64-linux-gnu ;;
+	arm64) echo aarch64-linux-gnu ;;
+	*) echo "$1-linux-gnu" ;;
+	esac
 }
 
 stock_kernels() {
@@ -60,19 +86,6 @@ host_debian() {
 
 	version=$(. /etc/os-release && [[ $ID == debian ]] && echo "${VERSION_ID:-99}")
 	echo "${version:-0}"
-}
-
-# Whoever builds for any kernel means the one that runs, unless its headers are nowhere: in a container, for one
-running_kernel() {
-	local krel
-
-	krel=$(uname -r)
-	if [[ -n $(kernel_of "$krel") || -e /lib/modules/$krel/build/Makefile ]] ||
-		apt-cache show "linux-headers-$krel" >/dev/null 2>&1; then
-		echo "$krel"
-	else
-		say "the kernel that runs, $krel, has no headers here: choose one by KREL="
-	fi
 }
 
 is_new_enough() {
@@ -101,13 +114,6 @@ name_kernel() {
 	echo "$name"
 }
 
-KREL=${KREL:-}
-[[ -n $KREL || -z ${ANY_KERNEL:-} || -n ${KERNEL:-}${DEBUG:-} ]] || KREL=$(running_kernel)
-from=KERNEL
-[[ -n ${KERNEL:-} || -z ${DEBUG:-} ]] || from=DEBUG	# many have one that is not meant for us
-KERNEL=${KERNEL:-${DEBUG:-$(name_kernel)}}
-export KERNEL KREL
-
 is_other() { [[ $1 == other && -n ${ANY_KERNEL:-} && -n $KREL ]]; }
 kernel_debugs() { [[ $1 == kasan || $1 == kcsan ]]; }
 
@@ -121,10 +127,22 @@ check_names() {
 	done
 }
 
-check_names "$KERNEL"
-# shellcheck disable=SC2086 # a list of words is what it is
-from=KERNELS check_names ${KERNELS:-}
-unset -v from
+# What the caller asks for. Another default than the kernel that runs would give modules that cannot be loaded here.
+choose_kernel() {
+	local from=KERNEL
+
+	[[ -n $KREL || -z ${ANY_KERNEL:-} || -n ${KERNEL:-}${DEBUG:-} ]] || KREL=$(uname -r)
+	[[ -n ${KERNEL:-} || -z ${DEBUG:-} ]] || from=DEBUG	# many have one that is not meant for us
+	KERNEL=${KERNEL:-${DEBUG:-$(name_kernel)}}
+	export KERNEL KREL
+	check_names "$KERNEL"
+	# shellcheck disable=SC2086 # a list of words is what it is
+	from=KERNELS check_names ${KERNELS:-}
+}
+
+KREL=${KREL:-}
+KERNEL=${KERNEL:-}
+[[ -n ${NO_KERNEL:-} ]] || choose_kernel
 
 # Call it before the first use of KREL: setup.sh may have brought the headers since.
 need_krel() { need_kernel "$KERNEL"; }
@@ -164,7 +182,7 @@ need_other_kernel() {
 
 no_headers() {
 	echo "no headers for kernel $KREL: apt-get install linux-headers-$KREL," \
-		'or, if the archive has them no more, upgrade the kernel and reboot'
+		'or, if the archive has them no more, upgrade the kernel and reboot; KREL=RELEASE builds for another kernel'
 }
 
 need_debian_kernel() {
@@ -182,7 +200,13 @@ need_debian_kernel() {
 }
 
 # root_of NAME: where its compiler is, as KROOT; sets what kernel_row sets
-root_of() { kernel_row "$1" && { [[ $KDEBIAN -le $(host_debian) ]] || echo "${KSUITE%-backports}"; }; }
+root_of() {
+	local suite
+
+	kernel_row "$1" || return
+	suite=${KSUITE%-"$KARCH"}
+	[[ $KDEBIAN -le $(host_debian) ]] || echo "${suite%-backports}"
+}
 
 # source_package RELEASE: 6.12.107+deb13-amd64 is in linux-source-6.12
 source_package() { sed -E 's/^([0-9]+\.[0-9]+).*/linux-source-\1/' <<<"$1"; }
@@ -203,7 +227,7 @@ find_krel() {
 	local top dir newest
 
 	for top in /lib/modules "$CACHE/debian"; do
-		newest=$(for dir in "$top"/*-amd64; do
+		newest=$(for dir in "$top"/*; do
 			[[ -e $dir/build/Makefile && $(kernel_of "${dir##*/}") == "$1" ]] || continue
 			echo "${dir##*/}"
 		done | sort -V | tail -n 1)
@@ -218,7 +242,14 @@ kernel_run() {
 	nice "${in[@]}" "$@"
 }
 
-kernel_make() { kernel_run make -s -C "$KDIR" -j"$(nproc)" "$@"; }
+# Headers of 6.1 do not say which compiler is that of their architecture.
+kernel_make() {
+	local arch
+
+	arch=$(arch_of "$KERNEL")
+	[[ $arch == "$(host_arch)" ]] || set -- "CROSS_COMPILE=$(gnu_of "$arch")-" "$@"
+	kernel_run make -s -C "$KDIR" -j"$(nproc)" "$@"
+}
 
 # Who builds elsewhere need not wait.
 build_locked() { locked "build-$(cksum <<<"${IW_MPA_BUILD:-$CACHE/build/$KREL}" | cut -d ' ' -f 1)" "$@"; }

@@ -4,15 +4,15 @@
 
     ktap.py [--mute] LOG SUITE...
 
-Prints "ok NAME", "not ok NAME" and, behind a failure, what the log says about
-it as "# " lines. Failures are also: a suite among the arguments that did not
-run, a plan that was not kept, a skipped case, a kernel that did not reach its
-end, and any warning of the kernel itself (KASAN, lockdep, WARN_ON, ...). The console of some
-architectures is closed before the kernel says that it halts: --mute does not wait for that.
+Prints "ok NAME" or "not ok NAME", and after a failure, as "# " lines, what the log says about it.
+Failures are also: a suite among the arguments that did not run, a number of cases other than
+announced, a skipped case, a kernel that did not reach its end, and any warning of the kernel itself
+(KASAN, lockdep, WARN_ON, ...). The console of some architectures is closed before the kernel says
+that it halts: with --mute that message need not be there.
 
 A test that provokes a warning on purpose announces it:
     kunit_info(test, "expect-splat: iw_mpa_register");
-One warning is then due before the case ends, and these words in what it prints.
+Then one warning has to appear before the case ends, with these words in its text.
 """
 
 import re

@@ -3,11 +3,13 @@
 #
 # Shared by every script of this tree: source it, never run it.
 #
-#   TOP    the git tree             KERNEL, KREL   kernel to build for and boot: kernel.sh
-#   CACHE  everything we build or fetch; safe to delete at any time
+# This sets:
+#   TOP    the git tree             KERNEL, KREL   the kernel to build for and to boot: see kernel.sh
+#   CACHE  folder of all that is built or fetched; it can be deleted at any time
 #
-# CACHE is handed down as IW_MPA_CACHE: others have a CACHE of their own in the environment, which is
-# no folder to build in, still less to delete. The same goes for IW_MPA_BUILD of build.sh.
+# Child processes get the value of CACHE as IW_MPA_CACHE. A variable CACHE in the user's environment may belong to
+# another program, in whose folder nothing must be built, still less deleted. The same holds for IW_MPA_BUILD of
+# build.sh.
 #
 # Progress goes to stderr, so that stdout carries test results and nothing else.
 
@@ -64,9 +66,9 @@ our_version() {
 	sed -n 's/^#define IW_MPA_VERSION[[:space:]]*"\(.*\)".*/\1/p' "$TOP/include/rdma/iw_mpa.h"
 }
 
-# quietly TEXT COMMAND...: one progress line; the output is shown only when it fails, and HINT, if it
-# is set: what the user can do then. Not "COMMAND || rc=$?", here or where this is called: that would
-# switch errexit off inside a COMMAND that is a function.
+# quietly TEXT COMMAND...: print one progress line, and the command's output only if it fails, then also HINT, if that
+# is set: what the user can do. Neither the command here nor a call of this may be part of "... || rc=$?": that would
+# switch errexit off within a COMMAND that is a function.
 quietly() {
 	local text=$1 log rc
 
@@ -85,8 +87,8 @@ quietly() {
 	return "$rc"
 }
 
-# locked NAME COMMAND...: one at a time on this machine, whoever else runs our scripts. It runs
-# in a subshell; programs do not inherit the descriptor, for a daemon would keep the lock.
+# locked NAME COMMAND...: run the command under a lock, so that only one script of this tree runs such a command on this
+# machine. It runs in a subshell. Programs do not inherit the descriptor, since a daemon would keep the lock.
 locked() (
 	name=$1
 	shift

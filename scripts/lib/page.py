@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """What make demo and make bench saw, as one HTML file that needs no network.
 
-    page.py --demo FOLDER KERNEL    write FOLDER/demo.html and FOLDER/demo.svg, from what is there:
+    page.py --demo FOLDER KERNEL    write FOLDER/demo.html and FOLDER/demo.svg, of the files in FOLDER:
                                     steps, counters, and PART.json of guest/startup.py --keep
-    page.py --check FILE.svg        such a picture is what this draws of the data that it carries
-    page.py --selftest              prove that what is wrong is found
+    page.py --check FILE.svg        succeed if the picture is what this draws of the data in it
+    page.py --selftest              prove that mistakes are found
 
-Pages are well-formed XML, so that any parser can judge them. The functions are used by
-test/bench/report.py, too.
+Pages are well-formed XML, so that any parser can check them. test/bench/report.py uses the
+functions, too.
 """
 
 import html
@@ -156,32 +156,110 @@ def data_of(picture):
 COLOURS = ("#9aa7b4", "#30638e", "#d1495b", "#edae49", "#66a182", "#8d6fb0", "#5fa8d3", "#c0ca33")
 
 
-def bars(names, rows):
-    """Numbers side by side: rows of (name, values), a colour for each of names; a value may be None.
+def width_of(words, size=13):
+    """What a text takes at most, in any font without serifs"""
+    return len(words) * size * 0.62
 
-    Each row has its own scale, for they may count different things.
+
+def shown(value):
+    return f"{value:.2f}" if isinstance(value, float) else f"{value:,}"
+
+
+def legend(entries, left, right, y):
+    """The (name, colour) of entries, in as many lines as they need: the picture of that, and where it ends"""
+    lines, x = [], left
+    for name, colour in entries:
+        wide = 20 + width_of(name)
+        if x > left and x + wide > right:
+            x, y = left, y + 22
+        lines.append(f'<rect x="{x:.0f}" y="{y}" width="14" height="14" fill="{colour}"/>')
+        lines.append(f'<text x="{x + 20:.0f}" y="{y + 12}">{text(name)}</text>')
+        x += wide + 16
+    return lines, y + 22
+
+
+def bar(x, y, value, scale, height, colour):
+    """What a bar stands for is in it: so judged() sees whether all of a picture have one scale."""
+    return (f'<rect class="bar" data-value="{value}" x="{x:.1f}" y="{y}" width="{value * scale:.2f}" height="{height}"'
+            f' fill="{colour}"')
+
+
+def axis(left, y, end, most, scale, unit):
+    """Lines across the plot, at round numbers, which have a 1, a 2 or a 5 in front"""
+    step = next(step for step in (m * 10 ** e for e in range(-2, 15) for m in (1, 2, 5)) if most / step <= 5)
+    lines = [f'<text x="{left - 20:.1f}" y="{y}" text-anchor="end" font-size="11" fill="#5b6773">{text(unit)}</text>']
+    for i in range(int(most / step) + 1):
+        x, value = left + i * step * scale, i * step if step >= 1 else float(i * step)
+        lines.append(f'<line x1="{x:.1f}" y1="{y + 4}" x2="{x:.1f}" y2="{end}" stroke="#d8dee6"/>')
+        lines.append(f'<text x="{x:.1f}" y="{y}" text-anchor="middle" font-size="11" fill="#5b6773">'
+                     f'{shown(value or 0)}</text>')
+    return lines
+
+
+def bars(names, rows, unit=""):
+    """Draw bars of numbers side by side, all to the same scale. rows: pairs of a name and its values; for each value
+    there is an element of names, with a colour of its own. A value may be None, but not all of them.
     """
-    left, width, thick, lines, y = 250, 860 if len(names) < 7 else 1080, 15, [], 34
-    for i, name in enumerate(names):
-        x = left + i * min(110, (width - left) // len(names))
-        lines.append(f'<rect x="{x}" y="6" width="12" height="12" fill="{COLOURS[i]}"/>')
-        lines.append(f'<text x="{x + 17}" y="16">{text(name)}</text>')
+    left, thick = 20 + max(width_of(words) for words in (unit, *(name for name, _ in rows))), 15
+    width = left + 700
+    most = max(value for _, values in rows for value in values if value)
+    scale = (width - left - 110) / most
+    head, top = legend(zip(names, COLOURS), left, width, 6)
+    lines, y = [], top + 22
     for name, values in rows:
-        most = max((value for value in values if value), default=0)
-        if not most:
-            continue
-        lines.append(f'<text x="{left - 10}" y="{y + 12}" text-anchor="end">{text(name)}</text>')
-        for i, value in enumerate(values):
+        lines.append(f'<text x="{left - 10:.1f}" y="{y + 12}" text-anchor="end">{text(name)}</text>')
+        for value, colour in zip(values, COLOURS):
             if value is None:
                 continue
-            length = value / most * (width - left - 110)
-            lines.append(f'<rect x="{left}" y="{y}" width="{length:.1f}" height="{thick - 3}"'
-                         f' fill="{COLOURS[i]}"/>')
-            lines.append(f'<text x="{left + length + 6:.1f}" y="{y + 11}" font-size="11">'
-                         f'{value:,}</text>')
+            lines.append(bar(left, y, value, scale, thick - 3, colour) + "/>")
+            lines.append(f'<text x="{left + value * scale + 6:.1f}" y="{y + 11}" font-size="11">{shown(value)}</text>')
             y += thick
         y += 10
-    return svg(width, y + 4, lines)
+    return svg(round(width), y + 4, head + axis(left, top + 12, y - 6, most, scale, unit) + lines)
+
+
+def charts(names, rows, units=()):
+    """Plots of rows that count the same, by units, one for each row, and have about the same size: in one plot with
+    what is 20 times as much, nothing can be compared."""
+    found, units = [], units or [""] * len(rows)
+    for unit in dict.fromkeys(units):
+        left = [(row, max(value or 0 for value in row[1])) for row, of in zip(rows, units) if of == unit]
+        left = [(row, most) for row, most in left if most]
+        while left:
+            least = max(most for _, most in left) / 20
+            found.append(bars(names, [row for row, most in left if most > least], unit))
+            left = [(row, most) for row, most in left if most <= least]
+    return found
+
+
+def box_of(one):
+    """Left, top, right and bottom of what is drawn, or None"""
+    number = lambda key: float(one.get(key, 0))
+    tag = one.tag.rpartition("}")[2]
+    if tag == "text":
+        size = float(one.get("font-size", 13))
+        wide = width_of("".join(one.itertext()), size)
+        x = number("x") - wide * {"end": 1, "middle": 0.5}.get(one.get("text-anchor"), 0)
+        return x, number("y") - 0.75 * size, x + wide, number("y") + 0.25 * size
+    if tag == "rect" and "%" not in one.get("width"):
+        return number("x"), number("y"), number("x") + number("width"), number("y") + number("height")
+    return None
+
+
+def faults_of(picture):
+    """What is cut at an edge, and bars that have not the scale of the longest"""
+    left, top, width, height = map(float, picture.get("viewBox").split())
+    for one in picture.iter():
+        box = box_of(one)
+        if box and (box[0] < left or box[1] < top or box[2] > left + width or box[3] > top + height):
+            yield f"{''.join(one.itertext()) or one.get('fill')} is cut: {box} of {width} x {height}"
+    of_bars = [(float(one.get("data-value")), float(one.get("width"))) for one in picture.iter()
+               if one.get("class") == "bar"]
+    most, widest = max(of_bars, default=(0, 0))
+    for value, wide in of_bars:
+        scale = widest / (most or 1)
+        if abs(value * scale - wide) > 0.5:
+            yield f"the bar of {value:g} is {wide} wide, and not {value * scale:.1f}"
 
 
 # --- make demo ---------------------------------------------------------------------------------
@@ -216,11 +294,31 @@ def demo_part(title, steps, part):
     return parts
 
 
+def gains(steps):
+    """For who has never heard of RDMA, with the figures of the steps that passed"""
+    good = [step for step in steps if step[1] == "ok"]
+    sums = lambda regex: sum(int(match[1]) for match in (re.search(regex, step[6]) for step in good) if match)
+    rates = [float(match[1]) for match in (re.search(r"([0-9.]+) MB/s", step[6]) for step in good) if match]
+    foreign = sum("(siw)" in step[3] + step[4] for step in good)
+    yield ("RDMA lets a program read and write memory of another host: disks (NVMe), file servers (NFS) and parallel "
+           "programs (MPI) use it for speed. As a rule it takes a special network card. Neither host here has one: "
+           "srnic makes an RDMA device of any Ethernet interface, for programs as they come from the distribution.")
+    found = [f"{sums('([0-9]+) blocks'):,} blocks of data came through and were compared",
+             f"{sums('([0-9]+) connections'):,} connections carried {sums('([0-9]+) messages'):,} messages"]
+    if rates:
+        found.append(f"memory of the other host was written at up to {max(rates):g} MB/s")
+    words = f"What they did in this run: {'; '.join(found)}."
+    if foreign:
+        words += (f" In {foreign} of {len(good)} steps the other host ran siw, Linux's own driver: it needs no "
+                  "change.")
+    yield words
+
+
 def demo(folder, kernel):
     steps = load_lines(os.path.join(folder, "steps"))
-    parts = [paragraph(f"Real RDMA programs between two virtual hosts with kernel {kernel}: "
-                       f"{sum(step[1] == 'ok' for step in steps)} of {len(steps)} steps passed. The hosts are emulated: how fast they "
-                       "are says nothing of real ones.")]
+    parts = [*map(paragraph, gains(steps)),
+             paragraph(f"{sum(step[1] == 'ok' for step in steps)} of {len(steps)} steps passed, between two virtual "
+                       f"hosts with kernel {kernel}. They are emulated: how fast they are says nothing of real ones.")]
     picture = None
     for title in dict.fromkeys(step[0] for step in steps):
         path = os.path.join(folder, title.split(".")[0] + ".json")
@@ -246,11 +344,14 @@ def demo(folder, kernel):
 # --- proofs ------------------------------------------------------------------------------------
 
 def judged(document):
-    """It is well-formed, and asks nobody for anything."""
-    xml.etree.ElementTree.fromstring(document)
+    """It is well-formed, and asks nobody for anything; its pictures show all that they have, bars by one scale."""
+    root = xml.etree.ElementTree.fromstring(document)
     found = NETWORK.search(document)
     if found:
         raise ValueError(f"a page that wants something of others: {found.group()}")
+    for picture in root.iter("{http://www.w3.org/2000/svg}svg"):
+        for fault in faults_of(picture):
+            raise ValueError(fault)
     return document
 
 
@@ -259,6 +360,7 @@ def check(path):
         have = source.read()
     if have != LICENCE + exchange(data_of(have)):
         sys.exit(f"{path} is not what this draws: take demo.svg of make demo")
+    judged(have)
 
 
 SAMPLE = {"left": "A <v4>", "right": "B & C", "row": ["a"],
@@ -279,8 +381,20 @@ def selftest():
     assert exchange(data_of(picture)) == picture
     assert exchange(dict(SAMPLE, left="D")) != picture
     whole = page("a < b", figure(picture), table(("", "n"), [("FAILED", "1,000")]),
-                 figure(bars(("x", "y"), [("first", (1, None)), ("none", (None, None))])))
+                 *map(figure, charts(("x", "y"), [("first", (1, None)), ("none", (None, None)), ("other", (3, 0))])))
     assert judged(whole) == whole
+    many = charts(COLOURS, [("small", [i + 1 for i in range(8)]), ("large", [1000] * 8), ("time", [1.5, None])],
+                  ["", "", "s"])
+    assert len(many) == 3 and all(judged(one) == one for one in many)
+    for wrong, right in (('viewBox="0 0 ', 'viewBox="0 40 '), ('width="590.00"', 'width="300.00"'),
+                         ('>large<', f'>{"large" * 40}<'), ('y="6"', 'y="-6"')):
+        assert right != wrong and wrong in many[0] and fails(judged, many[0].replace(wrong, right, 1)), right
+    ran = [["", "ok", "", "A (srnic)", "B (siw)", "", "20 blocks of data verified"], ["", "ok", *[""] * 4, "8.5 MB/s"],
+           ["", "FAILED", *[""] * 4, "9 connections, 7 messages"]]
+    said = " ".join(gains(ran))
+    assert all(words in said for words in ("20 blocks", "0 connections", " 8.5 MB/s", "1 of 2 steps")), said
+    height = int(re.search(r'viewBox="0 0 \d+ (\d+)"', picture)[1])
+    assert judged(picture) and fails(judged, picture.replace(f' {height}"', f' {height // 2}"', 1))
     assert 'class="failed"' in whole and 'class="number"' in whole
     assert fails(judged, page("", "<p>"))
     assert fails(judged, page("", '<img src="a.png"/>'))

@@ -1,9 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# make release: what a release page carries, in a folder of the cache whose name this prints: the Debian package,
-# an RPM, the sources, what has changed, and the checksums. The same tree gives the same bytes.
+# make release: make what a release page offers, in a folder of the cache whose name this prints: the Debian packages,
+# RPMs, the sources, the list of changes, and the checksums. The same tree gives the same bytes.
 
+# shellcheck disable=SC2034 # for kernel.sh
+NO_KERNEL=y
 # shellcheck source=scripts/lib/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -34,23 +36,34 @@ rpm_changes() {
 	sed -n '1,/^ -- /s/^  \* /- /p' "$DEBIAN/changelog"
 }
 
-# Words that Debian's package has, too
-make_spec() {
-	local maintainer=$1 summary
+# of_package PACKAGE: what Debian's control file says of it
+of_package() { sed -n "/^Package: $1\$/,/^\$/p" "$DEBIAN/control"; }
 
-	sed -n '/^Package: iw-mpa-dkms$/,/^$/p' "$DEBIAN/control" >package
-	summary=$(sed -n 's/^Description: //p' package)
-	sed -n '/^Description: /,$s/^ //p' package | sed 's/^\.$//' >description
+summary_of() { of_package "$1" | sed -n 's/^Description: \(.\)/\u\1/p'; }
+description_of() { of_package "$1" | sed -n '/^Description: /,$s/^ //p' | sed 's/^\.$//'; }
+
+# Words that Debian's packages have, too, and what builds drivers again
+make_spec() {
+	local maintainer=$1
+
+	description_of iw-mpa-dkms >description
+	description_of iw-mpa-dev >description-dev
+	sed -n '/^build_drivers() {$/,/^}$/p' tree/debian/iw-mpa-dev.postinst | sed 's/%/%%/g' >drivers
 	rpm_changes "$maintainer" >changes
-	sed -e "s|@VERSION@|$VERSION|; s|@SUMMARY@|$summary|" -e '/^@DESCRIPTION@$/{r description
+	sed -e "s|@VERSION@|$VERSION|; s|@SUMMARY@|$(summary_of iw-mpa-dkms)|; s|@SUMMARY-DEV@|$(summary_of iw-mpa-dev)|" \
+		-e '/^@DESCRIPTION@$/{r description
+		d
+	}' -e '/^@DESCRIPTION-DEV@$/{r description-dev
+		d
+	}' -e '/^@BUILD-DRIVERS@$/{r drivers
 		d
 	}' -e '/^@CHANGELOG@$/{r changes
 		d
 	}' "$TOP/scripts/deb/rpm/iw-mpa-dkms.spec"
 }
 
-# In a folder of its own: rpm's is ~/rpmbuild otherwise. A host's name and its clock are no part of a release. Nor is a
-# source RPM, which has the names of folders in it: the tarball has all that this RPM is made of.
+# Build in a separate folder, not in ~/rpmbuild. The host's name and clock must not be part of a release. A source RPM
+# is not included, since it has names of the host's folders: the tarball has all sources of the RPM.
 build_rpm() {
 	local name=iw-mpa-dkms-$VERSION maintainer
 
@@ -84,6 +97,7 @@ notes() {
 	| \`iw-mpa-dkms_$VERSION-1_all.deb\` | Debian: \`apt install ./FILE linux-headers-\$(uname -r)\` |
 	| \`iw-mpa-dev_$VERSION-1_all.deb\` | Debian: beside it, to write drivers of RDMA devices |
 	| \`iw-mpa-dkms-$VERSION-1.noarch.rpm\` | distributions with RPM and DKMS, and Linux 6.1 or later. It was built with Debian's tools, and was not tried on such a distribution |
+	| \`iw-mpa-dev-$VERSION-1.noarch.rpm\` | the same, to write drivers |
 	| \`iw-mpa-$VERSION.tar.xz\` | the whole tree, with its tests |
 	| \`SHA256SUMS\` | \`sha256sum -c SHA256SUMS\` |
 
@@ -101,7 +115,7 @@ make_release() {
 	deb=$("$TOP/scripts/lib/deb.sh")
 	cp "$deb" "${deb/iw-mpa-dkms_/iw-mpa-dev_}" "$dir/"
 	list_sources | pack "$TOP" "iw-mpa-$VERSION" | xz -6 -T1 >"$dir/iw-mpa-$VERSION.tar.xz"
-	quietly 'building the RPM' build_rpm "$dir/rpm" >&2
+	quietly 'building the RPMs' build_rpm "$dir/rpm" >&2
 	mv "$dir"/rpm/top/RPMS/noarch/*.rpm "$dir/"
 	rm -r "$dir/rpm"
 	(cd "$dir" && sha256sum -- * >SHA256SUMS.new && mv SHA256SUMS.new SHA256SUMS)
@@ -115,6 +129,7 @@ main() {
 	umask 022
 	[[ ! -e $TOP/.git || -z $(git -c safe.directory='*' -C "$TOP" status --porcelain) ]] ||
 		say 'there are changes that are not committed: they are in the release, but for files that git does not know'
+	! grep -q '^M:.*\.invalid>' "$TOP/MAINTAINERS" || say 'who is asked for help is still to be filled in: see MAINTAINERS'
 	locked release make_release "$OUT"
 	echo "$OUT"
 }

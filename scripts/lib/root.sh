@@ -2,18 +2,22 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Another release of Debian in a folder:
-#
 #   SUITE         with its compilers. Kernels newer than the host's release need them: the programs
 #                 that come with their headers do not run with an older C library
 #   SUITE-guest   for guests that systemd boots: see guest/guest.sh
-#   SUITE-fresh   what each installation has, for such guests: apt also installs there what packages recommend
-#   SUITE-host    with hardly anything, to set up and test this tree there
+#   SUITE-fresh   the same, but just as after an installation, where apt also installs recommended packages
+#   SUITE-image   an image for containers that use a link
+#   SUITE-host    hardly anything, to set up and test this tree in it
+#   SUITE-programs   programs for guests of another architecture, as in trixie-arm64-programs; only unpacked,
+#                 not configured, since none of them has to run on the host
 #
-#   scripts/lib/root.sh ROOT COMMAND...   run a command there
-#   scripts/lib/root.sh --make ROOT       make it, if it is missing; setup.sh does
+#   scripts/lib/root.sh ROOT COMMAND...   run a command in that root
+#   scripts/lib/root.sh --make ROOT [PACKAGE...]   make it, if it is missing, and add packages, as setup.sh does
 #
-# It is $CACHE/root/ROOT. A command runs in a mount namespace of its own. It finds this tree in its
-# place, and with compilers also $CACHE, the current folder and the host's kernel headers.
+# Other roots of another architecture, as trixie-arm64-fresh, are made by an emulator: see emulate().
+#
+# The folder is $CACHE/root/ROOT. A command runs in a separate mount namespace. It finds this tree at the same path as
+# the host, and in a root with compilers also $CACHE, the current folder and the host's kernel headers.
 
 # shellcheck source=scripts/lib/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -22,14 +26,17 @@ declare -A PACKAGES_FOR=(
 	[build]="make gcc gcc-12 libc6-dev libelf-dev libssl-dev xz-utils kmod bc rsync pahole
 		python3 perl bison flex"
 	[guest]="systemd-sysv udev dkms make gcc gcc-12 libc6-dev kmod iproute2 python3 procps
-		rdma-core rdmacm-utils ibverbs-providers ibverbs-utils man-db linux-base pahole"
+		rdma-core rdmacm-utils ibverbs-providers ibverbs-utils man-db linux-base pahole nvme-cli"
 	[fresh]="systemd-sysv iproute2"
+	[image]="rdmacm-utils ibverbs-utils ibverbs-providers iproute2 python3"
 	[host]="make git"
+	[programs]="?essential busybox-static kmod mount netbase iproute2 iputils-ping ethtool nftables procps rdma-core
+		rdmacm-utils ibverbs-utils ibverbs-providers perftest tshark nvme-cli nfs-common nfs-kernel-server"
 )
 
 kind_of() {
 	case $1 in
-	*-guest | *-fresh | *-host) echo "${1##*-}" ;;
+	*-guest | *-fresh | *-image | *-host | *-programs) echo "${1##*-}" ;;
 	*) echo build ;;
 	esac
 }
@@ -37,16 +44,32 @@ kind_of() {
 packages_for() { echo "${PACKAGES_FOR[$(kind_of "$1")]}" | tr -s ' \t\n' ' ' | sed 's/ $//'; }
 
 make_root() {
-	local suite=$1 dir=$2 packages=$3 tmp=$2.new variant=apt
+	local suite=$1 dir=$2 packages=$3 tmp=$2.new variant=apt arch
 
-	[[ $(kind_of "$dir") != fresh ]] || variant=important
+	case $(kind_of "$dir") in
+	fresh) variant=important ;;
+	programs) variant=extract ;;
+	esac
+	arch=$(archive_arch "$suite")
 	rm -rf "$tmp"
-	archive_sources "$suite" | nice mmdebstrap --variant=$variant --include="${packages// /,}" \
-		--aptopt='APT::Install-Recommends "false"' --skip=check/empty \
-		"$suite" "$tmp" -
-	[[ $variant == apt ]] || rm "$tmp/etc/apt/apt.conf.d/99mmdebstrap"
+	# shellcheck disable=SC2046,SC2086 # a list of words is what it is
+	archive_sources "$suite" | QEMU_CPU=$ARM64_CPU nice mmdebstrap --variant=$variant \
+		$(printf -- '--include=%s ' $packages) \
+		--aptopt='APT::Install-Recommends "false"' --skip=check/empty --architectures="$arch" \
+		"${suite%-"$arch"}" "$tmp" -
+	[[ $variant != important ]] || rm "$tmp/etc/apt/apt.conf.d/99mmdebstrap"
+	[[ $variant != extract ]] || make_up "$tmp"
 	echo "$packages" >"$tmp/packages"
+	rm -rf "$dir"
 	mv -T "$tmp" "$dir"
+}
+
+# The little that packages do when they are configured, and that somebody needs
+make_up() {
+	cp "$1/usr/share/base-passwd/passwd.master" "$1/etc/passwd"
+	cp "$1/usr/share/base-passwd/group.master" "$1/etc/group"
+	ln -s mawk "$1/usr/bin/awk"
+	mkdir "$1/usr/lib/modules"
 }
 
 # This file asks for more than it did.
@@ -57,17 +80,38 @@ add_packages() {
 	echo "$packages" >"$CACHE/root/$root/packages"
 }
 
-make_once() {
-	local root=$1 dir=$CACHE/root/$1 packages
+# emulate ARCH: from now on the kernel gives each program of ARCH to an emulator, whose file it keeps open, so that a
+# root needs none of its own. systemd reads the same file when a host boots that has the emulator.
+emulate() {
+	local misc=/proc/sys/fs/binfmt_misc name
 
+	name=qemu-$(gnu_of "$1" | cut -d - -f 1)
+	[[ $1 != "$(host_arch)" && ! -e $misc/$name ]] || return 0
+	KREL='' KERNEL=6.1 "$TOP/scripts/lib/setup.sh" emulator
+	[[ -e $misc/register ]] || mount -t binfmt_misc binfmt_misc "$misc" || true
+	[[ -e $misc/$name ]] || cat "/usr/lib/binfmt.d/$name.conf" >"$misc/register" ||
+		die "programs for $1 cannot run here: the kernel has no binfmt_misc, or this is a container"
+}
+
+# What was added once stays in the list.
+make_once() {
+	local root=$1 dir=$CACHE/root/$1 have packages package
+
+	[[ $(kind_of "$root") == programs ]] || emulate "$(archive_arch "${root%-*}")"
 	packages=$(packages_for "$root")
-	[[ $(cat "$dir/packages" 2>/dev/null) != "$packages" ]] || return 0
+	have=$(cat "$dir/packages" 2>/dev/null || true)
+	shift
+	[[ $have != "$packages"* ]] || packages=$have
+	for package in "$@"; do
+		[[ " $packages " == *" $package "* ]] || packages+=" $package"
+	done
+	[[ $have != "$packages" ]] || return 0
 	[[ $(id -u) -eq 0 ]] || die "only root can make $dir: as root, please," \
 		"IW_MPA_CACHE=$CACHE scripts/lib/root.sh --make $root"
 	need_space 3000
 	command -v mmdebstrap >/dev/null || KREL='' KERNEL=6.1 "$TOP/scripts/lib/setup.sh" root
 	mkdir -p "${dir%/*}"
-	if [[ -e $dir/packages ]]; then
+	if [[ -e $dir/packages && $(kind_of "$root") != programs ]]; then
 		quietly "adding packages to the root folder $root" add_packages "$root" "$packages"
 		return
 	fi
@@ -101,14 +145,14 @@ enter() {
 	done
 	# shellcheck disable=SC2016 # the shell there
 	exec chroot "$root" /usr/bin/env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-		HOME=/root LC_ALL=C sh -c 'cd "$0" 2>/dev/null || cd /; exec "$@"' "$PWD" "$@"
+		HOME=/root LC_ALL=C "QEMU_CPU=$ARM64_CPU" sh -c 'cd "$0" 2>/dev/null || cd /; exec "$@"' "$PWD" "$@"
 }
 
 main() {
 	local usage='usage: root.sh ROOT COMMAND... | --make ROOT' suite=${1:-} root map=()
 
 	if [[ $suite == --make ]]; then
-		locked "root-${2:?$usage}" make_once "$2"
+		locked "root-${2:?$usage}" make_once "${@:2}"
 		return
 	fi
 	if [[ $suite == --inside ]]; then

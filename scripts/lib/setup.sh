@@ -7,15 +7,19 @@
 #
 # "=PACKAGE" among them is a package by its name.
 #
-# The names of kernels are those of scripts/kernels, and fetch its headers and sources; "modules" alone, which
-# is for those who build just our modules, needs no sources but for ports, which are made of them. Included are
-# $KERNEL, unless deb, release, root or remote alone is wanted, and 6.1, of whose sources user mode Linux and the kernels with
-# detectors are made. KREL may name a release of the host's own kernel: then its headers are installed.
+# The names of kernels are those of scripts/kernels; for each the headers and sources are fetched. The group "modules"
+# alone, for users who build just the modules, needs no sources, except for ports to other architectures, which are
+# built from them. $KERNEL is included, unless only deb, release, root, remote or emulator is asked for; so is 6.1,
+# from whose sources user mode Linux and the kernels with detectors are built. KREL may name a release of the host's own
+# kernel: then its headers are installed. The group "foreign" is for suites that also have programs for guests of
+# another architecture.
 #
-# The guests also run programs whose packages would start services on the host, now and after each
-# boot, and tests that are in a package's documentation, which many hosts leave out. These packages are
-# unpacked in $CACHE/tools, not installed; only their libraries are.
+# The guests also run programs whose packages would start services on the host, now and after each boot; and tests that
+# are part of a package's documentation, which many hosts leave out. These packages are unpacked in $CACHE/tools, not
+# installed; only the libraries that they need are installed.
 
+# shellcheck disable=SC2034 # for kernel.sh
+[[ $* != @(deb|release|root|remote|emulator) ]] || NO_KERNEL=y
 # shellcheck source=scripts/lib/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -40,15 +44,21 @@ declare -A GROUP=(
 	[dkms]="dkms openssl kmod util-linux"
 	[deb]="build-essential debhelper dh-dkms dpkg-dev"
 	[release]="build-essential debhelper dh-dkms dpkg-dev rpm xz-utils"
+	[guest-arm64]="qemu-system-arm"
+	[emulator]="qemu-user-static|qemu-user-binfmt arch-test"
+	[foreign]=""
+	[guest-cloud]="virtiofsd|qemu-system-common"
 	[arch]="gcc-s390x-linux-gnu qemu-system-s390x|qemu-system-misc qemu-system-x86"
 	[kernel]="pahole xz-utils kmod"
 	[root]="mmdebstrap util-linux"
 	[series]="git perl python3 python3-docutils"
 )
 TOOLS="nfs-common nfs-kernel-server nvme-cli open-iscsi prometheus-node-exporter python3-pyverbs"
-# Kernels with detectors have an SMB server. What it wants to hear of its daemon has changed since
-# Debian 12 was released, in updates of its kernel, too: Debian 13's is the first that knows.
+# Kernels with detectors have an SMB server. Its interface to its daemon has changed since Debian 12 was released, also
+# in updates of Debian 12's own kernel; the first daemon that fits is Debian 13's.
 SMB_SUITE=trixie
+
+ARCH=$(dpkg --print-architecture 2>/dev/null || true)	# empty: not Debian
 
 # The packages among the arguments that are not installed. dpkg is asked once.
 missing_of() {
@@ -121,19 +131,23 @@ newest_kernel() {
 		sed -nE 's/^Depends: (.*, )?linux-headers-([0-9][^ ]+) \(= ([^)]+)\).*/\2 \3/p'
 }
 
-# The headers find each other by relative links, but for one absolute path. Installing them would
-# install the kernel, too, and have the host boot it.
+# Packages of headers refer to each other by relative links, except for one absolute path, so they can be unpacked.
+# Installing them would also install the kernel, which the host would then boot. Headers for another architecture refer
+# to the compiler by its full name, and need programs that run here: those are in packages of this architecture with the
+# same name and version.
 unpack_kernel() {
 	local dir=$1 krel=$2 version=$3 tmp
-	local -a packages
+	local -a packages programs
 
 	tmp=$(mktemp -d "$dir.XXXXXX")
 	# shellcheck disable=SC2064 # this one; we are in a subshell
 	trap "rm -rf '$tmp'" EXIT
 	cd "$tmp" || return
-	mapfile -t packages < <(depends "$KSUITE" "linux-headers-$krel" 'linux-(headers|kbuild)-.*')
+	mapfile -t packages < <(depends "$KSUITE" "linux-headers-$krel" 'linux-headers-.*')
+	mapfile -t programs < <(depends "$KSUITE" "linux-headers-$krel" 'linux-kbuild-.*')
 	download "$KSUITE" "${packages[@]/%/=$version}" "linux-headers-$krel=$version" \
 		"$(source_package "$krel")=$version"
+	download "${KSUITE%-"$KARCH"}" "${programs[@]/%/=$version}"
 	for packages in *.deb; do
 		dpkg-deb -x "$packages" .
 		rm "$packages"
@@ -147,12 +161,14 @@ unpack_kernel() {
 
 # One that is here is good enough, until "make clean".
 fetch_kernel() {
-	local name=$1 krel version
+	local name=$1 krel version why=
 
 	kernel_row "$name"
 	[[ -z $(find_krel "$name") ]] || return 0
 	archive_refresh "$KSUITE"
-	read -r krel version < <(newest_kernel) || die "Debian's archive has no $KHEADERS in $KSUITE"
+	[[ -n $(archive_mirror security) ]] || why=", whose kernels are in $KSUITE-security: add that to sources.list(5)"
+	[[ $KARCH == "$ARCH" ]] || archive_refresh "${KSUITE%-"$KARCH"}"
+	read -r krel version < <(newest_kernel) || die "Debian's archive has no $KHEADERS in $KSUITE$why"
 	[[ $(kernel_of "$krel") == "$name" ]] ||
 		die "$KHEADERS of $KSUITE is $krel now: scripts/kernels has to say so"
 	mkdir -p "$CACHE/debian"
@@ -172,14 +188,37 @@ headers_of() {
 	if [[ -n $KREL && $(kernel_of "$KREL") == "$1" ]]; then echo "linux-headers-$KREL"; else echo "$KHEADERS"; fi
 }
 
-# The compiler that the headers of a kernel name, if it is the host's that builds for it: one of an
-# earlier release of Debian may want another than gcc is.
+# Print the package of the compiler that the kernel's headers name, if the host's compiler builds for that kernel: one
+# of an earlier release of Debian may need another version than the host's gcc.
 compiler_of() {
 	local krel=$1 dir
 
 	for dir in "/lib/modules/$krel/build" "$CACHE/debian/$krel/build"; do
 		sed -nE 's/^(override )?CC = .*\)(gcc-[0-9.]+)$/\2/p' "$dir/.kernelvariables" 2>/dev/null || true
 	done | head -n 1
+}
+
+# cross_compilers KERNEL: the packages of a compiler for it, if it is of another architecture
+cross_compilers() {
+	local compiler
+
+	kernel_row "$1"
+	compiler=$(compiler_of "$(find_krel "$1")")
+	[[ $KARCH == "$ARCH" ]] || echo "${compiler:-gcc}-$(gnu_of "$KARCH")"
+}
+
+make_programs() (
+	kernel_row "$1"
+	"$TOP/scripts/lib/root.sh" --make "$KSUITE-programs"
+)
+
+# check_foreign KERNEL WORD...: refuse it, before anything is fetched, if the suite has no programs for its architecture
+check_foreign() {
+	[[ $(arch_of "$1") != "$ARCH" && " ${*:2} " =~ ' '(guest|kunit|fuzz|dkms|series)' ' ]] || return 0
+	[[ $(arch_of "$1") == arm64 ]] ||
+		die "there are no guests with kernel $1: modules are built for it, and no more"
+	[[ " ${*:2} " == *' foreign '* ]] ||
+		die "kernel $1 is not for this suite: modules are built for it, and e2e, package.sh --readme and guest/run.sh boot it"
 }
 
 has_headers() { [[ -e /lib/modules/$1/build/Makefile || -e $CACHE/debian/$1/build/Makefile ]]; }
@@ -212,7 +251,7 @@ unpack_tools() {
 	# shellcheck disable=SC2064 # this one; we are in a subshell
 	trap "rm -rf '$tmp'" EXIT
 	cd "$tmp" || return
-	# These run with the host's libraries: the host's own apt fetches them.
+	# These programs run with the host's libraries, so the host's own apt fetches them.
 	# shellcheck disable=SC2086 # a list of words is what it is
 	apt download $TOOLS || { apt update && apt download $TOOLS; }
 	for package in *.deb; do
@@ -257,18 +296,20 @@ fetch_smb_tools() {
 }
 
 main() {
-	local word root sources=yes
+	local word root compilers sources=yes
 	local -a packages=() kernels=()
 
 	[[ $* != modules || ${IW_MPA_SIW:-n}${IW_MPA_CXGB4:-n} != nn ]] || sources=
 
-	if [[ $(dpkg --print-architecture 2>/dev/null) != amd64 ]]; then
+	# Packages are for all architectures, and are built on each that has the tools.
+	if [[ $ARCH != amd64 && ( -z $ARCH || $* != @(deb|release) ) ]]; then
+		[[ $* != @(deb|release) ]] || die 'this needs dpkg and debhelper'
 		[[ $* == remote || $* == modules && -n ${ANY_KERNEL:-} ]] || die 'this needs Debian on amd64'
 		say 'not Debian on amd64: not tested here, and no packages are installed'
 		return
 	fi
 	[[ $# -gt 0 ]] || set -- build static kunit guest fuzz dkms 6.1 6.12
-	if [[ $* != @(deb|release|root|remote) ]] && { kernel_row "$KERNEL" || is_other "$KERNEL"; }; then
+	if [[ $* != @(deb|release|root|remote|emulator) ]] && { kernel_row "$KERNEL" || is_other "$KERNEL"; }; then
 		need_headers
 		is_other "$KERNEL" || set -- "$@" "$KERNEL"
 	fi
@@ -279,10 +320,15 @@ main() {
 			[[ -z $sources ]] || set -- "$@" kernel
 		fi
 	done
+	for word in "${kernels[@]}"; do
+		check_foreign "$word" "$@"
+	done
 	[[ ${#kernels[@]} -eq 0 ]] || mapfile -t kernels < <(printf '%s\n' "${kernels[@]}" | sort -u)
 	for word in "${kernels[@]}"; do
 		root=$(root_of "$word")
 		[[ -z $root ]] || set -- "$@" root
+		[[ $(arch_of "$word") != arm64 || " $* " != *' guest '* ]] || set -- "$@" root guest-arm64
+		[[ $word != cloud || " $* " != *' guest '* ]] || set -- "$@" guest-cloud
 		! is_own "$word" || packages+=("$(headers_of "$word")")
 		[[ -z $sources ]] || ! is_own "$word" || packages+=("$(source_package "${KRELEASES//\\/}")")
 	done
@@ -290,7 +336,7 @@ main() {
 	for word in "$@"; do
 		kernel_row "$word" && continue
 		[[ $word != =* ]] || { packages+=("${word#=}") && continue; }
-		[[ -n ${GROUP[$word]:-} ]] ||
+		[[ -v GROUP[$word] ]] ||
 			die "no such group: $word (${!GROUP[*]} $(kernel_names | paste -sd ' '))"
 		# shellcheck disable=SC2206 # a list of words is what it is
 		packages+=(${GROUP[$word]})
@@ -299,13 +345,15 @@ main() {
 	[[ " $* " != *' guest '* ]] || locked setup fetch_tools
 	[[ " $* " != *' guest '* ]] || ! kernel_debugs "$KERNEL" || locked setup fetch_smb_tools
 	for word in "${kernels[@]}"; do
+		[[ $(arch_of "$word") != arm64 || " $* " != *' guest '* ]] || make_programs "$word"
 		locked setup fetch_kernel "$word"
 		root=$(root_of "$word")
+		compilers=$(cross_compilers "$word")
+		# shellcheck disable=SC2046,SC2086 # none, if the headers do not say
 		if [[ -n $root ]]; then
-			"$TOP/scripts/lib/root.sh" --make "$root"
+			"$TOP/scripts/lib/root.sh" --make "$root" $compilers
 		else
-			# shellcheck disable=SC2046 # none, if the headers do not say
-			locked setup install_missing $(compiler_of "$(find_krel "$word")")
+			locked setup install_missing ${compilers:-$(compiler_of "$(find_krel "$word")")}
 		fi
 	done
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Sourced by new-driver, and by iw-mpa-new-driver of the package iw-mpa-dev: the skeleton, in $SKELETON, under the
+# Sourced by new-driver, and by iw-mpa-new-driver of the package iw-mpa-dev: copy the skeleton in $SKELETON under the
 # name of another driver.
 
 # The objects of the skeleton

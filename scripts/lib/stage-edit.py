@@ -1,24 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Change a file of the kernel on its way into the cache, as a list of edits says.
+"""Apply a list of edits to a file of the kernel that is copied into the cache.
 
-    stage-edit.py EDITS FILE     print FILE as EDITS want it; fail if one of them does not fit
+    stage-edit.py EDITS FILE     print FILE with the changes of EDITS; fail if one of them does not fit
     stage-edit.py --files EDITS  print the names of the files that EDITS change
     stage-edit.py --selftest     prove that each edit works, and that each kind of misfit is found
 
-A list of edits has a line for each: the file's name, what to do, and where, by the names of
-functions and structures alone, so that nothing of the file is in the list:
+A list of edits has a line for each: the file's name, the kind of edit, and the place, which is
+given by names of functions and structures alone, so that the list quotes nothing of the file:
+    declare NAME              remove the body of the function NAME, keep its declaration
+    remove NAME               remove the whole function
+    wrap NAME AS              rename the function to AS, and declare NAME, which another file then defines by AS
+    condition NAME WORD TEXT  in NAME, replace the condition of the one "if" that has WORD by TEXT
+    member NAME TEXT          add a last member to the structure NAME
+    include HEADER            include HEADER before all others
+    append FILE               include FILE as the last line
 
-    declare NAME              the body of the function NAME goes, its declaration stays
-    remove NAME               the whole function goes
-    wrap NAME AS              the function is called AS, and NAME is declared: for one that calls AS
-    condition NAME WORD TEXT  in NAME, the condition of the one "if" that has WORD becomes TEXT
-    member NAME TEXT          the structure NAME gets a new last member
-    include HEADER            is included before all others
-    append FILE               is included as the last line
-
-Files are in the kernel's style: what begins a function or a structure is at the left edge, and so
-is the brace that ends it.
+Files have to be in the kernel's style: the line that begins a function or a structure, and the
+brace that ends it, are not indented.
 """
 
 import pathlib

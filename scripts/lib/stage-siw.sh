@@ -1,19 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Put the kernel's own siw sources (drivers/infiniband/sw/siw) into a folder outside the tree;
-# or those of another driver.
+# Copy the kernel's own siw sources (drivers/infiniband/sw/siw), or those of another driver, into a
+# folder outside the tree.
 #
 #   scripts/lib/stage-siw.sh [--driver hw/cxgb4] [--edits FILE] DEST [FILE-TO-LEAVE-OUT...]
+#                                       copy the sources to DEST; by default those of siw
 #   scripts/lib/stage-siw.sh --headers drivers/net/ethernet/chelsio/cxgb4 DEST
-#   scripts/lib/stage-siw.sh --check        could it? If not, it says what to install
+#                                       copy the headers of that folder to DEST
+#   scripts/lib/stage-siw.sh --check        copy nothing; if it is not possible, say what to install
 #
-# With --edits, some files are changed on their way: see stage-edit.py. With --headers, the headers
-# of any folder are staged.
+# With --edits some of the copies are changed: see stage-edit.py.
 #
-# They come from Debian's linux-source package of exactly the version that the headers have: a
-# siw of another version would build and then misbehave. Unpacking the tarball takes a while, so
-# the result is cached by package version. Files that did not change keep their time stamps.
+# The sources are from Debian's linux-source package of exactly the version of the headers: siw of
+# another version would build and then misbehave. Unpacking the tarball takes a while, so the result
+# is cached by package version. Files that did not change keep their time stamps.
 
 # shellcheck source=scripts/lib/lib.sh
 . "$(dirname "$0")/lib.sh"

@@ -2,16 +2,16 @@
 # shellcheck shell=bash
 #
 # Test results as every suite prints them, sourced after lib.sh:
-#
-#   tap ok|"not ok" NAME       one result, numbered
-#   tap_run NAME COMMAND...    the result is the command's; its output shows when it fails
-#   tap_relay PREFIX SUITE     results of a suite that stdin brings, told as ours
+#   tap ok|"not ok" NAME       print one result, with the next number; a suite whose tests can run alone has a function
+#                              alone NAME, which prints the command for that
+#   tap_run NAME COMMAND...    run a command as a test; print its output if it fails
+#   tap_relay PREFIX SUITE     print the results of a suite, which stdin has, with numbers of this script
 #   tap_start PREFIX SUITE COMMAND...
-#                              a suite that runs in the background, and
-#   tap_finish                 those that do, told one after the other
-#   tap_retried CAUSE          something was tried again, on proof that we were not at fault
-#   tap_retries                those, counted by cause
-#   tap_end SUITE [NOTE]       retries by cause, and the summary line that scripts/check.sh waits for
+#                              run a suite in the background, and
+#   tap_finish                 print the results of all such suites, one suite after the other
+#   tap_retried CAUSE          record that something was tried again, on proof of CAUSE, for which we are not at fault
+#   tap_retries                print how often that was, by cause
+#   tap_end SUITE [NOTE]       print retries by cause, and the summary line that scripts/check.sh waits for
 
 TAP_PASSED=0
 TAP_FAILED=0
@@ -24,6 +24,7 @@ tap() {
 	*) die "tap: no such result: $1" ;;
 	esac
 	printf '%s %d %s\n' "$1" $((TAP_PASSED + TAP_FAILED)) "$2"
+	[[ $1 == ok ]] || ! declare -F alone >/dev/null || alone "$2" | sed 's/^/# alone: /'
 }
 
 # Not a pipe: results are written in order even when someone else reads stdout.

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Our tree in a kernel for user mode Linux, and that kernel built: what scripts/kunit.sh and
-# scripts/mutate.sh share; source it after lib.sh. Under "locked kunit", as the sources and the
-# kernels are one set for all copies of our tree.
+# Functions that put this tree into a kernel for user mode Linux, and build that, for scripts/kunit.sh and
+# scripts/mutate.sh; source it after lib.sh. Call them under "locked kunit", since all copies of this tree share one set
+# of sources and kernels.
 #
-#   stage LINUX                our tree as drivers/iw_mpa of these sources
-#   build_kernel LINUX DIR NAME   the kernel NAME of CONFIG, in DIR
-#   suites NAME                what that kernel has to run
+# The functions are:
+#   stage LINUX                copy this tree to drivers/iw_mpa of these kernel sources
+#   build_kernel LINUX DIR NAME   build the kernel NAME of CONFIG, in DIR
+#   suites NAME                print the suites that this kernel has to run
 
 LIB=drivers/infiniband/sw/iw_mpa
 SRNIC=drivers/infiniband/sw/srnic
@@ -24,8 +25,8 @@ FAKED_QP='iw_mpa_close iw_mpa_disconnect iw_mpa_ep_get iw_mpa_ep_put'
 FAKED_FRAG=skb_page_frag_refill
 FAKED_HANDOFF=sk_clear_memalloc
 
-# How the sender gives TCP its pages: as this kernel wants it, or in one call, as kernels do since 6.5.
-# TCP is a test's own there, so one kernel can have either.
+# srnic's sender passes pages to TCP in the way that the kernel needs; the kernel splice has the way of kernels since
+# 6.5, one call for all pages. The suites replace TCP by a fake, so one kernel can test either.
 declare -A PUSH=([splice]=-USRNIC_HAS_SENDPAGE)
 
 declare -A CONFIG=([pure]=kunit/pure.kunitconfig [net]=kunit/.kunitconfig [splice]=kunit/.kunitconfig
@@ -46,12 +47,12 @@ hook() {
 	grep -qxF "$2" "$1" || printf '%s\n' "$2" >>"$1"
 }
 
-# Of srnic, what needs no RDMA core, or little of it. The pure layers' objects are named by the same
-# lines as in the modules. Where the library as a whole is not built, they are linked one by one, and in user mode
-# Linux count what is reached: with -Og gcc counts the branches of the source, and byte order is the
-# builtin that it is on real machines. On other architectures the rest of the library is compiled,
-# too: what it asserts of their types and of a kernel without IPv6 holds.
-# put_makefiles DIR [NAME]: in DIR, for the kernel NAME
+# put_makefiles DIR [NAME]: write the Makefiles in DIR, for the kernel NAME. Of srnic they build the objects that need
+# no RDMA core, or little of it. The objects of the pure layers are found in the modules' own Makefiles. If the library
+# is not built as a whole, these are linked one by one, and in user mode Linux count which of their code is reached:
+# built with -Og, since gcc then counts the branches of the source, and byte order is a builtin as on real machines. For
+# other architectures the rest of the library is compiled, too, which checks its static assertions there, and that it
+# builds without IPv6.
 put_makefiles() {
 	put "$1/Kconfig" <<-'EOF'
 		source "drivers/iw_mpa/kunit/Kconfig"
@@ -128,8 +129,8 @@ suites() {
 	done
 }
 
-# arch NAME: sets ARCH, what kunit.py wants to know of it. NOHIGHMEM is an option of x86 alone: without it
-# kconfig would choose high memory, for which srnic is not made.
+# arch NAME: set ARCH, the options of kunit.py for an architecture. NOHIGHMEM is an option only of x86: without it
+# kconfig would choose high memory, which srnic does not support.
 arch() {
 	ARCH=()
 	[[ -z ${CROSS[$1]+set} ]] || ARCH=("--arch=$1" "--cross_compile=${CROSS[$1]}")

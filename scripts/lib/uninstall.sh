@@ -1,10 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# make uninstall: remove what "make install" and "make install-dev" have put below /, or INSTALL_MOD_PATH: the modules
-# of each kernel, or of KREL alone, and with the last of them what is for all kernels. What is loaded stays loaded.
+# make uninstall: remove what "make install" and "make install-dev" have put below /, or below INSTALL_MOD_PATH: the
+# modules for each kernel, or only for KREL; and with the last of these also the files that all kernels share. Loaded
+# modules stay loaded.
 
 KRELS=${KREL:-*}
+# shellcheck disable=SC2034 # for kernel.sh
+NO_KERNEL=y
 # shellcheck source=scripts/lib/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -46,7 +49,7 @@ main() {
 		fi
 	done
 	! any_left "$root" || return 0
-	for file in sbin/iw-mpa bin/iw-mpa-new-driver share/man/man1/iw-mpa-new-driver.1 share/iw-mpa; do
+	for file in sbin/iw-mpa {bin/,share/man/man1/}iw-mpa-{judge,new-driver}{,.1} share/iw-mpa; do
 		remove "$root/usr/local/$file"
 	done
 }

@@ -1,14 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# NVMe over srnic beside NVMe/TCP by the clock of a real processor: the processor time that a kernel takes for
-# an I/O. Here the kernel is a process of the host, user mode Linux, and not emulated. Both ends are in it, and
-# no network card is. It reports, and judges nothing but that all was measured.
+# NVMe over srnic compared with NVMe/TCP by the clock of a real processor: the processor time that a kernel takes for an
+# I/O. The kernel is a process of the host, user mode Linux, and not emulated. Both ends are in it, without a network
+# card. The figures are only reported; this fails only if a measurement is missing.
 #
 #   scripts/test/clock.sh
 #
-# Results: clock.tsv, clock.rst and clock.html in $CACHE/clock. In each of 15 rounds all take turns. A figure is
-# marginal: of a long run less a short one. Fewer of both are taken with ROUNDS and TIMES in the environment.
+# Results: clock.tsv, clock.rst and clock.html in $CACHE/clock. In each of 15 rounds all transports take turns. A figure
+# is marginal: the time of a long run less that of a short one. The environment variables ROUNDS and TIMES choose fewer
+# rounds and I/Os.
 
 # shellcheck source=scripts/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -49,8 +50,7 @@ build_modules() {
 	cp "$OUT/src/drivers/infiniband/sw"/{iw_mpa/iw_mpa,srnic/srnic}.ko "$OUT/modules/"
 }
 
-# used: nanoseconds of a processor that the kernel has used. What programs do in it is done by other
-# processes of the host.
+# used: processor time in nanoseconds that the kernel has used. Its programs are other processes of the host.
 used() { awk '{ print $1 }' "/proc/$UML_PID/schedstat"; }
 
 # answer: the next line that the kernel's first program says, but for what a terminal echoes

@@ -5,12 +5,13 @@
 #
 #   scripts/test/debug.sh [kasan|kcsan [SUITE...]]      kasan, wire and e2e by default
 #
-# faults are those of the wire tests for which memory runs out; storms are those of the soak in which
-# peers and processes err by chance, or objects come and go.
+# "faults" are the wire tests in which memory runs out. "storms" are the tests of
+# scripts/test/soak.sh in which peers and processes make random errors, or objects are made and
+# removed.
 #
-# The suites run at the same time, which takes a tenth less; their results are told one suite after
-# the other, numbered through. "make wire" and "make e2e" with DEBUG=kasan or DEBUG=kcsan run
-# either of them with every option that they have.
+# The suites run at the same time, which takes a tenth less; their results are printed one suite
+# after the other, numbered as one. "make wire" and "make e2e" with DEBUG=kasan or DEBUG=kcsan run
+# one of them, with all of its options.
 
 # shellcheck source=scripts/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"

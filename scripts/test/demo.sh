@@ -3,10 +3,11 @@
 #
 # make demo: two hosts, real RDMA programs over iw_mpa, and what the hosts agreed on.
 #
-# Host A runs srnic, host B the kernel's own siw; then both run srnic. The steps are cases of
-# the end-to-end tests, so "ok" means that data came through. Ends non-zero if anything failed.
+# Host A runs srnic, host B the kernel's own siw; then both run srnic. The steps are cases of the
+# end-to-end tests, so "ok" means that data came through. The exit status is 0 only if all steps
+# have succeeded.
 #
-# The same as a page: $CACHE/demo/demo.html, made by page.py of what is beside it.
+# It also makes a page of that, $CACHE/demo/demo.html, by page.py, from the files beside it.
 
 # shellcheck source=scripts/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"

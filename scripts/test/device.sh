@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# wire.sh --remote: two guests stand for the host of a card and for that of a person who has it judged. All that goes
-# between them is one wire, and ssh. What the report says of srnic is known; what is no iWARP device, or is not there,
-# is refused with one line.
+# A test of iw-mpa-judge: two guests stand for the host of a card and for the other host, which judges the card by the
+# package iw-mpa-dev, without this tree. They are connected only by one wire, and ssh. The report on srnic has to be the
+# known one, and to name the broken rules of an srnic with a mistake; a device that is not iWARP, or does not exist, has
+# to be refused with one line.
 #
-#   scripts/test/device.sh
+#   scripts/test/device.sh [TEST...]		those of this file without test_; without TEST: all
 
 # shellcheck source=scripts/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -21,6 +22,7 @@
 CARD=10.0.0.2
 LIMIT=1200	# seconds for one run: a hang is to end
 SAID=		# what the last run has said
+HIDDEN=/usr/bin/tshark	# a program that a person does without: this one takes its time
 
 # Guest B is the card's host: anybody with the key of A may come in.
 let_in() {
@@ -34,17 +36,44 @@ let_in() {
 			bg_start sshd 'dropbear -F -E -r /run/host_key -p 22' && poll 20 tcp_listens 22"
 }
 
-# as_a_person COMMAND...: in A, with programs that were built already; its report is then in the share
-as_a_person() {
+# For A: the command of the package, where this tree is out of sight, with programs that were built already
+make_person() {
+	local deb
+
+	deb=$("$TOP/scripts/lib/deb.sh") || return
+	dpkg-deb -x "${deb/iw-mpa-dkms_/iw-mpa-dev_}" "$GUEST_RUN/share/dev" || return
+	cat >"$GUEST_RUN/share/person" <<-END
+	#!/bin/bash
+	for dir in $TOP /host$TOP; do
+		[[ ! -d \$dir ]] || mount -t tmpfs hidden "\$dir" || exit
+	done
+	mount --bind /dev/null "\$1" && cd /run || exit
+	exec env -u BASH_ENV IW_MPA_CACHE=/share/cache /run/dev/usr/bin/iw-mpa-judge "\${@:2}"
+	END
+	chmod +x "$GUEST_RUN/share/person"
+	mkdir "$GUEST_RUN/share/cache"
+	guest_run A 'cp -r /share/dev /run/'
+}
+
+build_programs() {
+	local CACHE=$GUEST_RUN/share/cache REMOTE_HERE
+
+	REMOTE_HERE=$(mktemp -d)
+	remote_build
+	rm -r "$REMOTE_HERE"
+}
+
+person() { printf 'unshare -m /share/person'; printf ' %q' "$HIDDEN" "$@"; }
+
+# judge ARGUMENT...: the report is then in the share
+judge() {
 	local status=0
 
 	rm -rf "$GUEST_RUN/share/cache/reports"
-	SAID=$(guest_bg_run A wire "$LIMIT" "IW_MPA_CACHE=/share/cache /host$(printf '%q ' "$@")") || status=$?
+	SAID=$(guest_bg_run A judge "$LIMIT" "$(person --remote "$CARD" "$@")") || status=$?
 	echo "$SAID"
 	return "$status"
 }
-
-judge() { as_a_person "$TOP/scripts/wire.sh" --remote "$CARD" "$@"; }
 
 # said REGEX...: each of a line of that
 said() {
@@ -76,27 +105,55 @@ reports() {
 }
 
 test_refused() {
+	guest_run B 'cp /host/etc/libibverbs.d/rxe.driver /etc/libibverbs.d/ && modprobe rdma_rxe &&
+		rdma link add rxe0 type rxe netdev eth0' || return
 	refused "no ssh to 10\.0\.0\.9 " --device siw0 --remote 10.0.0.9 -k rtr_offer responder &&
 		refused "$CARD has no RDMA device siw7 " --device siw7 -k rtr_offer responder &&
-		refused "rxe0 of $CARD is no iWARP device$" --device rxe0 -k rtr_offer responder
+		refused "rxe0 of $CARD is no iWARP device$" --device rxe0 -k rtr_offer responder &&
+		HIDDEN=/usr/bin/python3 refused 'there is no python3' --device siw0 -k rtr_offer responder &&
+		guest_run B 'rdma link delete rxe0 && modprobe -r rdma_rxe && rm /etc/libibverbs.d/rxe.driver'
 }
 
-# Hazards are left out by name.
+# Hazards are left out by name. tshark has its say.
 test_startup() {
-	judge --device siw0 --sample -k 'request_v1|rtr_offer|own_depths|rejected_v1|connect_to_where' \
+	HIDDEN=/usr/bin/false judge --device siw0 --sample -k 'request_v1|rtr_offer|own_depths|rejected_v1|connect_to_where' \
 		initiator responder hazards || return
 	said '^ok .* hazards_connect_to_where.*# SKIP needs --hazards' || return
 	reports '^device: siw0$' '^MPA revision: 2$' '^Reads at a time, taken and sent: 128, 128$' \
 		'^RTR messages: Send, Write, Read$' '^Markers: yes$' '^without: the device in the host of the peer$' \
 		'^[0-9]+ rules: [0-9]+ passes, [0-9]+ not judged$' '^  E-9-1 ' '^  E-9\.2-4 ' '^  M-7\.1\.2-8 ' \
-		'^      initiator_request_v1: needs the sysctls of iw_mpa$'
+		'^      initiator_request_v1: needs the sysctls of iw_mpa$' '^tshark: [0-9]+ passes$' || return
+	said '^ok .* siw0 initiator tshark: [1-9][0-9]* connections' '^ok .* siw0 responder tshark: .* FPDUs dissect'
+}
+
+# The card's host and the card have addresses of IPv6, too.
+test_ipv6() {
+	CARD=fd00::2 judge --device siw0 --sample -k 'rtr_offer|own_depths' responder initiator &&
+		said 'wire: siw0, fd00::2, with its peer at fd00::1$' &&
+		reports '^[0-9]+ rules: [0-9]+ passes(, [0-9]+ not judged)?$'
+}
+
+# Two runs at once, of the package and of this tree, have ports of their own. Meanwhile a run of another tree removes the
+# programs that were built.
+test_beside() {
+	local name
+
+	guest_bg A one "$(person --remote "$CARD" --device siw0 -k 'responder_rtr_offer_[1-4]' responder)" &&
+		guest_bg A other "IW_MPA_CACHE=/share/cache /host$TOP/scripts/wire.sh --hazards --device siw0 --remote $CARD \
+			-k 'responder_rtr_offer_[1-4]' responder" || return
+	guest_run A "for name in one other; do poll 200 grep -q 'wire: responder' /run/bg/\$name/output || exit; done" 420 &&
+		rm -r "$GUEST_RUN/share/cache/probes" && build_programs || return
+	for name in one other; do
+		SAID=$(guest_wait A "$name" "$LIMIT") || { echo "$SAID" && return 1; }
+		said "^# wire: [49] passed, 0 failed\$" || { echo "$SAID" && return 1; }
+	done
 }
 
 # They come in if they are asked for. A device that asks for no RTR message is not blamed for that.
 test_hazards() {
 	guest_run B 'echo 0 >/proc/sys/net/iw_mpa/peer_to_peer' || return
-	as_a_person "$TOP/scripts/wire.sh" --hazards --device siw0 --remote "$CARD" --sample \
-		-k 'read_rtr_works|request_by_default|no_rtr_in_common' initiator hazards || return
+	judge --hazards --device siw0 --sample -k 'read_rtr_works|request_by_default|no_rtr_in_common' \
+		initiator hazards || return
 	guest_run B 'echo 1 >/proc/sys/net/iw_mpa/peer_to_peer' || return
 	said '^\[.*\] WARNING: 10\.0\.0\.2 may crash' '^ok .* hazards_read_rtr_works_with_depths_of_0 \[[^]]*\]$' || return
 	reports '^asks for an RTR message: no$' '^not supported by the device:$' ': to ask for an RTR message$'
@@ -110,24 +167,100 @@ test_data() {
 	reports '^[0-9]+ rules: [0-9]+ passes$' '^  D-5\.2-3 ' '^  D-5\.2-6 ' '^  D-7\.1-1 ' '^  F-4\.4-1 ' '^  F-8-1 '
 }
 
+# mistaken NAME FILE SED: B has srnic with this mistake, and what was built of it before is compiled no more
+mistaken() {
+	local src=$GUEST_RUN/mistaken dir=drivers/infiniband/sw/srnic
+
+	say "srnic with $1"
+	mkdir -p "$src"
+	rsync -rc "$TOP/include" "$TOP/drivers" "$src/"
+	sed -i "$3" "$src/$dir/$2"
+	! cmp -s "$TOP/$dir/$2" "$src/$dir/$2" || { echo "$2 has no place for the mistake" && return 1; }
+	kernel_make M="$src/$dir" KBUILD_EXTRA_SYMBOLS="${IW_MPA_BUILD:-$CACHE/build/$KREL}/src/Module.symvers" modules \
+		>"$src.log" 2>&1 || { tail -n 20 "$src.log" && return 1; }
+	cp "$src/$dir/srnic.ko" "$GUEST_RUN/share/modules-B/"
+	srnic_again
+}
+
+srnic_again() { guest_run B 'driver_clear && driver_set srnic && echo 0 >/proc/sys/net/iw_mpa/rtr_repeat_ms'; }
+
+# fails RULE...: judge says that these are broken, and none else
+fails() {
+	local folder=$GUEST_RUN/share/cache/reports named
+
+	! judge --device siw0 data_mpa \
+		-k '_F_(4_1_1_fpdu|4_1_5_ulpdu.*0_17|4_3_4_markers|4_4_3_changed_length_1)_.*responder' || return
+	reports '^4 tests: 1 fails, 3 passes$' "^7 rules: $# fails, $((7 - $#)) passes$" || return
+	named=$(sed -n '/^fails:$/,/^passes:$/s/^  \([A-Z]-[^ ]*\) .*/\1/p' "$folder"/*/report.txt | paste -sd ' ')
+	[[ $named == "$*" ]] || { echo "named: $named, not $*" && return 1; }
+	grep -q '<testsuite [^>]*tests="4" failures="1"' "$folder"/*/junit.xml && grep -q '<failure ' "$folder"/*/junit.xml
+}
+
+set_mtu() { guest_run A "ip link set eth0 mtu $1" && guest_run B "ip link set eth0 mtu $1"; }
+
+# A Marker in the midst of an FPDU wants a long one.
+test_mistakes() {
+	set_mtu 9000 && mistaken 'a wrong Terminate' wire.c 's/SRNIC_ERR_SHORT/SRNIC_ERR_CQ_FULL/' && fails F-4.1-5 &&
+		mistaken 'no CRC' rx.c 's/\(if (\|return \)qp->params\.crc &&/\10 \&\&/' && fails F-4.4-3 &&
+		mistaken 'Markers that point elsewhere' wire.c 's/u16 ptr = marker_ptr(fpdu_pos, marker_pos)/& + 4/' &&
+		fails M-4.3-1 F-4.3-3 F-4.3-4 && set_mtu 1500
+}
+
+# The kernel's own driver. What is found of it appears nowhere, and says nothing of the judge.
+test_siw() {
+	guest_run B 'driver_clear && driver_set siw' || return
+	judge --device siw0 --sample -k rtr_offer responder >/dev/null || true
+	! grep '^error: ' <<<"$SAID" || return
+	said '^(not )?ok .* responder_rtr_offer' || return
+	! grep -E 'SKIP|not all tests ran' <<<"$SAID" || return
+	reports '^Markers: no$' >/dev/null
+}
+
+# --hazards warns, and takes them.
+test_hazards_of_others() {
+	guest_run B 'driver_clear && driver_set siw' || return
+	judge --device siw0 --hazards -k 'refused_port_is_asked_once' hazards >/dev/null || true
+	! grep '^error: ' <<<"$SAID" || return
+	said '^\[.*\] WARNING: 10\.0\.0\.2 may crash' '^(not )?ok .* hazards_refused_port' || return
+	! grep -E 'SKIP|not all tests ran' <<<"$SAID"
+}
+
+# In this order: the last ones leave another driver.
+ALL=(refused startup ipv6 beside data hazards mistakes siw hazards_of_others)
+declare -A TEXT=(
+	[refused]='what is no iWARP device, or not there, is refused with one line'
+	[startup]='startup, in both roles: the report'
+	[ipv6]='an address of IPv6'
+	[beside]='two runs at once, of two trees'
+	[data]='the data path: the report'
+	[hazards]='hazards, and a device that asks for no RTR message: the report'
+	[mistakes]='three mistakes made on purpose: the report names the rules'
+	[siw]='the driver of the kernel is judged'
+	[hazards_of_others]='hazards over a driver that is not ours'
+)
+
 main() {
-	[[ $# -eq 0 ]] || die 'usage: device.sh'
-	"$TOP/scripts/lib/setup.sh" build guest device remote
+	local name
+
+	[[ $# -gt 0 ]] || set -- "${ALL[@]}"
+	for name in "$@"; do
+		[[ -n ${TEXT[$name]:-} ]] || die "no such test: $name (${ALL[*]})"
+	done
+	"$TOP/scripts/lib/setup.sh" build guest device remote deb
 	need_krel
 	"$TOP/scripts/lib/build.sh"
 	say 'booting two guests'
 	guest_boot A B
-	(CACHE=$GUEST_RUN/share/cache && mkdir -p "$CACHE" && remote_build)
+	make_person
+	build_programs
 	# The peer waits for what comes after an RTR message, and is slow here.
-	guest_run B 'driver_set srnic && echo 0 >/proc/sys/net/iw_mpa/rtr_repeat_ms &&
-		cp /host/etc/libibverbs.d/rxe.driver /etc/libibverbs.d/ && modprobe rdma_rxe &&
-		rdma link add rxe0 type rxe netdev eth0'
+	guest_run B 'driver_set srnic && echo 0 >/proc/sys/net/iw_mpa/rtr_repeat_ms'
 	tap_run 'ssh from A to B' let_in
-	tap_run 'what is no iWARP device, or not there, is refused with one line' test_refused
-	tap_run 'startup, in both roles: the report' test_startup
-	tap_run 'the data path: the report' test_data
-	tap_run 'hazards, and a device that asks for no RTR message: the report' test_hazards
-	guest_run B 'rdma link delete rxe0 && modprobe -r rdma_rxe' || true
+	for name in "${ALL[@]}"; do
+		[[ " $* " == *" $name "* ]] || continue
+		say "device: $name"
+		tap_run "${TEXT[$name]}" "test_$name"
+	done
 	tap_run 'what was created was destroyed' guest_run B 'poll 10 driver_is_balanced'
 	tap_run 'the modules unload' guest_run B driver_clear
 	tap_run 'the kernels have nothing to report' guest_detectors B

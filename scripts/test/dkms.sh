@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# dkms.conf at work, on kernels whose headers are there: dkms adds, builds, installs and removes
-# the modules with the commands of iw_mpa_admin.rst, and two guests that boot the kernel run rping over
-# what it installed: srnic, and siw_mpa where an administrator asks for that, too. A driver of another source, made
-# by the package iw-mpa-dev, is built against that, connects, and is built again when iw_mpa is upgraded.
+# A test of dkms.conf, on kernels whose headers are there. dkms adds, builds, installs and removes the modules, by the
+# commands of iw_mpa_admin.rst. Two guests that boot the kernel run rping over the installed modules: srnic, and
+# siw_mpa, which is built if an administrator asks for it. A driver whose sources are not in this tree, made by the
+# package iw-mpa-dev, is built against the installed iw_mpa, connects, and is built again when iw_mpa is upgraded.
 #
 #   scripts/test/dkms.sh [KERNEL...]        default: 6.1, and 6.12 if its headers are there
 #
-# dkms finds its usual folders, but they are not the host's: all of this runs in a mount namespace
-# in which /usr/src, /etc/dkms, /lib/modules and /var/lib/dkms are covered by throw-away layers. The kernel's
-# own modules are those of the image that the guests boot.
+# dkms uses its usual folders, but not the host's: all of this runs in a mount namespace in which /usr/src, /etc/dkms,
+# /lib/modules and /var/lib/dkms are covered by throw-away layers. The kernel's own modules are those of the image that
+# the guests boot.
 
 # shellcheck source=scripts/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -54,8 +54,8 @@ cover_folders() {
 
 uncover_folders() { umount /usr/src /etc/dkms /lib/modules /var/lib/dkms "$WORK"; }
 
-# As an administrator's shell has it: without our variables. But only $CACHE knows where the
-# headers are that are not installed.
+# Run dkms with the environment of an administrator, without the variables of this tree's scripts, but with the headers
+# that are only in $CACHE.
 run_dkms() {
 	local -a environment=(env -u IW_MPA_CACHE -u TOP -u KERNEL -u KREL) kernel=()
 
@@ -218,8 +218,7 @@ test_upgrade() {
 
 test_driver_goes() { run_dkms remove acme/0.1 --all && rm -r /usr/src/acme-0.1; }
 
-# Host A loads the driver by its name; on host B the kernel asks for it by the type of the link, with
-# what the guide advises.
+# Host A loads the driver by its name; on host B the kernel loads it by the type of the link, as the guide advises.
 test_rping() (
 	set -e
 	PORT=7300
@@ -331,7 +330,8 @@ main() {
 
 	if [[ ${1:-} != --inside ]]; then
 		need_root 'this covers folders of the host in a mount namespace'
-		"$TOP/scripts/lib/setup.sh" build guest dkms deb
+		# shellcheck disable=SC2046 # a list of words is what it is
+		"$TOP/scripts/lib/setup.sh" build guest dkms deb $(stock_kernels "$@")
 		unshare -m true || die 'no permission to make a mount namespace'
 		[[ $# -gt 0 || -z $(find_krel 6.12) ]] || set -- 6.1 6.12
 		[[ $# -gt 0 ]] || set -- 6.1

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The pure layers in user space, under libFuzzer with the address and undefined-behaviour
-# sanitizers: of each first the named cases, then T seconds of anything.
+# sanitizers: each layer gets the named cases first, then generated input for T seconds.
 #
 # And SCTP's session control against a second codec, and against tshark.
 #

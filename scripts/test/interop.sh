@@ -1,17 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Interoperability: srnic in guest A, unmodified siw of 6.1 and of 6.12 in guest B, both roles,
-# IPv4 and IPv6, over the settings of both sides.
+# Interoperability: srnic in guest A, unmodified siw of 6.1 and of 6.12 in guest B, in both roles, over IPv4 and IPv6,
+# with all combinations of the settings of both sides.
 #
-#   scripts/test/interop.sh             fails if a cell is not as the rules in interop/cells.py say, or
-#                                  the table in the documentation is not what was seen
-#   scripts/test/interop.sh --sample    a third of the steps; make check has the time for these. Cells that
-#                                  are not tried are taken to be as the rules say, as with -k
-#   scripts/test/interop.sh -k REGEX    the steps whose line (interop/cells.py steps) matches
-#   scripts/test/interop.sh --write     writes the table
+#   scripts/test/interop.sh             fail if a result is not as the rules in interop/cells.py say, or
+#                                  differs from the table in the documentation
+#   scripts/test/interop.sh --sample    only a third of the steps, as make check has no time for more. For steps that
+#                                  are not run the results of the rules are assumed, as with -k
+#   scripts/test/interop.sh -k REGEX    only the steps whose line matches: interop/cells.py steps prints these
+#   scripts/test/interop.sh --write     write the table
 #
-# Guest A runs $KERNEL, and in the sample the kernel that guest B does not: the cells are the same.
+# Guest A runs $KERNEL, but in the sample the kernel that guest B does not run: the expected results are the same for
+# all kernels.
 
 # shellcheck source=scripts/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -95,8 +96,8 @@ load_variant() {
 
 TRIES=4		# of a step in which siw was at fault: a guest that is starved of time is late each time
 
-# left_by_siw LOG PORT: is there one connection of ours to that port, all of whose octets siw's TCP has
-# acknowledged, while octets of that very connection lie in its socket?
+# left_by_siw LOG PORT: does LOG show just one connection of ours to that port, of which siw's TCP has acknowledged all
+# bytes, while bytes of this same connection are unread in siw's socket?
 left_by_siw() {
 	awk -v port=":$2\$" '
 		/^--- guest / { guest = $3 }
@@ -105,9 +106,9 @@ left_by_siw() {
 		END { exit !(n == 1 && waits == 0 && end in left) }' "$1"
 }
 
-# siw_left_octets LOG PORT: is that so of each family that failed, and did the step fail in no other
-# way? As a responder siw can miss the first FPDU, which may come before it looks:
-# B-08 in iw_mpa_conformance.rst. IPv4 is on PORT, IPv6 on the next.
+# siw_left_octets LOG PORT: is left_by_siw true for each address family that failed, and did the step fail in no other
+# way? As a responder siw can miss the first FPDU if it arrives before siw begins to read: B-08 in
+# iw_mpa_conformance.rst. IPv4 uses PORT, IPv6 the next port.
 siw_left_octets() {
 	local family how proved=no
 
@@ -118,8 +119,8 @@ siw_left_octets() {
 	[[ $proved == yes ]]
 }
 
-# proof_of FAILED... -- OURS... -- THEIRS...: is a log of these lines, the last two what ss shows in
-# the guests A and B, an excuse for a step on the ports 7000 and 7001?
+# proof_of FAILED... -- OURS... -- THEIRS...: do the lines FAILED, with the output of ss in guest A (OURS) and in guest
+# B (THEIRS), prove that siw is at fault for a step on the ports 7000 and 7001?
 proof_of() {
 	local line log=$WORK/proof prefix='failed: '
 

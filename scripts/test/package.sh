@@ -5,16 +5,18 @@
 # modules, a guest boots that with systemd, which brings a link up, and rping uses it; then the
 # package is upgraded, removed and purged.
 #
-#   scripts/test/package.sh [KERNEL...]     names of scripts/kernels; all that there are, without any
+#   scripts/test/package.sh [KERNEL...]     names of scripts/kernels; all those for amd64, without any
 #   scripts/test/package.sh --readme [KERNEL...]
 #                                      in place of that, the commands of README.md, word for word, on a Debian that has
 #                                      nothing but what each has, as far as to a disk and a mount. What they said, and
 #                                      how long that took, is in $CACHE/package/readme-KERNEL
 #   scripts/test/package.sh --ci [KERNEL...]
 #                                      scripts/ci-setup, on the same Debian
+#   scripts/test/package.sh --containers [KERNEL...]
+#                                      what the administrator's guide has on containers, on the same Debian
 #
-# What compiles runs in a chroot of the guest's disk while the guest is off: an emulated processor would
-# take half an hour for it.
+# Steps that compile run in a chroot of the guest's disk while the guest is off: an emulated processor takes half an
+# hour. With --readme, which arm64 has alone, all runs in the guest, which reaches the packages over the host's network.
 
 # shellcheck source=scripts/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -26,7 +28,8 @@
 . "$TOP/scripts/e2e/lib.sh"
 
 WORK=$CACHE/package
-NEXT=0.3		# the version to upgrade to
+NEXT=0.3		# the version to upgrade to beside a mounted disk
+LAST=0.4		# the version to upgrade to after that
 
 # --- roots -------------------------------------------------------------------------------------
 
@@ -44,7 +47,7 @@ make_debs() {
 	[[ ${#compilers[@]} -eq 0 ]] ||
 		mapfile -t -O 1 compilers < <(depends "$KSUITE" "${compilers[0]}" 'cpp-.*-for-host')
 	download "$KSUITE" "${packages[@]/%/=$version}" "linux-headers-$KREL=$version" "${compilers[@]}"
-	printf '%s\n' "Package: $image" "Version: $version" 'Architecture: amd64' \
+	printf '%s\n' "Package: $image" "Version: $version" "Architecture: $KARCH" \
 		'Maintainer: nobody <nobody@localhost>' 'Description: the kernel that QEMU boots' \
 		>"$image/DEBIAN/control"
 	dpkg-deb -b "$image" .
@@ -104,10 +107,11 @@ guest_root() {
 	echo "$dir"
 }
 
+# make_disk FILE SIZE
 make_disk() {
 	rm -f "$1"
-	truncate -s 6G "$1"
-	mke2fs -q -t ext4 -O ^orphan_file "$1" 2>/dev/null || mke2fs -q -t ext4 "$1"
+	truncate -s "$2" "$1"
+	mke2fs -q -t ext4 -b 4096 -O ^orphan_file "$1" 2>/dev/null || mke2fs -q -t ext4 -b 4096 "$1"
 }
 
 # depmod reads each module, which takes an emulated processor minutes.
@@ -131,10 +135,28 @@ power_off() {
 	guest_down
 }
 
+# What --readme may take for a system, however busy the machine is: it took 40 minutes beside other tests
+README_MINUTES=${README_MINUTES:-300}
+ENDS=	# when this is over, by SECONDS; empty: never
+
+has_time() {
+	[[ -z $ENDS || $SECONDS -lt $ENDS ]] || { echo "this system takes more than $README_MINUTES minutes" && return 1; }
+}
+
+# in_time COMMAND...: it ends when that is over. What runs in a guest has limits of its own.
+in_time() {
+	local status=0
+
+	[[ -n $ENDS ]] || { "$@"; return; }
+	setpriv --pdeathsig TERM timeout -k 60 $((ENDS > SECONDS ? ENDS - SECONDS : 1)) "$@" || status=$?
+	has_time || status=1
+	return $status
+}
+
 # on_disk SHELL-COMMAND: as a guest sees its root, see guest/init, in a namespace of mounts
 on_disk() {
 	DISK=${GUEST_DISK[A]} ROOT=${GUEST_ROOT[A]} IMAGE=$("$TOP/scripts/lib/guest/image.sh" "$KERNEL") \
-		unshare -m "$0" --on-disk "$1"
+		in_time unshare -m "$0" --on-disk "$1"
 }
 
 mount_disk() {
@@ -168,8 +190,8 @@ inside() {
 	fi
 }
 
-# Where packages and dkms have files, but for dkms's key, what a first boot leaves, and headers with
-# the names of their compilers
+# List the files where packages and dkms have theirs, except dkms's key, files of a first boot, and headers with the
+# names of their compilers
 list_files() {
 	inside "cd /; find etc usr/lib/modules/*/updates usr/lib/modules-load.d usr/lib/systemd \
 		usr/libexec usr/sbin usr/share usr/src var/lib/dkms \( -type f -o -type l \) \
@@ -180,19 +202,25 @@ list_files() {
 		2>/dev/null | sort" 180
 }
 
-install_package() { inside "DEBIAN_FRONTEND=noninteractive apt-get -q -y install /share/${1##*/}" 300; }
+install_package() { inside "DEBIAN_FRONTEND=noninteractive apt-get -q -y install /share/${1##*/} 2>&1" 1200; }
 
 # expect_modules VERSION: built, signed and found for the running kernel
 expect_modules() {
-	inside "dkms status iw_mpa/$1 -k $KREL | grep installed"
+	inside "dkms status iw_mpa/$1 -k $KREL | grep installed" 300
 	inside "for module in ${MODULES[*]}; do
 		modinfo -k $KREL -n \$module | grep '/updates/dkms/'
 		modinfo -k $KREL -F version \$module | grep -x $1
-	done"
+	done" 300
 }
 
+# The kernel that runs is the host's, which has no headers here.
 test_install() {
-	install_package "$OLD"
+	local output
+
+	output=$(install_package "$OLD")
+	echo "$output"
+	[[ $(uname -r) == "$KREL" ]] ||
+		expect_text "$output" "^iw-mpa: the headers of the kernel that runs are missing, .* linux-headers-$(uname -r | sed "s|[.+]|\\\\&|g")"
 	expect_modules "$(version_of "$OLD")"
 	inside 'man -w iw-mpa && man -w iw-mpa-links && /usr/sbin/iw-mpa -h'
 	inside '! find /lib/modules/ /usr/src/iw_mpa-* -name "siw_mpa*" | grep .'
@@ -228,7 +256,8 @@ test_bad_links() {
 link_works() {
 	inside "poll 60 systemctl is-active iw-mpa-link@rnic-0 && rdma link show rnic-0/1 | grep 'netdev eth0'"
 	inside "poll 20 grep -q 4: /sys/class/infiniband/rnic-0/ports/1/state
-		rping -s -a 10.0.0.1 -C 10 & sleep 1; rping -c -a 10.0.0.1 -C 10 -v >/run/pings; wait
+		rping -s -a 10.0.0.1 -C 10 & poll 60 eval 'iw-mpa listeners | grep 10.0.0.1:7174' >/run/listens
+		rping -c -a 10.0.0.1 -C 10 -v >/run/pings; wait
 		[[ \$(grep -c 'ping data' /run/pings) -eq 10 ]]"
 }
 
@@ -272,8 +301,8 @@ test_restart() {
 	link_works
 }
 
-# The example starts rdma-core's port mapper with a link, and nothing else does. What is up stays up when it
-# ends, which it does with the last link.
+# Only the example rule starts rdma-core's port mapper, with a link. The port mapper ends with the last link, and
+# connections stay up when it ends.
 test_port_mapper() {
 	local rule=76-srnic-iwpmd.rules links=iw-mpa-link@rnic-0
 
@@ -315,12 +344,20 @@ test_doctor() {
 	expect_text "$output" "^ok       kernel $KREL_RE$"
 	expect_text "$output" '^ok       srnic [0-9.]+ is installed for this kernel$'
 	expect_text "$output" '^ok       DKMS builds it again for each new kernel$'
+	expect_text "$output" '^warning  linux-headers-[-a-z0-9.]+ is not installed, which brings the headers of each new kernel$'
 	expect_text "$output" '^ok       srnic [0-9.]+ is loaded$'
 	expect_text "$output" '^ok       libsiw,'
 	expect_text "$output" '^ok       link rnic-0 on eth0: 10\.0\.0\.1,'
 	output=$(inside 'iw-mpa doctor nosuch0 || echo "status $?"')
 	expect_text "$output" '^fault    there is no interface nosuch0$'
 	expect_text "$output" '^status 1$'
+
+	output=$(inside "mv /usr/lib/modules/$KREL/build /root; iw-mpa doctor eth0; mv /root/build /usr/lib/modules/$KREL
+		mv /var/lib/dkms/iw_mpa /root; iw-mpa doctor eth0; mv /root/iw_mpa /var/lib/dkms" 120)
+	echo "$output"
+	expect_text "$output" '^warning  the headers of this kernel are missing, without which DKMS does not build$'
+	expect_text "$output" "reboot: apt-get update && apt-get install linux-headers-$KREL_RE linux-headers-[-a-z0-9. ]+$"
+	expect_text "$output" '^warning  DKMS does not know it: '
 }
 
 # A link without a line, unless there is a line. The interface may come later.
@@ -359,8 +396,8 @@ detach_disk() {
 }
 
 # shellcheck disable=SC2016 # there
-# What the kernel uses is not taken away without --force: by hand, by systemd, or with the package. The target
-# at all addresses listens again when the link is back.
+# A link that the kernel uses is not removed without --force: neither by hand nor by systemd nor with the package. The
+# target at all addresses listens again when the link is back.
 test_users() {
 	local output user='nvme_rdma with 10\.0\.0\.1:4420'
 
@@ -388,21 +425,132 @@ test_users() {
 	link_works
 }
 
-test_upgrade() {
-	install_package "$NEW"
+# While the guest is off, the modules of a later version are built and put where DKMS takes them from in place of
+# building them.
+test_prebuild() {
+	make_disk "$HERE/share/disk" 16M
+	inside "dpkg-deb --fsys-tarfile /share/${NEW##*/} | tar -x -C / ./usr/src
+		dkms add iw_mpa/$NEXT; dkms build iw_mpa/$NEXT -k $KREL; mkdir -p /usr/share/iw_mpa-dkms
+		dkms mktarball iw_mpa/$NEXT -k $KREL --archive /usr/share/iw_mpa-dkms/iw_mpa-$NEXT.dkms.tar.gz
+		dkms remove iw_mpa/$NEXT --all; rm -r /usr/src/iw_mpa-$NEXT"
+}
+
+# expect_loaded VERSION
+expect_loaded() { inside "for module in ${MODULES[*]}; do grep -x $1 /sys/module/\$module/version; done"; }
+
+# Each line is on the target's disk before the next one is written.
+# shellcheck disable=SC2016 # there
+start_writer() {
+	inside '. /share/guest/nvme.sh; mount "$(nvme_block)" /mnt
+		bg_start writer "set -o pipefail; number=0; until [[ -e /run/written ]]; do
+			number=\$((number + 1))
+			echo \$number | dd of=/mnt/file oflag=append conv=notrunc,fsync status=none || exit; done"
+		poll 60 test -s /mnt/file'
+}
+
+# shellcheck disable=SC2016 # there
+writer_goes_on() {
+	inside 'lines=$(wc -l </mnt/file); goes_on() { (($(wc -l </mnt/file) > lines + 3)); }
+		poll 60 goes_on || { echo "$lines lines, and no more"; bg_wait writer 1; false; }' 90
+}
+
+# shellcheck disable=SC2016 # there
+written() { inside '[[ $(</mnt/file) == "$(seq "$(wc -l </mnt/file)")" ]]'; }
+
+connections() { inside "iw-mpa endpoints | awk '/OFFLOADED/ { print \$1 }' | sort"; }
+
+# shellcheck disable=SC2016 # there
+test_upgrade_mounted() {
+	local output old before
+
+	old=$(version_of "$OLD")
+	cp "$NEW" "$HERE/share/disk" "$GUEST_RUN/share/"
+	inside '. /share/guest/nvme.sh; cp /share/disk "$NVME_DISK"; nvme_serve 4 0.0.0.0 4420 0' 90
+	attach_disk
+	start_writer
+	before=$(connections)
+	output=$(install_package "$NEW")
+	echo "$output"
+	expect_text "$output" "^iw-mpa: srnic $old stays in use; $NEXT comes with the next boot, or by: iw-mpa link restart"
 	expect_modules "$NEXT"
-	inside "[[ ! -e /usr/src/iw_mpa-$(version_of "$OLD") ]]"
+	expect_loaded "$old"
+	writer_goes_on
+	[[ $before == *$'\n'* && $(connections) == "$before" ]] || fail 'other connections are there'
+
+	# To take the link away would end what is written.
+	output=$(inside 'refused() { ! "$@" 2>&1; }
+		refused iw-mpa link restart; iw-mpa doctor eth0
+		refused env DEBIAN_FRONTEND=noninteractive apt-get -q -y remove iw-mpa-dkms; dpkg -s iw-mpa-dkms' 300) ||
+		{ echo "$output"; return 1; }
+	echo "$output"
+	expect_text "$output" '^iw-mpa: rnic-0 stays, for the kernel uses it: .*nvme_rdma with 10\.0\.0\.1:4420'
+	expect_text "$output" "^warning  srnic $old is loaded, and another one is on the disk"
+	expect_text "$output" '^rnic-0: nvme_rdma with 10\.0\.0\.1:4420'
+	expect_text "$output" '^Status: [a-z]+ ok installed$'
+	expect_loaded "$old"
+	writer_goes_on
+	[[ $(connections) == "$before" ]] || fail 'other connections are there'
+
+	inside ': >/run/written; bg_wait writer 60' 90
+	written
+	inside 'umount /mnt'
+	detach_disk
+	inside '. /share/guest/nvme.sh; nvme_serve_end; : >/run/at_clean_up; rm -r /usr/share/iw_mpa-dkms' 60
+	link_works
+}
+
+# The units of the examples, on one host. /srv is a file system of its own, since the guest's layer does not say what
+# its blocks are. The target is at an address of the link, and the link is removed in two ways: the port listens again,
+# and the host connects again. The last file is written right before the host shuts down.
+# shellcheck disable=SC2016 # there
+test_storage() {
+	local way
+
+	make_disk "$GUEST_RUN/share/srv" 64M
+	make_disk "$GUEST_RUN/share/srnic" 16M
+	tune2fs -L srnic "$GUEST_RUN/share/srnic"
+	inside 'cp /etc/fstab /root; cp /share/srv /var/srv; modprobe loop
+		printf "%s\n" "/var/srv /srv ext4 loop" \
+			"LABEL=srnic /mnt ext4 _netdev,nofail,x-systemd.device-timeout=10min 0 0" >>/etc/fstab
+		mount /srv; cp /share/srnic /srv/disk; cd /usr/share/doc/iw-mpa-dkms/examples
+		sed "s/0\.0\.0\.0/10.0.0.1/" nvmet.conf >/etc/iw-mpa/nvmet.conf
+		for unit in nvmet.service nvmet-port@.service nvme@.service; do
+			sed "s/srnic_%i/rnic\\\\x2d0/; s/iw-mpa-netdev@%i/iw-mpa-link@rnic-0/; s/10\.0\.0\.2/10.0.0.1/" $unit \
+				>/etc/systemd/system/$unit
+		done
+		systemctl daemon-reload; systemctl enable nvmet-port@eth0; systemctl enable --now nvmet nvme@eth0
+		poll 120 systemctl start mnt.mount; head -c 1000000 /dev/urandom >/root/wanted; cp /root/wanted /mnt/file' 180
+	for way in 'iw-mpa link restart --force rnic-0' 'rdma link delete rnic-0; iw-mpa link up rnic-0'; do
+		inside "umount /mnt; $way; poll 120 systemctl start mnt.mount; cmp /root/wanted /mnt/file" 180
+	done
+	inside 'cp /root/wanted /mnt/last'
+}
+
+# Nobody has typed anything since the boot.
+# shellcheck disable=SC2016 # there
+test_storage_boot() {
+	inside 'poll 300 mountpoint -q /mnt; findmnt -n -o SOURCE /mnt | grep -x "/dev/nvme[0-9]*n1"
+		cmp /root/wanted /mnt/file; cmp /root/wanted /mnt/last' 330
+	inside 'umount /mnt; systemctl disable --now nvmet-port@eth0 nvme@eth0 nvmet; [[ -z $(/usr/libexec/iw-mpa/link users) ]]
+		umount /srv; cp /root/fstab /etc/fstab; rm /etc/systemd/system/nvme*.service /etc/iw-mpa/nvmet.conf /var/srv
+		systemctl daemon-reload' 120
+}
+
+# With the modules that are built while the guest is off
+test_upgrade() {
+	install_package "$NEWEST"
+	expect_modules "$LAST"
+	inside "[[ ! -e /usr/src/iw_mpa-$NEXT ]]"
 	inside 'grep rnic-0 /etc/iw-mpa/links'
 }
 
 test_boot_upgraded() {
 	link_works
-	inside "for module in ${MODULES[*]}; do grep -x $NEXT /sys/module/\$module/version; done"
+	expect_loaded "$LAST"
 }
 
-# The kernel's headers come later: DKMS builds for it as they are installed. It need not run. The
-# module is asked by its file, for newer releases of dkms leave depmod to the package of the kernel
-# itself, where that has not come yet.
+# If a kernel's headers are installed later, DKMS builds for it, even if it does not run. modinfo gets the module's
+# file, since newer releases of dkms leave depmod to the package of the kernel, which is not installed here.
 test_second_kernel() {
 	local release
 
@@ -421,7 +569,7 @@ test_remove() {
 	inside '! grep -E "^(iw_mpa|srnic) " /proc/modules'
 	# shellcheck disable=SC2016 # there
 	inside 'left=$(dkms status); [[ ! -e /sys/class/infiniband/rnic-0 && -z $left ]]'
-	inside '[[ -e /etc/iw-mpa/links && ! -e /usr/sbin/iw-mpa && ! -d /usr/src/iw_mpa-'$NEXT' ]]'
+	inside '[[ -e /etc/iw-mpa/links && ! -e /usr/sbin/iw-mpa && ! -d /usr/src/iw_mpa-'$LAST' ]]'
 	inside '! find /usr/lib/modules -name "iw_mpa*" | grep .'
 }
 
@@ -441,8 +589,8 @@ readme() {
 		on { exit }' "$TOP/README.md" | grep .
 }
 
-# as_typed SECONDS COMMANDS: in one shell after another, with the variables of the one before. A user goes on after a
-# command that has failed; this does not.
+# as_typed SECONDS COMMANDS: run the commands in a new shell, with the variables of the one before. A user goes on
+# after a failed command; this does not.
 as_typed() {
 	local output status=0 start=$SECONDS
 
@@ -453,19 +601,25 @@ as_typed() {
 	return "$status"
 }
 
-# While the guest is off: the kernel that runs is the host's, and "uname -r" says that of the guest.
-# shellcheck disable=SC2016 # there
-test_readme_install() {
+# By this interface QEMU leads to the host's network, but not to a server on the host's loopback device. It is the first,
+# so it is eth0, and has the address of the guest.
+WAY_OUT=(-netdev 'user,id=out,ipv6=off,net=10.0.0.0/24,host=10.0.0.254,dns=10.0.0.253'
+	-device 'virtio-net-pci,netdev=out,romfile=,mac=52:54:00:00:01:01')
+
+# As on each host, /srv is of a file system that says what its blocks are, as our layer does not.
+test_readme_fresh() {
 	inside "cp /share/${OLD##*/} /root; ! type -P dkms rping make"
-	# As on each host, /srv is of a file system that says what its blocks are, as our layer does not.
 	inside 'mke2fs -q -t ext4 /var/layer 2G; echo "/var/layer /srv ext4 loop" >>/etc/fstab'
-	inside 'uname() { if [[ $* == -r ]]; then echo '"$KREL"'; else command uname "$@"; fi; }
-		declare -f uname >/root/variables'
-	as_typed 0 "export DEBIAN_FRONTEND=noninteractive
+}
+
+test_readme_install() {
+	local limit=$((README_MINUTES * 60))
+
+	inside 'ip route add default via 10.0.0.254; echo nameserver 10.0.0.253 >/etc/resolv.conf'
+	as_typed "$limit" "export DEBIAN_FRONTEND=noninteractive
 		$(readme install)"
-	as_typed 0 "export DEBIAN_FRONTEND=noninteractive
+	as_typed "$limit" "export DEBIAN_FRONTEND=noninteractive
 		$(readme nfs | head -n 1)"
-	inside 'rm -f /root/variables'
 	expect_modules "$(version_of "$OLD")"
 }
 
@@ -482,7 +636,7 @@ test_readme_try() {
 	[[ $(grep -c '^ping data: ' <<<"$output") -eq 10 ]]
 }
 
-# What is written is read again when the disk was away.
+# Data that was written is read again after the disk was disconnected.
 # shellcheck disable=SC2016 # there
 test_readme_disk() {
 	local block
@@ -495,8 +649,8 @@ test_readme_disk() {
 		'"$(sed -n '/^nvme connect /,$p' <<<"$block")"'; cmp /root/wanted /mnt/file' 120
 }
 
-# NFS 4 starts at the root of the server, which has to be of a file system that can be exported. Our layer cannot, so
-# here mount.nfs takes version 3.
+# NFS 4 starts at the root of the server, which has to be on a file system that can be exported. The guest's layered
+# root cannot, so here mount.nfs uses version 3.
 # shellcheck disable=SC2016 # there
 test_readme_nfs() {
 	[[ $(readme nfs | head -n 1) == apt-get* ]]
@@ -506,7 +660,7 @@ test_readme_nfs() {
 		umount /media; systemctl stop nfs-server' 180
 }
 
-# The host shuts down while the disk is mounted: what was written last is on the target's disk.
+# The host shuts down while the disk is mounted: the last data written has to be on the target's disk.
 # shellcheck disable=SC2016 # there
 test_readme_boot() {
 	inside 'poll 60 eval "rdma link show srnic_eth0/1 | grep \"netdev eth0\""' 90
@@ -514,7 +668,7 @@ test_readme_boot() {
 }
 
 # shellcheck disable=SC2016 # words of README.md
-# What stands between newlines, ;, &&, || and pipes is one. A person has an hour, and patience for 14.
+# A command is what stands between newlines, ;, &&, || and pipes. At most 14 are allowed until the disk is mounted.
 test_readme_count() {
 	local commands
 
@@ -526,10 +680,13 @@ test_readme_count() {
 
 test_readme() {
 	test_begin "$1" fresh
+	ENDS=$((SECONDS + README_MINUTES * 60))
 	: >"$WORK/readme-$1"
 	step 'README.md: the way to a disk has less than 15 commands' test_readme_count
-	step 'README.md: it installs' test_readme_install
+	step 'README.md: the host has just been installed' test_readme_fresh
+	GUEST_ARGS=("${WAY_OUT[@]}")
 	boot
+	step 'README.md: it installs' test_readme_install
 	step 'README.md: there is a link' test_readme_link
 	step 'README.md: rping answers' test_readme_try
 	step 'README.md: a disk is mounted' test_readme_disk
@@ -539,12 +696,14 @@ test_readme() {
 	[[ $KEEP == yes ]] || guest_forget_logs
 	boot
 	step 'README.md: the link comes with the next boot, and the disk has what was written' test_readme_boot
+	step "README.md: that has taken less than $README_MINUTES minutes" has_time
 	test_finish
 }
 
 # --- ci-setup ----------------------------------------------------------------------------------
 
-# ci_setup RELEASE ARGUMENT...: while the guest is off, as above. RELEASE is what "uname -r" says.
+# ci_setup RELEASE ARGUMENT...: while the guest is off. The running kernel is the host's, so "uname -r" is made to say
+# RELEASE.
 ci_setup() {
 	inside "uname() { if [[ \$* == -r ]]; then echo $1; else command uname \"\$@\"; fi; }; export -f uname
 		/root/ci-setup ${*:2} /root/${OLD##*/} 2>&1"
@@ -557,13 +716,14 @@ test_ci_install() {
 	inside "cp /share/${OLD##*/} /share/ci-setup /root; ! type -P dkms rping make"
 	! output=$(ci_setup $cloud) || fail "it goes on with $cloud"
 	echo "$output"
-	expect_text "$output" "^ci-setup: there is no package linux-headers-$cloud: upgrade the kernel, and reboot$"
+	expect_text "$output" "^ci-setup: there is no package linux-headers-$cloud: upgrade the kernel, and reboot; .* linux-headers-azure$"
 	inside '! type -P dkms'
 	ci_setup "$KREL" --install
 	expect_modules "$(version_of "$OLD")"
 }
 
-# It says where the link is, and no more, so that a job takes it as it is; once more it finds all there.
+# ci-setup prints only the link's variables to stdout, so that a job can use the output as it is; a second run finds
+# everything there.
 # shellcheck disable=SC2016 # there
 test_ci_link() {
 	local output
@@ -600,6 +760,111 @@ test_ci() {
 	test_finish
 }
 
+# --- containers --------------------------------------------------------------------------------
+
+# guide HOST [NUMBER]: the commands of the administrator's guide for it, or one of them, say what it has, in one shell
+# after another, with the variables of the one before. A server is waited for.
+guide() {
+	local steps name command expected output number=0
+
+	steps=$("$TOP/scripts/e2e/guide.py" "$TOP/Documentation/infiniband/iw_mpa_admin.rst")
+	while read -r -u 5 name command expected; do
+		[[ $name == "$1" ]] || continue
+		number=$((number + 1))
+		[[ ${2:-$number} -eq $number ]] || continue
+		command=$(base64 -d <<<"$command")
+		output=$(inside "[[ ! -e /root/variables ]] || . /root/variables; $command
+			declare -p GIVEN >/root/variables 2>/dev/null || :" 300 2>&1) || fail "$command: $output"
+		printf '%s\n' "# $command" "$output"
+		"$TOP/scripts/e2e/guide.py" --match "$expected" <<<"$output" || fail "this is not as the page has it"
+		[[ $command != *' rping -s '* ]] || inside 'poll 60 eval "iw-mpa listeners | grep :7174"' 90
+	done 5<<<"$steps"
+	[[ $number -gt 0 ]]
+}
+
+test_containers_install() {
+	inside "cp /share/${OLD##*/} /share/ci-setup /root"
+	ci_setup "$KREL" --install
+	inside 'DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends podman systemd-container
+		mkdir /srv/image'
+	tar -c -C "$CACHE/root/${KSUITE%-backports}-image" . | on_disk 'tar -x -C /srv/image'
+	inside 'cp /usr/sbin/iw-mpa /srv/image/usr/sbin'
+}
+
+# podman's layers cannot stand on ours. A container that is given nothing says what it lacks.
+# shellcheck disable=SC2016 # there
+test_containers_host() {
+	local output run='podman run --rm --network host --rootfs /srv/image'
+
+	inside 'mkdir -p /var/lib/containers; mount -t tmpfs containers /var/lib/containers; cd /root
+		poll 300 systemctl is-active sys-subsystem-net-devices-eth0.device
+		./ci-setup 2>log || { cat log; exit 1; }' 600
+	guide containers_host
+	inside 'podman rm -f -t 0 -a' 120
+	output=$(inside "${run/--rm/--rm --device /dev/infiniband --ulimit memlock=-1} iw-mpa doctor" 120)
+	echo "$output"
+	expect_text "$output" '^ok       any amount of memory may be registered'
+	expect_text "$output" '^ok       link srnic_eth0 on eth0: 10\.0\.0\.1'
+	output=$(inside "! $run iw-mpa doctor; ! $run iw-mpa endpoints 2>&1" 120)
+	echo "$output"
+	expect_text "$output" '^fault    /dev/infiniband/rdma_cm: No such file or directory$'
+	expect_text "$output" '^iw-mpa: .*/endpoints: No such file or directory \(in a container: this is for its host\)$'
+}
+
+# box: a namespace with an interface, eth0, and a server in the initial namespace at the other end of its wire
+# shellcheck disable=SC2016 # there
+make_box() {
+	inside 'ip netns add box; ip link add box0 type veth peer name eth0 netns box
+		ip address add 10.8.0.1/24 dev box0; ip link set box0 up
+		ip -n box address add 10.8.0.2/24 dev eth0; ip -n box link set eth0 up; ip -n box link set lo up
+		rdma link add srnic_box0 type srnic netdev box0
+		poll 20 grep -q 4: /sys/class/infiniband/srnic_box0/ports/1/state
+		bg_start server "rping -s -P -a 10.8.0.1"; poll 60 eval "iw-mpa listeners | grep 10.8.0.1:7174"' 120
+}
+
+# shellcheck disable=SC2016 # there
+test_containers_shared() {
+	local output
+
+	make_box
+	output=$(inside '! ip netns exec box iw-mpa doctor' 120)
+	echo "$output"
+	expect_text "$output" '^fault    there is no link in this network namespace$'
+	guide containers_box
+	inside 'ip netns exec box iw-mpa doctor; bg_stop server; ip netns delete box
+		poll 30 eval "[[ ! -e /sys/class/infiniband/srnic_box && ! -e /sys/class/infiniband/srnic_box0 ]]"' 120
+}
+
+# A service that is alone in a network namespace is in the way, such as one that systemd starts with a container.
+# shellcheck disable=SC2016 # there
+test_containers_exclusive() {
+	local output
+
+	inside 'poll 120 eval "rdma system set netns exclusive"' 180
+	make_box
+	output=$(inside '! ip netns exec box iw-mpa doctor' 120)
+	echo "$output"
+	expect_text "$output" '^fault    there is no link in this network namespace$'
+	expect_text "$output" '"rdma dev set srnic0 netns NAME" has to follow: rdma link add'
+	guide containers_box 1
+	guide containers_move
+	guide containers_box 2
+	output=$(inside 'podman run --rm --network ns:/run/netns/box --device /dev/infiniband --rootfs /srv/image ibv_devices' 120)
+	[[ $(grep srnic <<<"$output") =~ ^[[:space:]]*srnic_box[[:space:]]+[0-9a-f]+$ ]] || fail "there is $output"
+}
+
+test_containers() {
+	test_begin "$1" fresh
+	cp "$TOP/scripts/ci-setup" "$HERE/share/"
+	"$TOP/scripts/lib/root.sh" --make "${KSUITE%-backports}-image"
+	step 'containers: what they need is installed' test_containers_install
+	boot
+	step 'containers: the network of the host' test_containers_host
+	step 'containers: a network of their own' test_containers_shared
+	step 'containers: RDMA devices of their own' test_containers_exclusive
+	test_finish
+}
+
 # --- all of it ---------------------------------------------------------------------------------
 
 version_of() { dpkg-deb -f "$1" Version | sed 's/-[^-]*$//'; }
@@ -624,11 +889,11 @@ step() {
 	KEEP=yes
 }
 
-# Another kernel of the same Debian whose headers were fetched
+# The newest other kernel of the same Debian whose headers were fetched
 second_kernel() {
 	local name suite=${KSUITE%-backports} kernel=$KERNEL
 
-	for name in $(kernel_names); do
+	for name in $(names_for amd64 | tac); do
 		kernel_row "$name"
 		[[ $name == "$kernel" || ${KSUITE%-backports} != "$suite" || -z $(find_krel "$name") ]] ||
 			{ echo "$name"; return; }
@@ -646,7 +911,7 @@ test_begin() {
 	root=$(guest_root "$2")
 	GUEST_ROOT=([A]=$root)
 	GUEST_DISK=([A]=$WORK/disk-$KREL)
-	make_disk "${GUEST_DISK[A]}"
+	make_disk "${GUEST_DISK[A]}" 6G
 	RUNS=no
 	rm -rf "$HERE"
 	mkdir -p "$HERE/share"
@@ -666,9 +931,12 @@ test_kernel() {
 
 	test_begin "$1" guest
 	second=$(second_kernel)
-	cp "$NEW" "$HERE/share/"
+	cp "$NEW" "$NEWEST" "$HERE/share/"
+	# Of nvme-cli, which takes an emulated processor a minute at each boot
+	inside 'systemctl -q disable nvmf-autoconnect nvmefc-boot-connections'
 	list_files >"$HERE/before"
 	step 'apt installs the package, DKMS builds the modules' test_install
+	step 'DKMS has the modules of a later version' test_prebuild
 	step 'links and settings are configured' test_configure
 	boot
 	step 'the boot brings a link up, with the settings; rping uses it' test_boot
@@ -679,36 +947,41 @@ test_kernel() {
 	step 'iw-mpa doctor finds nothing wrong' test_doctor
 	step 'a unit makes a link of an interface' test_netdev
 	step 'what the kernel uses is not taken away' test_users
+	step 'an upgrade beside a mounted disk leaves the modules that are in use' test_upgrade_mounted
+	step 'units export a disk and connect to it, also when the link has been removed and is back' test_storage
 	tap_run "$KERNEL: the guest ends well" power_off
 	[[ $KEEP == yes ]] || guest_forget_logs
 	step 'an upgrade builds the new version' test_upgrade
 	[[ -z $second ]] || step "DKMS builds for $second when its headers come" test_second_kernel "$second"
 	boot
 	step 'after the upgrade, a boot brings the link up' test_boot_upgraded
+	step 'the boot mounts the disk of the units, with what was written last' test_storage_boot
 	step 'removed: nothing is loaded, nothing is built' test_remove
 	step 'purged: nothing is left' test_purge
 	test_finish
 }
 
 main() {
-	local name
+	local name words='build guest deb root'
 
 	if [[ ${1:-} == --on-disk ]]; then
 		mount_disk
 		exec chroot "$HERE/mnt/root" /usr/bin/env -i HOME=/root LC_ALL=C \
-			PATH=/usr/sbin:/usr/bin:/sbin:/bin bash -c "$2"
+			"QEMU_CPU=$ARM64_CPU" PATH=/usr/sbin:/usr/bin:/sbin:/bin bash -c "$2"
 	fi
 	TEST=test_kernel
 	case ${1:-} in
-	--readme | --ci)
+	--readme | --ci | --containers)
 		TEST=test_${1#--}
 		shift
 		;;
 	esac
 	KERNELS=("$@")
-	[[ $# -gt 0 ]] || mapfile -t KERNELS < <(kernel_names)
+	[[ $# -gt 0 ]] || mapfile -t KERNELS < <(names_for amd64)
 	need_root 'this makes root folders of Debian'
-	"$TOP/scripts/lib/setup.sh" build guest deb root "${KERNELS[@]}"
+	[[ $TEST != test_readme ]] || words+=' foreign'
+	# shellcheck disable=SC2086 # a list of words is what it is
+	"$TOP/scripts/lib/setup.sh" $words "${KERNELS[@]}"
 	mkdir -p "$WORK"
 	MODULES=()
 	for name in "${PACKAGED[@]}"; do
@@ -716,6 +989,7 @@ main() {
 	done
 	OLD=$("$TOP/scripts/lib/deb.sh")
 	NEW=$("$TOP/scripts/lib/deb.sh" "$NEXT")
+	NEWEST=$("$TOP/scripts/lib/deb.sh" "$LAST")
 	for name in "${KERNELS[@]}"; do
 		"$TEST" "$name"
 	done

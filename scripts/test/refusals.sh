@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What cannot be done is refused: by an exit status, by one sentence that says what to do, and with
-# nothing left half done. An unsupported kernel, missing headers, no root, no space, no network.
+# What cannot be done must be refused: by an exit status, by one sentence that says what to do, and
+# with nothing left half done. The causes are an unsupported kernel, missing headers, no root, no
+# space, no network.
 #
-# Each command runs with a cache of its own, in mounts of our own, so that nothing of the host's is
-# found, and nothing is lost if it is not refused.
+# Each command runs with a separate cache, in a separate mount namespace, so that it finds no files
+# of the host, and cannot destroy any if it is not refused.
 
 # shellcheck source=scripts/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -20,15 +21,23 @@ fresh() {
 	mount -t tmpfs -o "size=${1}m,mode=777" refusals "$HERE/cache"
 }
 
+# shellcheck disable=SC2016 # the shell of the programs
 make_places() {
 	mount -t tmpfs -o mode=755 refusals "$HERE"
-	mkdir "$HERE"/{tree,cache,bin,root}
+	mkdir "$HERE"/{tree,cache,bin,root,ubuntu}
 	mount --bind "$TOP" "$HERE/tree"
 	mount -t tmpfs -o size=10m refusals "$HERE/root"
 	# One package is missing, in the list of all and if it is asked for.
 	printf '%s\n' '#!/bin/sh' 'case "$*" in *sparse*) exit 1 ;; esac' \
 		"$(command -v dpkg-query) \"\$@\" | grep -v ' sparse$'" >"$HERE/bin/dpkg-query"
-	chmod +x "$HERE/bin/dpkg-query"
+	printf '%s\n' 'ID=ubuntu' 'ID_LIKE=debian' 'VERSION_ID="24.04"' >"$HERE/ubuntu/os-release"
+	printf '%s\n' '#!/bin/sh' '[ "$1" = -r ] && echo 6.14.0-1017-azure || exec /usr/bin/uname "$@"' >"$HERE/ubuntu/uname"
+	# ubuntu COMMAND...: as on a host with another distribution
+	printf '%s\n' '#!/bin/sh -e' 'mount --bind "${0%/*}/os-release" /etc/os-release' 'exec "$@"' >"$HERE/ubuntu/ubuntu"
+	chmod +x "$HERE/bin/dpkg-query" "$HERE"/ubuntu/{uname,ubuntu}
+	# An apt that knows the release alone, as in a root of debootstrap
+	echo "deb $(archive_mirror main) bookworm main" >"$HERE/bin/sources.list"
+	printf '%s\n' "Dir::Etc::sourcelist \"$HERE/bin/sources.list\";" 'Dir::Etc::sourceparts "/dev/null";' >"$HERE/bin/apt.conf"
 }
 
 # As who has not come by our scripts
@@ -63,6 +72,8 @@ refused() {
 nobody() { echo runuser -u nobody --; }
 
 test_kernels() {
+	local target
+
 	fresh 20
 	tap_run 'headers that are installed, and unpacked as well' headers_twice
 	fresh 2000
@@ -73,8 +84,24 @@ test_kernels() {
 	refused 'one of another distribution whose headers are missing' \
 		'no headers for kernel 6\.14\.0-1017-azure: apt-get install linux-headers-6\.14\.0-1017-azure, or,' \
 		make -s modules KREL=6.14.0-1017-azure
+	refused 'the same, of the kernel that runs, on another distribution' \
+		'no headers for kernel 6\.14\.0-1017-azure: apt-get install linux-.*, upgrade the kernel and reboot;' \
+		unshare -m "$HERE/ubuntu/ubuntu" env PATH="$HERE/ubuntu:$PATH" make -s install
+	refused 'a suite, on another distribution' 'this is not Debian 12 or later: see "Supported kernels" in README' \
+		unshare -m "$HERE/ubuntu/ubuntu" make -s wire
 	refused 'a kernel that is not supported, by its name' 'no such kernel: 5\.10 \(6\.1 ' \
 		make -s demo KERNEL=5.10
+	refused 'a guest with a kernel that is only built for' 'there are no guests with kernel s390x: ' \
+		make -s e2e KERNEL=s390x
+	for target in wire soak demo bench kunit device; do
+		refused "a kernel of another architecture: make $target" 'kernel arm64 is not for this suite: modules' \
+			make -s "$target" KERNEL=arm64
+	done
+	refused 'the package, for more than README.md' 'kernel arm64 is not for this suite: modules' \
+		scripts/test/package.sh --ci arm64
+	refused 'a kernel that is an update, on a host without updates' \
+		'has no linux-headers-6\.12-amd64 in bookworm, whose kernels are in bookworm-security: add that to sources' \
+		env APT_CONFIG="$HERE/bin/apt.conf" scripts/lib/setup.sh build 6.12
 	refused 'one of several kernels' 'no such kernel: nosuch ' make -s wire KERNELS='6.1 nosuch'
 	refused 'a kernel whose headers are missing' 'apt-get install linux-headers-6\.1\.0-1-amd64, or,' \
 		make -s install KREL=6.1.0-1-amd64
@@ -82,7 +109,7 @@ test_kernels() {
 		env PATH="$HERE/bin:$PATH" make -s static KREL=6.1.0-1-amd64
 }
 
-# Headers that are installed, and were unpacked before: those that are installed count.
+# If headers are installed and also unpacked in the cache, the installed ones are used.
 # shellcheck disable=SC2016 # the other shell
 headers_twice() {
 	local find='. scripts/lib/lib.sh; find_krel "$KERNEL"' krel
@@ -133,7 +160,7 @@ test_no_root() {
 	refused 'no root: make check, at once' 'as root, please: apt-get install .*sparse' \
 		"${as[@]}" env PATH="$HERE/bin:$PATH" make -s check
 	refused 'no root: make install' 'no permission to write into .*: as root, please' \
-		"${as[@]}" make -s install INSTALL_MOD_PATH="$HERE/bin"
+		"${as[@]}" make -s install INSTALL_MOD_PATH="$HERE/bin" KERNEL="$KERNEL"
 	refused 'no root: make package' 'as root, please: ' "${as[@]}" make -s package
 	refused 'no root: make dkms' 'as root, please: ' "${as[@]}" make -s dkms
 	refused 'a cache that cannot be written' 'no permission to write into /proc/.*: set XDG_CACHE_HOME' \
@@ -146,11 +173,11 @@ test_no_space() {
 	for target in modules demo kunit deb series check; do
 		fresh 20
 		refused "no space: make $target" "has [0-9]+ MB left, this needs [0-9]+: make space, or set XDG" \
-			make -s "$target"
+			make -s "$target" KERNEL="$KERNEL"
 	done
 	fresh 2000
 	refused 'no space: make install' "$HERE/root/.* has [0-9]+ MB left, this needs [0-9]+: make space$" \
-		make -s install INSTALL_MOD_PATH="$HERE/root"
+		make -s install INSTALL_MOD_PATH="$HERE/root" KERNEL="$KERNEL"
 }
 
 test_no_network() {
@@ -161,6 +188,26 @@ test_no_network() {
 		unshare -n make -s demo
 	refused 'no network: make check, at once' 'is there a network, and does .apt-get update. work' \
 		unshare -n make -s check
+}
+
+# A virtiofsd that lives and makes no socket is waited for no longer than a guest that does not boot.
+# shellcheck disable=SC2016 # the other shell
+silent_virtiofsd() {
+	local output
+
+	printf '%s\n' '#!/bin/sh' 'exec sleep 1000' >"$HERE/bin/virtiofsd"
+	chmod +x "$HERE/bin/virtiofsd"
+	cd "$HERE/tree" || return
+	output=$(as_a_user env "GUEST_VIRTIOFSD=$HERE/bin/virtiofsd" GUEST_BOOT_LIMIT=4 bash -c '
+		. scripts/lib/lib.sh; . scripts/lib/guest/guest.sh; cd "$0"; guest_share A share / virtiofs' \
+		"$HERE/cache" 2>&1) && return 1
+	echo "$output"
+	[[ $output == "guest A: $HERE/bin/virtiofsd makes no socket for /" ]]
+}
+
+test_guests() {
+	fresh 20
+	tap_run 'a guest whose virtiofsd makes no socket' silent_virtiofsd
 }
 
 main() {
@@ -176,6 +223,7 @@ main() {
 	test_no_root
 	test_no_space
 	test_no_network
+	test_guests
 	tap_end refusals
 }
 

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What make check has no time for: the long cases of scripts/wire/storms.py, load.py and
-# data_storms.py, against srnic in a guest. What each took is told as it ends.
+# Tests that take too long for make check: the long cases of scripts/wire/storms.py, load.py and
+# data_storms.py, against srnic in a guest. The time that each has taken is printed when it ends.
 #
 #   scripts/test/soak.sh [-k REGEX]     only the tests whose name or rule ids match
-#   scripts/test/soak.sh -l             all, each with its rule ids
+#   scripts/test/soak.sh -l             list all tests, each with its rule ids
 #
-# Rates are compared in a guest of one processor, whose clock counts instructions. A kernel with
-# detectors, DEBUG=kasan, runs all the others.
+# Tests that compare rates run in a guest of one processor, whose clock counts instructions. With
+# DEBUG=kasan a kernel with detectors runs all other tests.
 
 # shellcheck source=scripts/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"

@@ -10,11 +10,11 @@
 # SUITE="NAME ..." runs these of scripts/suites, and not all. A comma is as good as a space.
 # SUITES=FOLDER has bare copies of the repositories that some are taken from, FOLDER/REPOSITORY.git, where the
 # public addresses cannot be reached. A suite whose source is not to be had is named in the last line.
-# DRIVER=siw has unmodified siw judge our expectations: what we say no iWARP device can pass, siw must not pass.
-# What else siw does there is told, and is no result. DRIVER=siw_mpa is judged as srnic is.
+# DRIVER=siw tests our expectations with unmodified siw: it must not pass a case that we say no iWARP device can
+# pass. Other results of siw are printed, and not judged. DRIVER=siw_mpa is judged as srnic is.
 #
-# What became of each case is kept in the cache, and a table of all of it. See scripts/suites/lib.sh for how a
-# suite is written, and what may be on its list of cases that do not pass.
+# The result of each case, and a table of all results, are kept in the cache. See scripts/suites/lib.sh for how
+# a suite is written, and what may be on its list of cases that do not pass.
 
 # shellcheck source=scripts/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"

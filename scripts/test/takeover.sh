@@ -1,12 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Takeover without hardware: guest A has the device twin0, whose hardware is a socket in another
-# network namespace, restored from the library's record with TCP_REPAIR; tc steers the packets.
-# Guest B has an unmodified peer and rping, which compares what comes back. What B has captured is
-# judged: no RST, nothing sent again, no challenge, time stamps and window that do not go back. On A
-# the frozen socket may not have sent a segment: TCP counts that, and netfilter in its output hook.
-# Controls, which have to fail, prove the judges.
+# Takeover without hardware. Guest A has the device twin0, whose "hardware" is a socket in another network namespace,
+# restored from the library's record with TCP_REPAIR; tc redirects packets to it. Guest B has an unmodified peer and
+# rping, which compares the data that it gets back. B's capture is judged: no RST, no retransmission, no challenge ACK;
+# time stamps and window do not go back. On A the frozen socket must not have sent a segment: both TCP and netfilter's
+# output hook count segments. Controls, which have to fail, prove that the judges work.
 #
 #   scripts/test/takeover.sh [--sample] [-k REGEX] [-l]
 #
@@ -28,21 +27,20 @@ PORT=7000
 TRY_AGAIN=75	# of judge.py
 INSIDE="set -e; . /host$TOP/scripts/test/takeover/inside.sh;"
 
-# NAME ROLE FAMILY WIRE OPTIONS-OF-THE-TWIN / OPTIONS-OF-THE-JUDGE; a control has to fail as it
-# says in WHY. By ROLE the peer is
-#
-#   serve   a client, rping
-#   leave   that has to bear that the device closes
-#   move    that gets another link-layer address when the device has the record
-#   early   a client that sends its first FPDU with its Request, over TCP: peer.py
-#   fill    that sends more, until the window of the device's host is full
-#   wrap    that begins a little below sequence number 2^32
-#   client  a server, rping
-#   again   whose last connection from this port has the device begin a little below 2^32
-#   back    a client whose last connection has the device, which is the server, do so: peer.py
-#   shut    whose window is shut when it has taken the Request, until it is told to open it
-#   us      a client, rping; the device's host has time stamps in microseconds
-#   close   that closes before the device does: peer.py
+# Columns: NAME ROLE FAMILY WIRE OPTIONS-OF-THE-TWIN / OPTIONS-OF-THE-JUDGE. A control has to fail as WHY says. The ROLE
+# is that of the peer; those marked * are played by peer.py over plain TCP:
+#   serve   rping's client
+#   leave   rping's client, while the device is the first to close
+#   move    rping's client, which gets another link-layer address when the device has the record
+#   early   * a client that sends its first FPDU with its Request
+#   fill    * like early, and sends until the window of the device's host is full
+#   wrap    * like early, and begins a little below sequence number 2^32
+#   client  rping's server
+#   again   rping's server; an earlier connection makes the device begin a little below 2^32
+#   back    * a client; an earlier connection makes the device, the server, begin a little below 2^32
+#   shut    rping's server, whose window is shut after the Request, until it is told to open it
+#   us      rping's client; the device's host has time stamps in microseconds
+#   close   * a server that closes before the device does
 CASES='
 passive_4		serve	4 clean
 passive_6		serve	6 clean
@@ -85,8 +83,8 @@ since() {
 	if printf '%s\n%s\n' "$1" "$KREL" | sort -VC; then cat; else grep -v "^$2"; fi
 }
 
-# Linux has time stamps in microseconds since 6.7. Before 6.10 a server's first sequence number has
-# nothing to do with TIME_WAIT.
+# Linux can have TCP time stamps in microseconds since 6.7. Before 6.10 a server's first sequence number does not depend
+# on an earlier connection in TIME_WAIT, so wrap_ours_back is not possible.
 cases() {
 	sed -E '/^$/d; s/\t+/ /g' <<<"$CASES" | grep -E -- "$PATTERN" | since 6.7 stamp_us |
 		since 6.10 wrap_ours_back || true
@@ -158,8 +156,8 @@ after() {
 	esac
 }
 
-# connect ROLE LOCAL REMOTE OPTIONS...: one connection; what the twin and rping say, and whether all
-# is well
+# connect ROLE LOCAL REMOTE OPTIONS...: make one connection, and print the output of the twin and of rping; fail if
+# either of them has failed
 connect() {
 	local role=$1 local=$2 remote=$3 status=0
 
@@ -234,6 +232,8 @@ control() {
 	[[ $status -eq 0 ]] || cat "$GUEST_RUN/control.log"
 	return "$status"
 }
+
+alone() { [[ ! $1 =~ ^[a-z_]+_[46]$ ]] || echo "KERNEL=$KERNEL PEER=$PEER scripts/test/takeover.sh -k ^$1"; }
 
 main() {
 	local line name list=no

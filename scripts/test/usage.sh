@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What make and the scripts offer, and no other suite runs, in a short form. scripts/test/static/offered.py says if
-# something is left out.
+# Short tests of options of make and of the scripts that no other suite uses. scripts/test/static/offered.py reports an
+# option that nothing uses.
 #
 #   scripts/test/usage.sh [TEST...]    (no argument: all of them)
-#   scripts/test/usage.sh -l           their names
+#   scripts/test/usage.sh -l           print the names of the tests
 
 # shellcheck source=scripts/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -51,6 +51,34 @@ test_wire_device() {
 	grep -qE '^[0-9]+ rules: ' "$(sed -n 's/^# report: //p' "$WORK/said")/report.txt"
 }
 
+# Any driver on iw_mpa, of which nothing is known beforehand
+test_wire_module() {
+	need_krel
+	"$TOP/scripts/lib/build.sh" || return
+	KERNELS=$KERNEL "$TOP/scripts/wire.sh" --module "$(find "$CACHE/build/$KREL" -name srnic.ko)" \
+		-k 'rtr_offer_1|too_short_for_its_opcode_opcode|rtr_of_the_reply_by_default|connect_to_where' \
+		initiator responder hazards >"$WORK/said" || { cat "$WORK/said" && return 1; }
+	said '^# wire: [0-9]+ passed, 0 failed' '^ok .* responder_rtr_offer_1' '# SKIP needs --hazards' \
+		'^ok .*_first_fpdu_is_too_short_for_its_opcode_opcode_8 \[[^]]*\]$' \
+		'^ok .*_rtr_of_the_reply_by_default \[[^]]*\]$' || return
+	grep -q '^repeats it: yes$' "$(sed -n 's/^# report: //p' "$WORK/said")/report.txt"
+}
+
+# A driver without a provider in rdma-core is judged through the kernel: startup, and data in both directions. What only
+# a program can do is skipped by name.
+test_wire_kernel() {
+	need_krel
+	rm -rf "$WORK/acme"
+	"$TOP/scripts/new-driver" acme "$WORK/acme" || return
+	KERNELS=$KERNEL "$TOP/scripts/wire.sh" --module "$WORK/acme/acme.ko" \
+		-k 'rtr_offer_[1-3]|own_depths|local_error_of_the_responder|F_4_1_1_|D_5_2_3|R_5_4_1_' \
+		responder initiator data_mpa data_ddp data_term >"$WORK/said" || { cat "$WORK/said" && return 1; }
+	said '^# wire: [0-9]+ passed, 0 failed' '^ok .* responder_rtr_offer_1 \[[^]]*\]$' \
+		'^ok .* responder_local_error_of_the_responder.* # SKIP needs user space verbs, .*: a second request' \
+		'^ok .* data_mpa_F_4_1_1_[^ ]*responder \[[^]]*\]$' '^ok .* data_term_R_5_4_1_[^ ]*initiator \[[^]]*\]$' || return
+	grep -q '^without: user space verbs' "$(sed -n 's/^# report: //p' "$WORK/said")/report.txt"
+}
+
 test_setup() { ends make -s -C "$TOP" setup; }
 
 test_modules() {
@@ -64,7 +92,7 @@ test_modules() {
 	done
 }
 
-# Nobody is refused for the name of a kernel: here that of another distribution, with the headers of ours.
+# No kernel is refused for its name: here that of another distribution's kernel, with the headers of ours.
 # shellcheck disable=SC2016 # the other shell
 test_any_kernel() {
 	local krel=6.14.0-1017-azure headers
@@ -79,10 +107,96 @@ test_any_kernel() {
 	rm -r "${CACHE:?}/build/$krel"
 }
 
+# What needs no kernel goes where none of ours is: on another distribution, with its kernel, on another processor. Where
+# that comes from is asked of /etc/os-release and dpkg.
+# shellcheck disable=SC2016 # the other shell
+test_any_host() {
+	local host=$WORK/ubuntu root=$WORK/root version
+
+	version=$(our_version)
+	rm -rf "$host" "$root"
+	mkdir -p "$host" "$root/lib/modules/6.14.0-1017-azure/updates" "$root/usr/local/sbin"
+	touch "$root/lib/modules/6.14.0-1017-azure/updates/srnic.ko" "$root/usr/local/sbin/iw-mpa"
+	printf '%s\n' 'ID=ubuntu' 'ID_LIKE=debian' 'VERSION_ID="24.04"' >"$host/os-release"
+	printf '%s\n' '#!/bin/sh' '[ "$1" = --print-architecture ] && echo arm64 || exec /usr/bin/dpkg "$@"' >"$host/dpkg"
+	chmod +x "$host/dpkg"
+	ends env -u KERNEL KREL=6.14.0-1017-azure unshare -m bash -ec 'mount --bind "$1/os-release" /etc/os-release
+		make -s -C "$2" deb
+		make -s -C "$2" release
+		make -s -C "$2" uninstall INSTALL_MOD_PATH="$3"
+		for group in deb release; do
+			PATH="$1:$PATH" "$2/scripts/lib/setup.sh" $group
+		done' - "$host" "$TOP" "$root" || return
+	said "/iw-mpa-dkms_${version//./\\.}-[0-9]+_all\.deb$" "/release/${version//./\\.}$" || return
+	find "$root" -type f | grep . && return 1
+	rm -r "$host" "$root"
+}
+
+# cross_built NAME: without a warning, and for its processor
+cross_built() (
+	build=$WORK/cross
+	kernel_row "$1"
+	rm -rf "$build"
+	export KREL='' KERNEL=$1 IW_MPA_BUILD=$build
+	"$TOP/scripts/lib/setup.sh" modules || return
+	"$TOP/scripts/lib/build.sh" modules W=1 >"$WORK/said" 2>&1 || { cat "$WORK/said" && return 1; }
+	! grep -E 'warning: |WARNING: |ERROR: ' "$WORK/said" || return
+	krel=$(find_krel "$1")
+	for module in iw_mpa srnic; do
+		file=$build/src/drivers/infiniband/sw/$module/$module.ko
+		[[ $(modinfo -F vermagic "$file") == "$krel "* ]] || { echo "no $module.ko for $krel" && return 1; }
+		LC_ALL=C readelf -h "$file" | grep -qE "Machine: +${MACHINE[$KARCH]}$" ||
+			{ readelf -h "$file" && return 1; }
+	done
+	rm -r "$build"
+)
+
+# All of scripts/kernels that are of another architecture
+declare -A MACHINE=([arm64]=AArch64 [s390x]='IBM S/390')
+test_cross() {
+	local name seen=0
+
+	for name in $(kernel_names); do
+		[[ $(arch_of "$name") != amd64 ]] || continue
+		cross_built "$name" || return
+		seen=$((seen + 1))
+	done
+	[[ $seen -gt 0 ]]
+}
+
 test_deb() {
 	ends make -s -C "$TOP" deb || return
 	[[ $(wc -l <"$WORK/said") -eq 1 && $(dpkg-deb -f "$(<"$WORK/said")" Version) == "$(our_version)"-* ]] ||
 		{ echo "no package: $(<"$WORK/said")" && return 1; }
+}
+
+# headers_of RELEASE PACKAGE...: are these the packages? On an Ubuntu, which other kernels do not care about
+headers_of() {
+	OS_RELEASE=$WORK/os-release "$TOP/scripts/deb/headers" "$1" | diff - <(printf '%s\n' "linux-headers-$1" "${@:2}")
+}
+
+# For kernels of scripts/kernels what is named there, with numbers that never were; and for kernels that were not tried
+test_headers() {
+	local name suite
+
+	echo 'VERSION_ID="24.04"' >"$WORK/os-release"
+	for name in $(kernel_names); do
+		kernel_row "$name"
+		suite=
+		[[ $KSUITE != *-backports ]] || suite=" -t $KSUITE"
+		headers_of "$(sed 's/\[0-9\]+/9/g; s/\\//g' <<<"$KRELEASES")" "$KHEADERS$suite" || return
+	done
+	headers_of 6.9.7+bpo-cloud-amd64 'linux-headers-cloud-amd64 -t bookworm-backports' || return
+	headers_of 6.8.0-45-generic linux-headers-generic || return
+	echo 'VERSION_ID="22.04"' >"$WORK/os-release"
+	headers_of 6.8.0-45-generic linux-headers-generic-hwe-22.04 || return
+	headers_of 5.15.0-125-generic linux-headers-generic || return
+	echo 'VERSION_ID="24.04"' >"$WORK/os-release"
+	headers_of 6.14.0-29-generic linux-headers-generic-hwe-24.04 || return
+	for name in azure aws gcp; do
+		headers_of "6.14.0-1017-$name" "linux-headers-$name" || return
+	done
+	headers_of 7.0.0-mine
 }
 
 # below FOLDER: its files but documents, with their modes, and what is in them
@@ -94,8 +208,8 @@ installed() {
 # enabled ROOT: what systemd is to start there
 enabled() { find "$1/etc/systemd" -name 'iw-mpa-*' -printf '%P\n' | sort; }
 
-# rpm_goes RPM: on a copy of this host. Links that come at boot still do after an upgrade, and leave nothing with the
-# package.
+# rpm_goes RPM: install, upgrade and remove the RPM on a copy of this host. After the upgrade the links that are made at
+# boot still have to be there; after removal no file of the RPM may be left.
 rpm_goes() {
 	local tmp=$WORK/host root=$WORK/host/root
 
@@ -113,10 +227,11 @@ rpm_goes() {
 	enabled "$root" | diff "$WORK/before" -
 }
 
-# A release of its own sources, made elsewhere by somebody with other habits, has the same bytes. The RPM is what
-# the Debian package is, but for the documents, and the line that has env find an interpreter.
+# A release that is made from a release's sources, in another folder and with other settings, has to have the same
+# bytes. The RPMs have to have the files of the Debian packages, except documents; and in scripts the line that has env
+# find an interpreter differs.
 test_release() {
-	local dir again=$WORK/again version
+	local dir again=$WORK/again version rpm
 
 	rm -rf "$again"
 	version=$(our_version)
@@ -133,22 +248,26 @@ test_release() {
 	"$TOP/scripts/lib/setup.sh" deb "=lintian" "=rpmlint" || return
 	lintian --fail-on error --tag-display-limit 0 "$CACHE/deb/$version"/*.changes || return
 	rpmlint -c "$TOP/scripts/deb/rpm/rpmlint.toml" "$dir"/*.rpm | tee "$WORK/said"
-	said '1 packages and 0 specfiles checked; 0 errors, 0 warnings' || return
-	ends rpm -qp --qf '%{VERSION}-%{RELEASE} %{ARCH} %{LICENSE}\n[%{REQUIRES}\n]' "$dir"/*.noarch.rpm || return
+	said '2 packages and 0 specfiles checked; 0 errors, 0 warnings' || return
+	ends rpm -qp --scripts "$dir/iw-mpa-dev-$version-1.noarch.rpm" || return
+	said "dkms status .iw_mpa/$version" '^build_drivers$' || return
+	rpm=$dir/iw-mpa-dkms-$version-1.noarch.rpm
+	ends rpm -qp --qf '%{VERSION}-%{RELEASE} %{ARCH} %{LICENSE}\n[%{REQUIRES}\n]' "$rpm" || return
 	said "^${version//./\\.}-1 noarch GPL-2.0-only$" '^dkms$' '^python3$' '^iproute$' || return
-	ends rpm -qp --scripts "$dir"/*.noarch.rpm || return
-	said "^dkms add -m iw_mpa -v $version " "^dkms remove -m iw_mpa -v $version " 'iw-mpa/link remove' || return
+	ends rpm -qp --scripts "$rpm" || return
+	said "^dkms add -m iw_mpa -v $version " "^dkms remove -m iw_mpa -v $version " 'iw-mpa/link remove' \
+		'^/usr/libexec/iw-mpa/headers --installed' || return
 
 	rpm --root "$again/rpm" --nodeps --noscripts -i "$dir"/*.noarch.rpm || return
-	rpm --root "$again/rpm" -q iw-mpa-dkms && rpm --root "$again/rpm" --nodeps -V iw-mpa-dkms || return
-	dpkg-deb -x "$dir"/iw-mpa-dkms_*.deb "$again/deb" || return
+	rpm --root "$again/rpm" -q iw-mpa-dkms iw-mpa-dev && rpm --root "$again/rpm" --nodeps -V iw-mpa-dkms iw-mpa-dev || return
+	dpkg-deb -x "$dir"/iw-mpa-dkms_*.deb "$again/deb" && dpkg-deb -x "$dir"/iw-mpa-dev_*.deb "$again/deb" || return
 	sed -i '1s|/usr/bin/env python3|/usr/bin/python3|' "$again/deb/usr/sbin/iw-mpa"
 	installed "$again/deb" >"$again/deb.files"
 	installed "$again/rpm" >"$again/rpm.files"
 	[[ $(wc -l <"$again/deb.files") -gt 100 ]] && diff "$again/deb.files" "$again/rpm.files" || return
-	rpm --root "$again/rpm" --nodeps --noscripts -e iw-mpa-dkms || return
+	rpm --root "$again/rpm" --nodeps --noscripts -e iw-mpa-dkms iw-mpa-dev || return
 	installed "$again/rpm" | grep . && return 1
-	unshare -m "$0" --rpm-goes "$dir"/*.noarch.rpm || return
+	unshare -m "$0" --rpm-goes "$rpm" || return
 	rm -r "$again"
 }
 
@@ -300,8 +419,10 @@ test_bench_pong() {
 	said '^median: srnic to siw +[0-9.]+ '
 }
 
-ALL=(help setup modules any_kernel deb release demo check static stage_siw takeover_list suites e2e_kernels debug_kernel series_make interop_write
-	bench_table bench_users bench_rtt bench_storm bench_comeback bench_hops bench_scale bench_rate bench_load bench_pong wire_device)
+ALL=(help setup modules any_kernel any_host cross deb headers release demo check static stage_siw takeover_list suites e2e_kernels debug_kernel series_make interop_write
+	bench_table bench_users bench_rtt bench_storm bench_comeback bench_hops bench_scale bench_rate bench_load bench_pong wire_device wire_module wire_kernel)
+
+alone() { echo "scripts/test/usage.sh $1"; }
 
 main() {
 	local name

@@ -1,50 +1,49 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The rdma_cm application of the wire tests: it does what it is told on its
- * standard input, and prints every event that it sees.
+ * The rdma_cm application of the wire tests: it executes commands from its standard input, and
+ * prints every event that it gets.
  *
- *	cm_probe listen ADDRESS PORT [BACKLOG]
- *	cm_probe connect ADDRESS PORT [SOURCE-PORT]
- *	cm_probe device NAME
+ *	cm_probe listen ADDRESS PORT [BACKLOG]		be the responder
+ *	cm_probe connect ADDRESS PORT [SOURCE-PORT]	be the initiator
+ *	cm_probe device NAME				describe a device
  *
- * The last prints what a report says of a device, and ends:
- *
- *	FOUND			or NONE, if libibverbs has none of that name
- *	TRANSPORT iWARP		or other
+ * "cm_probe device" prints what a report says of a device, and ends:
+ *	FOUND			or NONE, if libibverbs has no device of that name
+ *	TRANSPORT iWARP		or another word
  *	VENDOR ID PART FIRMWARE
- *	DEPTHS IRD ORD		of a QP, at the most
- *	ADDRESS A		each that rdma_cm takes for the device's
+ *	DEPTHS IRD ORD		the largest that a QP can have
+ *	ADDRESS A		for each address that rdma_cm takes for the device's
  *
- * Commands, one a line; N is a number, HEX are octets, "-" is none:
- *
+ * The commands, one per line; N is a number, HEX are bytes, "-" is none:
  *	connect IRD ORD HEX	rdma_connect
  *	accept IRD ORD HEX	rdma_accept the oldest request
  *	reject HEX		rdma_reject the oldest request
  *	accept_busy		rdma_accept the oldest request with the connection's QP
  *	accept_again		rdma_accept the connection once more
- *	reject_accepted		rdma_reject it although it was accepted
+ *	reject_accepted		rdma_reject the connection although it was accepted
  *	recv			post a receive buffer
- *	send N			post a Send of N octets
- *	storm			post Sends until one is taken
- *	stream N M		Send M octets N times, each when the last is complete: the
- *				numbers from 0 on, in four octets each
- *	read			post a Read of nothing
+ *	send N			post a Send of N bytes
+ *	storm			post Sends until one is accepted
+ *	stream N M		Send M bytes N times, each when the last is complete: the
+ *				numbers from 0 on, in four bytes each
+ *	read			post a Read of 0 bytes
  *	wc			wait for a completion: "WC OPCODE STATUS LENGTH"
- *	no_wc			look for one: an error if there is any
+ *	no_wc			poll for a completion: an error if there is any
  *	disconnect		rdma_disconnect
  *	query_qp		query the QP of the connection: "QP STATE SQ_SIG_ALL IRD ORD"
  *	fail_qp			bring the QP of the connection to the error state
  *	modify_qp		change the access flags of the QP of the connection
  *	destroy_qp		destroy the QP of the connection
- *	destroy_id		destroy the connection's id, its QP behind it
+ *	destroy_id		destroy the connection's id, then its QP
  *	unlisten		destroy the listening id
- *	serve			from now on accept what asks, and disconnect what comes up
+ *	serve			from now on accept each request, and disconnect each connection
+ *				that comes up
  *	served			print how many came up: "SERVED NUMBER"
  *	quit
  *
  * A command prints "OK COMMAND" or "ERROR COMMAND errno". An event prints
  *	EVENT NAME status=S ird=N ord=N pd=HEX
- * with the depths as the peer sent them: ird is the peer's IRD.
+ *with IRD and ORD as the peer sent them: ird is the peer's IRD.
  */
 
 #include <arpa/inet.h>

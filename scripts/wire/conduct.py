@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The rules for whoever sends, over all that one end says on a stream. No input, no output.
+"""The RFCs' rules for a sender, checked on everything that one end sends on a stream. This does no
+input or output.
 
-Every FPDU of the device under test goes through here, in every test: numbers, offsets and sizes
-continue what went before, segments of two messages are not mixed, a Read Response is what was asked
-for, there are no more Reads than agreed, nothing follows a Terminate, and that has no code of
-startup.
+Every FPDU of the device under test is checked here, in every test: numbers, offsets and sizes
+continue those before; segments of two messages are not mixed; a Read Response is what was asked
+for; no more Reads are open than agreed; nothing follows a Terminate, and a Terminate does not have
+an error code of the startup.
 """
 
 import rdmap
@@ -16,11 +17,11 @@ class Conduct:
 
     def __init__(self, mulpdu=None, depth=None):
         self.is_strict = True       # do we know what the other end has asked for?
-        self.mulpdu = mulpdu        # octets, None: not known
+        self.mulpdu = mulpdu        # bytes, None: not known
         self.depth = depth          # Reads that may be unanswered, None: not known
         self.msn = {0: 1, 1: 1, 2: 1}
         self.open = None            # the segment before, if its message goes on
-        self.done = 0               # octets of that message so far
+        self.done = 0               # bytes of that message so far
         self.asked = []             # Reads of the other end that are to be answered
         self.reads = []             # its own that are unanswered
         self.terminated = False

@@ -175,8 +175,8 @@ def R_8_1_1_1_each_connection_has_its_domain(b, role):
 @rule("R-8.1.1-4: the code of the Terminate",
       "R-8.1.1-6 T-22: what the program puts there behind the very call stays", cases=both())
 def R_8_1_1_6_no_octet_after_the_region_is_gone(b, role):
-    """Deregistered under a flood of Writes: the program fills the memory behind the very call, and
-    what it has put there is still there at the end."""
+    """The program deregisters a region under a flood of Writes, and fills the memory as soon as the
+    call returns. What it has put there must still be there at the end."""
     link = Link(b, role)
     mr = link.dut.mr(60000, MAY_WRITE)
     segments = link.peer.write_segments(mr.rkey, mr.start, b"\x11" * 60000, 1400)
@@ -218,7 +218,7 @@ def R_8_1_1_6_deregistration_waits_for_who_places(b, role):
 @rule("R-8.1.1-4: memory and a response by three STags of the same octets, and Terminate 0/1/01 "
       "for one octet more", cases=both())
 def R_8_1_1_4_rights_are_of_the_region(b, role):
-    """The same octets, registered three times with other rights and ranges"""
+    """The same bytes, registered three times with other rights and ranges"""
     link = Link(b, role)
     dut = link.dut
     offset = dut.memory.allocate(64)

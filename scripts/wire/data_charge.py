@@ -34,8 +34,8 @@ class Group:
         self._put(self.path, "cgroup.procs", str(program.pid))
 
     def charged(self, kind):
-        """Octets of that kind that are charged to it: "slab" is the kernel's small objects, "kernel" is
-        all of its memory"""
+        """Return how many bytes of that kind the process's cgroup is charged for: "slab" is the kernel's small objects,
+        "kernel" is all of its memory"""
         return int(next(line.split()[1] for line in lines_of(f"{self.path}/memory.stat")
                         if line.startswith(kind + " ")))
 
@@ -54,8 +54,9 @@ def R_8_1_2_1_regions_are_charged_to_who_registers_them(b):
     say(f"{(group.charged('slab') - before) / MANY:.0f} octets charged for a region")
 
 
-# What has that many elements -> how it is made, and the octets of an element. The kernel has a table
-# behind a send queue, of what it copies from the ring, where each SGE takes 16 octets, too.
+# For each kind of queue: the command that makes one with ELEMENTS elements, and the bytes that the kernel takes for an
+# element. A send queue also has a table in the kernel, with copies of the ring's elements, in which each SGE takes 16
+# bytes, too.
 ELEMENTS = 16384
 RINGS = {
     "completions": (f"cq big {ELEMENTS}", CQE),

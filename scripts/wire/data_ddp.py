@@ -284,7 +284,7 @@ def D_4_3_5_opcode_changes_within_a_send(b, op, role):
 
 @rule("D-4.3-5: the receive has both segments", cases=both())
 def D_4_3_5_first_segment_counts(b, role):
-    """Other reserved octets in the second segment of a Send"""
+    """Other reserved bytes in the second segment of a Send"""
     link = Link(b, role)
     place = link.qp.recv()
     msn = link.peer.next_msn(0)
@@ -379,7 +379,7 @@ def D_7_1_3_number_changes_within_a_send(b, role):
 @rule("D-7.1-4: Terminate 1/2/04 for a gap, an overlap, 0 and FFFFFFF0",
       cases=both((5,), (3,), (0,), (0xfffffff0,)))
 def D_7_1_4_offset_of_a_send(b, mo, role):
-    """Four octets have been placed."""
+    """Four bytes have been placed."""
     link = Link(b, role)
     link.qp.recv().forget()
     link.peer.ulpdu(rdmap.untagged(SEND, b"data", msn=1, last=False))
@@ -398,7 +398,7 @@ def D_7_1_4_first_offset_of_a_send(b, mo, role):
 @rule("D-7.1-5 T-11: Terminate 1/2/05 with the header of the segment that is over, LOC_LEN_ERR, "
       "and memory around the receive", cases=both((65, 65), (64 + 65, 64), (1000, 500)))
 def D_7_1_5_send_is_too_long(b, size, cut, role):
-    """One octet too many, in the first segment or in a later one"""
+    """One byte too many, in the first segment or in a later one"""
     link = Link(b, role)
     link.qp.recv(64).forget()
     link.qp.recv(64)
@@ -467,7 +467,7 @@ def D_7_1_10_write_out_of_bounds(b, at, size, role):
 @rule("D-7.1-10: memory, to the first octet and to the last",
       cases=both((1,), (64,), (4096,), (10000,)))
 def D_7_1_10_write_of_all_there_is(b, size, role):
-    """To the first octet, to the last, and to all of them, over pages"""
+    """To the first byte, to the last, and to all of them, over pages"""
     link = Link(b, role)
     mr = sink(link, size, shift=4096 - 33)
     data = random_octets(size)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Memory runs out in the driver: in turn, each allocation below one of its functions fails, once.
 
-As faults.py, for the verbs and for the path of data. A verb says an errno, and leaves nothing; what
-was posted is done all the same, a little later.
+These tests are as those of faults.py, for the verbs and for the data path. A verb that fails
+returns an errno, and leaves no object; what was posted is executed nevertheless, a little later.
 """
 
 import os
@@ -25,7 +25,7 @@ from storms import run
 from verbs import LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, Dut, Verbs
 
 RIGHTS = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ
-LARGE = 20000       # octets, in several page fragments
+LARGE = 20000       # bytes, in several page fragments
 
 
 # --- verbs ---------------------------------------------------------------------------------
@@ -82,8 +82,9 @@ def region_of_a_kernel_ulp(b):
 def link_that_is_added(b, each, stride):
     """A device, or an errno and no device
 
-    The first allocations are the driver's and the library's. There are more than a thousand of the
-    RDMA core's and of sysfs: one of so many fails.
+    The first `each` allocations are those of the driver and of the library: in turn, each of them
+    fails. The RDMA core and sysfs make more than a thousand after them, of which only every
+    `stride`-th fails.
     """
     b.things.append(lambda: run("ip link delete fault0 2>/dev/null || true"))
     run("ip link add fault0 type dummy; ip link set fault0 up")
@@ -134,7 +135,7 @@ def stream_of_an_initiator(b, function, least):
     gone()
 
 
-# --- octets go out, and come in ------------------------------------------------------------
+# --- bytes go out, and come in ------------------------------------------------------------
 
 def on_a_link(b, function, way, least, **words):
     """What was posted is done, whichever allocation fails; the stream stays as it was."""

@@ -2,12 +2,12 @@
 """Peers and processes that err by chance, by the thousand; each case prints its seeds.
 
 A stream begins as a good one: startup, then Writes, Sends, Read Requests and Read Responses. Then
-octets flip, FPDUs are cut, repeated, swapped and merged, and fields get the values at which checks
-go wrong, with CRCs that are right or not. Whatever it is, the device keeps the rules for senders to
-the end of the stream, the stream has an end, no octet changes but where the peer may write, the
-next good connection works, and when all is over the device has as many objects as before.
+bits of bytes are changed, FPDUs are cut, repeated, swapped and merged, and fields get values at the
+limits of checks, with right CRCs and wrong ones. In all cases the device keeps the rules for
+senders to the end of the stream, the stream ends, no byte changes except where the peer may write,
+the next good connection works, and at the end the device has as many objects as before.
 
-Processes err likewise: by elements of rings, by octets all over their rings, by commands of uverbs.
+Processes err likewise: by elements of rings, by bytes all over their rings, by commands of uverbs.
 """
 
 import collections
@@ -340,8 +340,9 @@ def scribble_on(link, dice, turns):
 @rule("R-8.1.2-1: another process's connection works, and no object is left", cases=both((1, 6)),
       soak=both((1000, 200), (2000, 200)))
 def R_8_1_2_1_all_rings_scribbled_over_by_chance(b, seed, count, role):
-    """SQ, SRQ and both CQs of a process that works, each with a writer of its own: others have
-    their connections, and the process can go at any time."""
+    """A working process has an SQ, an SRQ and two CQs, and a thread for each of these rings that
+    writes random bytes into it. Other processes still have their connections, and the process can
+    be ended at any time."""
     say(f"seeds {seed} to {seed + count - 1}")
     beside = Link(b, role)
     beside.works()

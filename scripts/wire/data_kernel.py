@@ -37,8 +37,8 @@ def region(link, n=0, pieces=((0, 4096),), access=RIGHTS, **kw):
                  ([(0, 4096), (8192, 4096)], 0, 300),
                  ([(7, 100), (5000, 33), (200, 1)], 1, 0)))
 def R_8_1_1_4_fast_registered_region(b, pieces, type_, offset, role):
-    """Whole pages, pieces that begin or end within one, an offset into the list, and gaps: octets
-    go where the list says, and Reads find them there."""
+    """A region of whole pages, of pieces that begin or end within one, with an offset into the
+    list, or with gaps: bytes are placed where the list says, and Reads find them there."""
     link = KernelLink(b, role)
     mr = region(link, pieces=pieces, type_=type_, offset=offset)
     size = sum(piece[1] for piece in pieces) - offset
@@ -205,8 +205,9 @@ def flood(link, octets):
 @rule("R-8.1.1-6 T-22: what is put there within the completion stays",
       cases=both(("inv",), ("peer",)))
 def R_8_1_1_6_no_octet_after_the_invalidation(b, how, role):
-    """Under a flood of Writes: memory is filled within the completion of the WR, or of the receive
-    that tells of the peer's Send, and what is put there is still there at the end."""
+    """Under a flood of Writes a region is invalidated. Its memory is filled within the completion
+    of that work request, or of the receive if the peer has invalidated it; what is put there must
+    still be there at the end."""
     link = KernelLink(b, role)
     mr = region(link, pieces=[(0, 32768)])
     done = 1 if how == "inv" else 7
@@ -395,7 +396,7 @@ def R_5_3_5_key_of_all_memory_is_not_invalidated(b, role):
 @rule("R-8.1.1-4: the sink's octets, and 1/1/00 for a Write behind the Read's completion",
       cases=both())
 def R_5_2_2_5_read_with_invalidate(b, role):
-    """The sink is invalid when the Read is complete, and its octets are there."""
+    """The sink is invalid when the Read is complete, and its bytes are there."""
     link = KernelLink(b, role)
     mr = region(link, access=LOCAL_WRITE | REMOTE_WRITE)
     link.kv.do(f"post read_inv {SIGNALED} 9 0x9000 0x99 {mr.rkey} 0,500,{mr.rkey},{mr.start}")

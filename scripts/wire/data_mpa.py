@@ -38,8 +38,8 @@ def sink(link, size=64, **kw):
 
 @rule("F-3-1: as many FPDUs as five messages need, posted at once", cases=both())
 def F_3_1_a_ulpdu_is_an_fpdu(b, role):
-    """Small messages in one FPDU each, though all of them were there at once; a long one in as few
-    as it needs."""
+    """Small messages are sent in one FPDU each, though all of them were posted at once; a long one
+    in as few as it needs."""
     link = Link(b, role)
     qp = link.qp
     sizes = [10, 0, 24, 5000, 1]
@@ -56,7 +56,7 @@ def F_3_1_a_ulpdu_is_an_fpdu(b, role):
 @rule("F-3-3: 64768 octets in TCP segments of 536, in memory and in a receive",
       cases=both((0, 0), (4096, 0), (0, 1), (4096, 1)))
 def F_3_3_longest_fpdu_in_short_segments(b, rmem, markers, role):
-    """64768 octets of ULPDU in TCP segments of 536; rmem: of the receive buffer."""
+    """64768 bytes of ULPDU in TCP segments of 536; rmem: of the receive buffer."""
     if rmem:
         b.put("/proc/sys/net/ipv4/tcp_rmem", f"{rmem} {rmem} {rmem}")
     link = Link(b, role, mss=536 + 12, settings={"markers": markers})
@@ -74,7 +74,7 @@ def F_3_3_longest_fpdu_in_short_segments(b, rmem, markers, role):
 
 @rule("F-4.1-1 F-4.4-1: figure 5 without its Marker, with a CRC computed bit by bit", cases=both())
 def F_4_1_1_fpdu_of_the_rfc(b, role):
-    """The octets of figure 5, but for its Marker: a Send of 24 zeroes is the first FPDU."""
+    """The bytes of figure 5, but for its Marker: a Send of 24 zeroes is the first FPDU."""
     link = Link(b, role, rtr=0)
     link.qp.send(bytes(24))
     link.peer.hear(SEND)
@@ -131,7 +131,7 @@ def F_4_1_3_changed_pad_is_a_wrong_crc(b, role):
 @rule("F-4.1-4: Sends with three values in the field arrive; FPDUs sent have room for it",
       cases=both())
 def F_4_1_4_crc_field_without_crc(b, role):
-    """Any four octets will do, and there are four octets in what the device sends."""
+    """Any four bytes will do, and there are four bytes in what the device sends."""
     link = Link(b, role, crc=False)
     check(not link.frame.flags & mpa.C, "the device wants CRCs")
     for field in (bytes(4), b"\xff" * 4, b"junk"):
@@ -145,7 +145,7 @@ def F_4_1_4_crc_field_without_crc(b, role):
     link.peer.hear_message(READ_RESPONSE)
 
 
-# A ULPDU that has not even its header: which octets there are of it
+# A ULPDU that has not even its header: which bytes there are of it
 RUNTS = [(1, length) for length in (0, 1, 2, 13)] + [(0, length) for length in (2, 14, 17)]
 ALL_RUNTS = [(op, length) for op in range(8) for length in range(14 if op in rdmap.TAGGED else 18)]
 
@@ -176,7 +176,7 @@ def F_4_1_5_each_length_of_each_opcode(b, op, length, role):
 
 # --- CRC -------------------------------------------------------------------------------------
 
-FLIPS = (2, 3, 4, 7, 8, 12, 16, 20, 24, 26, 28, 29, 31)      # of an FPDU of 32 octets
+FLIPS = (2, 3, 4, 7, 8, 12, 16, 20, 24, 26, 28, 29, 31)      # of an FPDU of 32 bytes
 
 
 def flip(b, role, offset, bit):
@@ -214,7 +214,7 @@ def F_4_4_3_changed_length(b, offset, role):
       "was wrong",
       "F-8-4: the Terminate, then FIN", cases=both())
 def F_6_1_nothing_is_placed_before_the_crc(b, role):
-    """A Write with a wrong CRC, but for its last octet at first: that octet decides."""
+    """A Write with a wrong CRC, but for its last byte at first: that byte decides."""
     link = Link(b, role)
     mr = sink(link, 4096)
     octets = bytearray(link.peer.make(rdmap.write(mr.rkey, mr.start, random_octets(4000))))
@@ -313,7 +313,7 @@ def F_8_5_nothing_behind_an_error_is_placed(b, role):
 
 @rule("F-8-3: Terminate 2/0/02, which is no code of startup", cases=both())
 def F_8_3_startup_frame_in_full_operation(b, role):
-    """Its octets are an FPDU with a wrong CRC, and are told as that."""
+    """Its bytes are an FPDU with a wrong CRC, and are told as that."""
     link = Link(b, role)
     link.peer.raw(mpa.request(b"hello") + bytes(0x4d50))
     link.refused(rdmap.MPA_CRC)
@@ -321,7 +321,7 @@ def F_8_3_startup_frame_in_full_operation(b, role):
 
 @rule(cases=both())
 def counters_of_a_stream(b, role):
-    """FPDUs and the octets of their ULPDUs in both directions, and the RTR message"""
+    """FPDUs and the bytes of their ULPDUs in both directions, and the RTR message"""
     names = "tx_fpdus", "tx_octets", "tx_rtr", "rx_fpdus", "rx_octets", "rx_rtr"
     before = {name: hw_counter(name) for name in names}
     link = Link(b, role)
@@ -400,7 +400,7 @@ ENDS_OF_THIS_SIDE = {
 
 
 def full_write(link, size):
-    """A Write that the peer's window has no room for: the octets of its FPDUs"""
+    """A Write that the peer's window has no room for: the bytes of its FPDUs"""
     data = random_octets(size)
     link.qp.write(data, 0x1000, 0x55)
     check(link.peer.wait_full(), "the window does not close")
@@ -438,6 +438,7 @@ def F_8_3_end_of_this_side(b, how, when, role):
       cases=both((1460, 1442), (1459, 1438), (1458, 1438), (1457, 1438), (1472, 1454)))
 def F_4_5_1_mulpdu(b, mss, want, role):
     link = Link(b, role, mss=mss)
+    link.need_segments()
     equal(link.mulpdu, want, "MULPDU by RFC 5044 4.5")
     link.qp.send(random_octets(10000))
     link.peer.hear_message(SEND)
@@ -448,6 +449,7 @@ def F_4_5_1_mulpdu(b, mss, want, role):
       cases=both((1460, 1430), (1459, 1426), (8960, 8870), (1036, 1010)))
 def F_4_5_2_mulpdu_with_markers(b, mss, want, role):
     link = Link(b, role, mss=mss, markers=True)
+    link.need_segments()
     equal(link.mulpdu, want, "MULPDU by RFC 5044 4.5")
     link.qp.send(random_octets(30000))
     link.peer.hear_message(SEND)
@@ -551,7 +553,7 @@ def F_4_5_4_mulpdu_follows_the_path(b, role):
 
 
 def sizes(sniffer):
-    """(sequence number, octets) of each segment from its port, cut as a device would"""
+    """(sequence number, bytes) of each segment from its port, cut as a device would"""
     for segment in sniffer.segments():
         if segment.source == sniffer.port:
             size = len(segment.data)
@@ -560,7 +562,7 @@ def sizes(sniffer):
 
 
 def in_flight(sniffer):
-    """How many segments with new octets left while octets before them were unacknowledged"""
+    """How many segments with new bytes left while bytes before them were unacknowledged"""
     sent = acked = None
     count = 0
     for segment in sniffer.segments():
@@ -575,8 +577,9 @@ def in_flight(sniffer):
 @rule("F-5.1-1: nine of ten FPDUs begin a captured TCP segment, and all but the last are full",
       cases=both())
 def F_5_1_1_fpdus_begin_segments(b, role):
-    """Nothing is lost, and all is there at once: full FPDUs, each in a TCP segment of its own. The
-    window has room for all of it: at its edge TCP would cut anywhere."""
+    """Nothing is lost, and everything is posted at once: so all FPDUs have to be full, each in a
+    TCP segment of its own. The peer's window has room for all of them, since TCP cuts anywhere at
+    the window's edge."""
     b.put("/proc/sys/net/ipv4/tcp_rmem", f"4096 {1 << 20} {1 << 20}")
     link = Link(b, role)
     link.ping()
@@ -604,8 +607,8 @@ def F_5_1_1_fpdus_begin_segments(b, role):
 @rule("F-5.1-1: a captured segment that leaves before an earlier one is acknowledged",
       cases=both())
 def F_5_1_1_short_messages_do_not_wait(b, role):
-    """No Nagle: what is posted goes, though nothing that went before was acknowledged. The peer
-    takes its time for that, and says nothing that could tell of it."""
+    """There is no Nagle delay: what is posted is sent, though nothing before it was acknowledged.
+    The peer delays its acknowledgments, and sends nothing that could carry one."""
     link = Link(b, role)
     link.ping()
     sock = link.tcp.sock
@@ -652,7 +655,7 @@ def F_5_2_1_boundaries_are_not_those_of_tcp(b, seed, role):
       "F-4.3-7: a Send, a Write and a Read of which each field is cut",
       cases=both((1,), (2,), (3,)))
 def F_5_2_1_segments_of_so_many_octets(b, size, role):
-    """One of each message, in TCP segments of 1, 2 and 3 octets"""
+    """One of each message, in TCP segments of 1, 2 and 3 bytes"""
     link = Link(b, role)
     mr, into = sink(link), link.dut.mr(24, LOCAL_WRITE)
     source = link.dut.mr(24, REMOTE_READ)
@@ -691,7 +694,7 @@ def F_5_2_1_an_fpdu_cut_at_each_octet(b, role):
       "F-4.3-1: the Marker 512 octets behind the frame, in figure 6",
       "F-4.3-3: FPDUPTR 20 in figure 6", cases=both())
 def F_4_4_1_figures_5_and_6(b, role):
-    """The RFC's own octets: a Send of 24 zeroes as first FPDU, and as second behind 492 octets."""
+    """The RFC's own bytes: a Send of 24 zeroes as first FPDU, and as second behind 492 bytes."""
     link = Link(b, role, rtr=0, rev=1, markers=True)
     if role == "responder":
         equal(link.frame.flags & mpa.R, 0, "R")
@@ -699,7 +702,7 @@ def F_4_4_1_figures_5_and_6(b, role):
     link.peer.hear(SEND)
     equal(link.peer.fpdus[-1].raw.hex(), FIGURE_5, "figure 5")
     other = Link(b.another(), role, rtr=0, rev=1, markers=True, dut=link.dut, name="2")
-    # A Marker of 4 octets is in front of it, 492 is all of it with its own header and CRC.
+    # A Marker of 4 bytes is in front of it, 492 is all of it with its own header and CRC.
     other.qp.send(bytes(492 - 4 - 2 - 18 - 4))
     other.peer.hear(SEND)
     equal(len(other.peer.fpdus[-1].raw), 492, "octets of the first FPDU")
@@ -736,6 +739,7 @@ def F_4_3_2_first_marker_comes_with_the_first_fpdu(b, role):
 def F_4_3_4_markers_point_to_their_fpdu(b, role):
     """Many Markers in one FPDU; many FPDUs between two Markers"""
     link = Link(b, role, markers=True, mss=8960)
+    link.need_segments()
     data = random_octets(20000)
     link.qp.send(data)
     equal(link.peer.hear_message(SEND), data, "what was sent")
@@ -749,9 +753,9 @@ def F_4_3_4_markers_point_to_their_fpdu(b, role):
 
 
 def up_to(link, distance):
-    """A Send after which the next FPDU begins so many octets in front of a Marker"""
+    """A Send after which the next FPDU begins so many bytes in front of a Marker"""
     at = link.peer.inward.position
-    # header, length and CRC are 24 octets; one word may be a Marker at its beginning
+    # header, length and CRC are 24 bytes; one word may be a Marker at its beginning
     for size in range(0, 1200, 4):
         probe = fpdu.Writer(True, True)
         probe.skip(at)
@@ -941,8 +945,8 @@ def F_8_1_fin_with_a_read_open_is_an_abort(b, role):
 @rule("F-8-1: QP_FATAL, though it is a timer that ends the stream",
       cases=both(*[(cut, how) for cut in ("send", "read") for how in ("silent", "full")]))
 def F_8_1_end_that_halts_within_a_message_is_an_abort(b, cut, how, role):
-    """The ULP ends its half, and the peer says nothing more; or the peer ends its own, and takes
-    nothing more."""
+    """The ULP ends its half of the stream, and the peer then stays silent; or the peer ends its own
+    half, and then receives nothing more."""
     b.set(linger_timeout_ms=1000)
     link = Link(b, role, narrow=True)
     link.qp.recv().forget()
@@ -977,8 +981,8 @@ def F_8_1_reset(b, size, role):
 @rule("F-8-1: QP_FATAL, the counter err_URGENT, and memory that no Write behind the mark has "
       "changed", cases=both((0, 1), (9, 1), (9, 3000)))
 def F_8_1_urgent_data(b, size, more, role):
-    """TCP would take such an octet out of the stream. Between FPDUs and within one: the stream
-    ends, is counted, and nothing behind the mark is placed."""
+    """TCP would take an urgent byte out of the stream. If one arrives, between FPDUs or within one,
+    the stream ends, the end is counted, and nothing after the urgent mark is placed."""
     before = hw_counter("err_URGENT")
     link = Link(b, role)
     link.works()

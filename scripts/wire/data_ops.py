@@ -272,7 +272,7 @@ def R_5_2_2_3_response_at_another_offset(b, which, delta, role):
       cases=both((97, 97, True), (97, 97, False), (97, 48, True),
                  (192, 96, False)))
 def R_5_2_2_3_response_is_too_long(b, size, cut, last, role):
-    """One octet over, or twice what was asked for and no end in sight"""
+    """One byte over, or twice what was asked for and no end in sight"""
     link = Link(b, role)
     into, read = reading(link)
     ulpdus = [rdmap.response(read.sink_stag, read.sink_to + at, bytes(min(cut, size - at)),
@@ -309,7 +309,7 @@ def R_5_2_2_4_empty_response_to_a_read_of_something(b, role):
 @rule("R-5.2.2-4: the Read succeeds, with its octets",
       "R-5.5-19: no completion while L is missing", cases=both())
 def R_5_2_2_4_last_segment_of_nothing(b, role):
-    """All octets have come, and then L: complete only then"""
+    """All bytes have come, and then L: complete only then"""
     link = Link(b, role)
     into, read = reading(link)
     data = random_octets(96)
@@ -617,8 +617,8 @@ class Again(Link):
       "R-5.3-1: 20 receives of the second stream get its Sends",
       cases=both(("own",), ("peer",), ("end",)))
 def D_6_2_2_1_qp_is_used_again(b, how, role):
-    """Behind a fault of its own, amid a Send, behind an orderly end: numbers begin anew, and
-    nothing of the stream before is left."""
+    """A QP is connected again after an error of its own, after an end amid a Send, or after an
+    orderly end: numbers begin anew, and nothing of the first stream is left."""
     link = Link(b, role)
     link.works()
     link.qp.recv().forget()

@@ -33,7 +33,7 @@ def message(link, op, mr, **kw):
                           msn=kw.pop("msn", None) or link.peer.next_msn(rdmap.QUEUE[op]), **kw)
 
 
-# --- the RDMAP octet -------------------------------------------------------------------------
+# --- the RDMAP byte -------------------------------------------------------------------------
 
 @rule("R-4.1-1 T-16: a Write, a Send and a Read with RV 0 work, and are three in the counter",
       cases=both())
@@ -297,7 +297,7 @@ def offend(link, which):
       "R-4.8-1 T-3: the four octets of Terminate Control, as constants",
       cases=both(*[(which,) for which in KINDS]))
 def R_4_8_7_copies_by_kind_of_error(b, which, role):
-    """Terminate Control octet by octet, and how much is copied"""
+    """Terminate Control byte by byte, and how much is copied"""
     error, control, size = KINDS[which]
     link = Link(b, role)
     link.qp.recv().forget()
@@ -313,7 +313,7 @@ def R_4_8_7_copies_by_kind_of_error(b, which, role):
       cases=both(*[(which, framing) for framing in FRAMINGS for which in KINDS
                    if which != "llp" or FRAMINGS[framing].get("crc", True)]))
 def R_4_8_7_terminates_in_every_framing(b, which, framing, role):
-    """Without CRC, with Markers both ways, and however the connection came up: the same octets"""
+    """Without CRC, with Markers both ways, and however the connection came up: the same bytes"""
     link = Link(b, role, **FRAMINGS[framing])
     link.qp.recv().forget()
     status = offend(link, which)
@@ -324,7 +324,7 @@ def R_4_8_7_terminates_in_every_framing(b, which, framing, role):
       "T-15: the MSN of the request in the Terminate, behind 0, 1 and 3 good Reads",
       "R-7.2-1: code 0/1/00 of the Terminate", cases=both((0,), (1,), (3,)))
 def R_4_8_4_request_of_a_failed_read(b, before, role):
-    """The header of the request that failed, with its own MSN, and all 28 octets of it"""
+    """The header of the request that failed, with its own MSN, and all 28 bytes of it"""
     link = Link(b, role)
     mr = link.dut.mr(64, REMOTE_READ)
     for _ in range(before):
@@ -414,8 +414,9 @@ class Two:
 
 
 WRAP = 0xfffffffffffffff8
-# The order: room for the header, DV, RV, opcode, T, QN; untagged: MSN, buffer, MO, length, body;
-# tagged: the Read, STag, association, right, wrap, bounds.
+# Pairs of errors in one FPDU, of which the first in this order is reported: room for the header,
+# DV, RV, opcode, T, QN; untagged: MSN, buffer, MO, length, body; tagged: the Read, STag,
+# association, right, wrap, bounds.
 PAIRS = {
     "room_dv": (rdmap.UNSPECIFIED, lambda two: rdmap.write(1, 2, dv=0)[:10]),
     "room_t": (rdmap.UNSPECIFIED, lambda two: rdmap.control(WRITE, t=False) + bytes(14)),
@@ -530,7 +531,7 @@ BODIES = {
     "trailing": rdmap.terminate_body(rdmap.TAGGED_STAG, rdmap.write(1, 2)) + b"trailing octets",
     "long": bytes([0x20, 0x02, 0, 0]) + bytes(1000),
 }
-# Octets of a whole DDP header behind the length; no other body has one.
+# Bytes of a whole DDP header behind the length; no other body has one.
 WHOLE = {"tagged": 14, "untagged": 18, "read": 18, "r_without_request": 18, "trailing": 14}
 
 

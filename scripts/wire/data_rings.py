@@ -145,7 +145,7 @@ GIB = 1 << 30
 
 
 def gibibyte(link):
-    """A region of 1 GiB, the octets of which are the same MiB again and again: (address, lkey)"""
+    """A region of 1 GiB, the bytes of which are the same MiB again and again: (address, lkey)"""
     base = int(link.verbs.words(f"repeated big {1 << 20} 1024")[0], 0)
     lkey = int(link.verbs.words(f"mr big pd big 0 {GIB} {LOCAL_WRITE}")[0], 0)
     return base, lkey
@@ -516,7 +516,7 @@ def D_6_2_2_1_posted_to_a_qp_in_error(b, role):
 @rule("R-5.1-3: the octets of 47 messages around the end of a page",
       cases=both((WR_SEND, SEND), (WR_WRITE, WRITE)))
 def R_5_1_3_sends_around_the_end_of_a_page(b, opcode, op, role):
-    """Small ones that begin a few octets in front of it"""
+    """Small ones that begin a few bytes in front of it"""
     link = Link(b, role)
     mr = link.dut.mr(8192, 0, shift=0)
     mr.put(random_octets(8192))
@@ -622,8 +622,9 @@ def R_5_3_1_shared_receive_queue(b, role):
 
 @rule("R-5.3-1: eight receives, used in order; the event comes at the limit", cases=both())
 def R_5_3_1_limit_of_a_shared_receive_queue(b, role):
-    """Below it there is one event; none again until it is set anew. At creation none is set. If fewer
-    are there when it is set the event comes at once."""
+    """When fewer receives are left than the SRQ's limit there is one event, and no further one until the limit is set
+    again. Creation of an SRQ sets no limit. If fewer receives are there when the limit is set, the event is reported at
+    once."""
     dut = with_srq(b, limit=7)
     link = Link(b, role, dut=dut, qp={"srq": "srq"})
     before = hw_counter("srq_limit_events")
@@ -826,8 +827,9 @@ def R_8_1_2_1_changes_of_state_under_traffic(b, role):
 @rule("R-8.1.2-1: the connection works on, and no object is left",
       cases=[("cq",), ("srq",), ("qp",), ("mr",)])
 def R_8_1_2_1_short_buffers_of_uverbs(b, what):
-    """The response has no room for what the driver says, down to nothing: refused; all lengths of
-    the request behind the core's part; odd numbers. Nothing stays behind."""
+    """Commands of uverbs with too little room for the driver's response, down to none; with requests that go on after
+    the RDMA core's part; and with lengths in the header that are wrong. The connection goes on, and no object is
+    left."""
     link = Link(b, "responder")
     pd, cq = handle(link, "pd"), handle(link, "scq")
     mr = link.dut.memory.base

@@ -130,8 +130,8 @@ def D_6_2_2_1_attributes_that_cannot_be_changed(b, name):
 
 @rule("D-6.2.1-1: the second Read leaves behind the close, both succeed, then FIN", cases=both())
 def D_6_2_1_1_both_ends_have_reads_to_send(b, role):
-    """The ULP closes while its second Read waits for the first: the peer may be in the same position,
-    so it is answered until then."""
+    """The ULP closes while its second Read waits for the first one. The peer may be in the same position, so its Reads
+    are answered until then."""
     link = Link(b, role, ord=1, peer_ird=1)
     sink, source = link.dut.mr(64, LOCAL_WRITE), link.dut.mr(64, REMOTE_READ)
     source.put(random_octets(64))
@@ -151,13 +151,15 @@ def D_6_2_1_1_both_ends_have_reads_to_send(b, role):
     sink.expect(data)
 
 
-@rule("F-8-1: QP_FATAL for half a Send behind the device's FIN", cases=both())
-def F_8_1_message_is_cut_behind_our_fin(b, role):
+@rule("F-8-1: QP_FATAL for half a Send behind the device's FIN, also if the peer's FIN is in its segment",
+      cases=both(("apart",), ("together",)))
+def F_8_1_message_is_cut_behind_our_fin(b, how, role):
     """The ULP has closed, and still receives: half a Send is an error all the same."""
     link = Link(b, role)
     place = link.qp.recv()
     link.verbs.do(f"disconnect {link.id}")
     link.peer.hear_end(FIN)
+    link.peer.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, how == "together")
     link.peer.ulpdu(rdmap.untagged(rdmap.SEND, b"half", msn=link.peer.next_msn(0), last=False))
     link.close()
     link.ended(FATAL)
@@ -185,8 +187,8 @@ FOUND_S = 60        # seconds for which iw_cm finds the QP of a responder
 
 @rule(cases=[("found",)], soak=[("hidden",)])
 def qp_of_a_live_responder_is_not_for_another_request(b, state):
-    """Any program can accept a request with the number of any QP, and try again. While iw_cm finds the
-    QP the library refuses it; later the device hides it."""
+    """Any program can accept a request with the number of any QP, again and again. While iw_cm finds that QP the
+    library refuses; later the device hides the QP from iw_cm."""
     link = Link(b, "responder")
     if state == "hidden":
         time.sleep(FOUND_S + 2)

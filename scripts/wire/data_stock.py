@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""For what kernels of distributions have, and those with detectors do not: huge pages, and kinds of
-network devices.
+"""Tests for what kernels of distributions have, and kernels with detectors do not: huge pages, and
+kinds of network devices.
 """
 
 import ctypes
@@ -24,8 +24,8 @@ SHARED, PRIVATE, FIXED, ANONYMOUS = 1, 2, 0x10, 0x20
 
 
 class HugePages:
-    """Two huge pages in a row, and the first once more. Wherever they are in memory, at one of the
-    two places where they meet nothing goes on."""
+    """Three mappings in a row: two huge pages, and the first of them again. Wherever the pages are
+    in memory, at one of the two borders at least the memory is not contiguous."""
 
     def __init__(self, b):
         b.put(PAGES, 4)

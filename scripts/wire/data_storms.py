@@ -32,8 +32,8 @@ WORDS = 22              # a name and a number for each kind of thing that it cou
 
 @rule("L-07")
 def qp_is_destroyed_as_iw_cm_finds_it(b):
-    """iw_cm asks for the QP of a number, which any program may name, and takes its reference
-    behind that. Who destroys the QP waits."""
+    """iw_cm asks the driver for the QP of a number, which any program may name, and takes its reference only after
+    that. The destruction of the QP has to wait."""
     owner, other = Dut(b), Dut(b)
     qp = Qp(owner, "qp", "pd", "scq", "rcq")
     sock = b.listen()
@@ -175,8 +175,8 @@ def netdev_goes_down_as_its_device_moves(b):
 
 @rule("L-08")
 def netdev_moves_as_its_device_does(b):
-    """The RDMA device ends, as it does whenever its network device leaves, be it that its own move
-    was quicker."""
+    """The RDMA device is removed when its network device moves to another namespace, even if a move of the RDMA device
+    itself was quicker."""
     ground, moving = slowly_moved(b)
     run("ip link set storm0 netns moved")
     moving.wait(SLOWLY)
@@ -232,8 +232,8 @@ def port_goes_down_and_up(b):
 
 @rule("L-03")
 def netdev_changes_under_connections(b):
-    """Another hardware address, and another name: whatever waits goes on waiting, and new connections
-    come up. The RDMA core keeps the first to itself."""
+    """The network device gets another hardware address and another name. Connections that wait continue to wait, and
+    new ones come up. The RDMA core does not report the change of the address."""
     quiet()
     ground = Ground(b)
     verbs = Dut(b.another(ground.address)).verbs
@@ -333,8 +333,8 @@ class Storm:
             self.failed.append(err)
 
     def meddle(self):
-        """What an administrator does; it may fail, for the device may be in use, or gone. What
-        counts is what was done."""
+        """Do what an administrator does. It may fail, since the device may be in use or gone; count it if it
+        succeeds."""
         name, command = self.random.choice(DEEDS)
         said = run(f"set +e; {{ {command}; }} && echo it is done; true", SLOWLY)
         self.done[name] = self.done.get(name, 0) + ("it is done" in said)
@@ -346,8 +346,8 @@ CLEAN = "tc qdisc del dev lo root 2>/dev/null || true"
 ANEW = ("ip link add storm0 type veth peer name storm1; ip link set storm1 up; ip link set storm0 up; "
         "ip addr add 10.1.0.1/24 dev storm0; rdma link add siw1 type srnic netdev storm0")
 
-# The device under test of the other tests goes and comes with the module. The last command of each
-# tells whether it was done.
+# The device under test of the other tests is removed and made with the module. The last command of each of these shows
+# whether it was done.
 DEEDS = (
     ("link", "rdma link delete siw1 2>/dev/null; rdma link add siw1 type srnic netdev storm0"),
     ("link", "rdma link delete siw1 2>/dev/null; rdma link add siw1 type srnic netdev storm0"),
@@ -373,7 +373,7 @@ DEEDS = (
 
 @rule("L-07", cases=[(15,)], soak=[(900,)])
 def objects_come_and_go(b, seconds):
-    """Programs end in order or are killed, links and modules come and go: all of it ends, nothing
+    """Programs end in order or are killed, links and modules are removed and made again: all of it succeeds, no object
     is left, and the next connection comes up."""
     quiet()
     Verbs.end_spare()       # it would not survive its device
@@ -406,7 +406,7 @@ def objects_come_and_go(b, seconds):
 # --- ULPs of the kernel ----------------------------------------------------------------------
 
 RIGHTS = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ
-HALF = 32768            # octets: the peer may reach these, the rest is for our own
+HALF = 32768            # bytes: the peer may reach these, the rest is for our own
 REGIONS = 3
 REG = 100               # WR id of a registration, and the region's number
 
@@ -518,8 +518,8 @@ def kernel_ulps_meet(address, port, dice, counts):
 
 @rule("L-07", cases=[(10,)], soak=[(300,)])
 def kernel_ulps_come_and_go(b, seconds):
-    """Regions are registered, invalidated by either end and freed, while Writes, Reads and Sends
-    are on their way; half of the time octets get lost and reordered."""
+    """Kernel ULPs register, invalidate and free regions while Writes, Reads and Sends use them; half of the time
+    packets get lost and reordered."""
     quiet()
     Verbs.end_spare()       # it has the device open
     seed = random.SystemRandom().getrandbits(32)

@@ -349,9 +349,9 @@ def one_more(before):
 
 
 def traced(lines, event, octets, *words):
-    """There is one such line: it has these words, and these octets are its last.
+    """There is one such line: it has these words, and these bytes are its last.
 
-    Kernels differ in where they put spaces between octets.
+    Kernels differ in where they put spaces between bytes.
     """
     got = [line for line in lines() if f" {event}: " in line]
     check(len(got) == 1 and all(word in got[0].split(f"{event}: ")[1] for word in words) and

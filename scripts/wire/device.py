@@ -20,7 +20,8 @@ class Srnic:
     bad_crc = "WC RECV Work Request Flushed Error 0"    # of a Send whose CRC is wrong; None: any error
     modify_qp = "srnic_modify_qp"   # a function of its own that handles ibv_modify_qp
     outlived = True                 # programs that have it open do not keep it
-    tells_of_runts = True           # a first FPDU shorter than its header is DDP's error, and told
+    tells_of_runts = True           # a first FPDU shorter than its header is DDP's error, and told; None: or not
+    repeats_rtr = True              # a Write that is the RTR message, to a peer that says nothing
     urgent = "err_URGENT"           # what counts streams that end as urgent data comes
     faults = {}                     # what the log says of a stream in other words than srnic
     own_terminates = True           # the library or the driver makes them, not siw
@@ -45,8 +46,8 @@ class SiwMpa(Srnic):
 
     @staticmethod
     def depths(ird, ord):  # pylint: disable=redefined-builtin
-        """What siw makes of them: queues of it have a power of two of entries. It takes the next
-        above for what it serves, siw_mpa the next below for what it asks for."""
+        """IRD and ORD as siw uses them: its queues have a power of two of entries. It rounds
+        IRD up, and with siw_mpa ORD is rounded down."""
         return 1 << (ird - 1).bit_length() if ird else 0, 1 << ord.bit_length() - 1 if ord else 0
 
 
@@ -58,6 +59,8 @@ class Other(Srnic):
     bad_crc = None
     modify_qp = None
     outlived = False
+    tells_of_runts = None
+    repeats_rtr = False
 
 
 DEVICES = {"srnic": Srnic, "siw_mpa": SiwMpa, "siw": Other, "other": Other}
@@ -92,9 +95,14 @@ def need_depths(ird, ord):  # pylint: disable=redefined-builtin
         raise needs.Unsupported("so many Reads at a time")
 
 
+def need_repeats():
+    if not device().repeats_rtr:
+        raise needs.Unsupported("to repeat the RTR message")
+
+
 def lacks(module, ids):
-    """The feature that a test of these rules is about, if the device does not have it. Of our own devices each
-    test knows itself what they have."""
+    """Return the feature that a test of these rules needs, if the device lacks it. For our own
+    devices each test checks that itself."""
     if driver_name() in OWN:
         return None
     return next((name for name, has, rules in FEATURES if not has(device()) and

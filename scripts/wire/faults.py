@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """Memory runs out: in turn, each allocation on a path fails, once.
 
-Only a kernel that can let allocations fail has these tests: DEBUG=kasan. Those of a task are
-counted (fail-nth); in softirq it is the first below a function of ours (failslab). The caller
-gets an errno or an event, the peer is not left waiting, nothing is left, and the next connection
-comes up.
+These tests run only on a kernel that can let allocations fail: DEBUG=kasan. In a task the N-th
+allocation fails (fail-nth); in a softirq the first one below a function of our modules fails
+(failslab). The caller has to get an errno or an event, the peer must not be left waiting, no object
+may be left, and the next connection has to come up.
 """
 
 import select
@@ -46,9 +46,10 @@ class Fault:
 
 
 def numbers(b, each=MOST - 1, stride=MOST):
-    """1, 2 ...: which allocation is to fail, until the test has seen that there are no more.
+    """Yield 1, 2 and so on, the number of the allocation that is to fail, until the test has seen
+    that there are no more allocations.
 
-    Where there are too many, behind the first ones those that are a stride apart.
+    If there are too many, only every stride-th after the first ones.
     """
     b.put(FAILSLAB + "verbose", 0)
     b.put(FAILSLAB + "ignore-gfp-wait", "N")
@@ -243,10 +244,11 @@ class Point:
 
 
 def fail_each(b, function, way, well, least, **which):
-    """Go the way with each allocation below function failing; all is well each time afterwards.
+    """Run the path once for each allocation below the function, and let that one fail; check each
+    time that everything works afterwards.
 
-    There are a number of them at the least; without any failing the way leads to something good.
-    which: words for numbers()
+    There have to be at least that many allocations. If none fails the path has to succeed. which:
+    arguments of numbers()
     """
     point = Point(b, function)
     failed = 0

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """FPDUs, with Markers and without: RFC 5044, sections 4.1 to 4.4. No input, no output.
 
-Positions count the octets of one direction from SeqStart, the first octet behind the startup frame.
-Frames and FPDUs are multiples of 4 octets long (the Request and Reply need not be, which is why
-SeqStart is 0), so that a Marker never cuts one of the fields of an FPDU's frame.
+Positions count the bytes of one direction from SeqStart, the first byte after the startup frame.
+Frames of FPDUs are multiples of 4 bytes long, so that a Marker never cuts one of the fields of an
+FPDU's frame. The Request and Reply need not be, which is why SeqStart is 0.
 """
 
 import ctypes
@@ -11,7 +11,7 @@ import os
 import struct
 from collections import namedtuple
 
-SPACING = 512               # from the first octet of a Marker to that of the next
+SPACING = 512               # from the first byte of a Marker to that of the next
 MARKER = 4
 MAX_ULPDU = 64768
 LEAST_MULPDU = 128
@@ -63,7 +63,7 @@ def plain_size(ulpdu_length):
 
 
 def until_marker(position):
-    """Octets from here to the next Marker; 0 if it is here"""
+    """Bytes from here to the next Marker; 0 if it is here"""
     return -position % SPACING
 
 
@@ -76,10 +76,11 @@ class Writer:
         self.position = 0
 
     def fpdu(self, ulpdu, *, length=None, pad=None, check=None, marker=None):
-        """The octets of the next FPDU.
+        """Return the bytes of the next FPDU.
 
-        length: another ULPDU_Length; pad: other octets of padding; check: a function of the CRC
-        field (four octets); marker: a function of a Marker's octets, which the CRC is then of
+        length: use another ULPDU_Length; pad: use other bytes of padding; check: function that
+        changes the CRC field (four bytes); marker: function that changes a Marker, which the CRC
+        then covers
         """
         plain = struct.pack(">H", len(ulpdu) if length is None else length) + ulpdu
         plain += bytes(-len(plain) % 4) if pad is None else pad
@@ -112,7 +113,7 @@ class Writer:
         return bytes(out)
 
     def skip(self, size):
-        """Octets that were sent past this, by nobody's rules"""
+        """Bytes that were sent past this, by nobody's rules"""
         self.position += size
 
 

@@ -126,9 +126,9 @@ class Peer:
         return mpa.Fpdu(data + self.recv(mpa.Fpdu.size(data) - 2), crc)
 
     def expect_end(self, limit=LIMIT):
-        """FIN or RST, and not one octet before: which of the two it was
+        """Expect FIN or RST, with no byte before; return which of the two it was
 
-        TCP makes an RST of a close if octets are there that nobody has read.
+        TCP sends RST on a close if there are unread bytes.
         """
         self.sock.settimeout(limit)
         try:
@@ -145,7 +145,7 @@ class Peer:
         equal(self.expect_end(limit), "FIN", "end of the connection")
 
     def expect_terminate(self, code, crc=True):
-        """Layer 2 (LLP), type 0 (MPA), and no header of an offender: each octet is known."""
+        """Layer 2 (LLP), type 0 (MPA), and no header of an offender: each byte is known."""
         equal(self.recv_fpdu(crc).raw.hex(), mpa.terminate(code, crc=crc).hex(),
               f"Terminate message of code {code}")
 
@@ -155,9 +155,9 @@ class Peer:
         self.expect_fin()
 
     def expect_rejected(self, code=None, crc=True):
-        """What follows a Reject: a Terminate message if code says so, and TCP stays open.
+        """Expect what follows a Reject: a Terminate message if code is given; TCP stays open.
 
-        The initiator closes, and has FIN for an answer.
+        The initiator closes, and gets FIN.
         """
         if code:
             self.expect_terminate(code, crc)
@@ -178,7 +178,7 @@ class Peer:
         self.sock.send(data, socket.MSG_OOB)
 
     def send_with_urgent(self, octets, offset):
-        """octets, of which TCP marks the one at offset; the other end may be gone by then."""
+        """bytes, of which TCP marks the one at offset; the other end may be gone by then."""
         if offset:
             self.send(octets[:offset])
         self.urgent(octets[offset:offset + 1])
@@ -238,7 +238,10 @@ class Probe:
     def _read(self):
         for line in self.proc.stdout:
             line = line.rstrip()
-            (self.events if line.startswith("EVENT ") else self.answers).put(line)
+            if line.startswith(("EVENT ", "LACKS ")):
+                self.events.put(line)
+            if not line.startswith("EVENT "):
+                self.answers.put(line)
         self.answers.put("ENDED")
 
     def answer(self):
@@ -247,9 +250,16 @@ class Probe:
 
     def _answer(self):
         try:
-            return self.answers.get(timeout=LIMIT)
+            return self._known(self.answers.get(timeout=LIMIT))
         except queue.Empty:
             raise Failed("cm_probe does not answer") from None
+
+    @staticmethod
+    def _known(line):
+        """What it said, unless it is kernel_probe.py, which cannot do that"""
+        if line.startswith("LACKS "):
+            raise needs.Skipped(f"needs {needs.TEXTS['user']}: {line.partition(' ')[2]}")
+        return line
 
     def tell(self, line):
         self.proc.stdin.write(line + "\n")
@@ -286,7 +296,7 @@ class Probe:
 
     def event(self, name=None, limit=LIMIT):
         try:
-            ev = Event(self.events.get(timeout=limit))
+            ev = Event(self._known(self.events.get(timeout=limit)))
         except queue.Empty:
             raise Failed(f"no event, {name or 'any'} expected") from None
         if name:
@@ -304,7 +314,7 @@ class Probe:
 
     def no_event(self):
         try:
-            raise Failed(f"unexpected {Event(self.events.get(timeout=QUIET))!r}")
+            raise Failed(f"unexpected: {self.events.get(timeout=QUIET)}")
         except queue.Empty:
             pass
 
@@ -381,9 +391,10 @@ class Bench:
         return lines
 
     def kernel_log(self, prefix=None):
-        """The function returned gives what the library has logged since now, and of whom.
+        """Return a function that returns the lines, with their connections, which the library has
+        logged since now.
 
-        The number of a connection is given as ID.
+        In the lines ID stands for the number of a connection.
         """
         needs.need("log")
         prefix = prefix or f"iw_mpa: {needs.Place.ib_device}: "

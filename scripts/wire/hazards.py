@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What must not hurt: peers, loads and ULPs that have hurt others.
+"""Hazards: peers, loads and ULPs that have harmed other implementations must do no harm.
 
-The ids are those of Documentation/infiniband/iw_mpa_conformance.rst. Where a rule of the RFCs says
-what has to happen, the test is in initiator.py or responder.py and has both ids.
+The ids of hazards are those of Documentation/infiniband/iw_mpa_conformance.rst. If a rule of the
+RFCs says what has to happen, the test is in initiator.py or responder.py, and has both ids.
 """
 
 import errno
@@ -20,8 +20,8 @@ from registry import rule
 from sockmap import Sockmap
 
 QPS_RTS, QPS_ERR = 3, 6     # enum ibv_qp_state
-# Seconds in which one connection comes up, whatever others do: enough on a busy emulator, and less
-# than the time-outs in the way of the tests that ask.
+# Seconds within which a connection has to come up, whatever others do: enough on a busy emulator,
+# and less than the timeouts that could delay it.
 SOON = 4.5 * SLOW
 FAR_MS = 300000     # a timer that is not to be what ends a test
 

@@ -9,13 +9,14 @@ import subprocess
 import time
 
 import mpa
-from device import device
+import needs
+from device import device, need_repeats
 from harness import CRC_FIELDS, QUIET, SLOW, Failed, check, equal, no_sooner_than, poll
 from kernel import DEBUGFS, counter, fresh_log, lines_of
 from mpa import C, M, R, READ, S, SEND, WRITE
 from registry import rule
 
-PD_SEEN = 255           # octets of private data that struct iw_cm_event can tell
+PD_SEEN = 255           # bytes of private data that struct iw_cm_event can tell
 ULP = 0x3fff
 DEPTHS = (0, 1, 4, 127, 128, 129, 0x3ffe, 0x3fff)
 
@@ -244,7 +245,7 @@ def rtr_answered_with_another_stag_does_not_complete(b):
 
 @rule("F-rtr", only="srnic")
 def rtr_answered_with_another_stag_is_answered(b):
-    """RFC 5041 5.2: the STag of a message without octets is not looked at."""
+    """RFC 5041 5.2: the STag of a message without bytes is not looked at."""
     client, peer, read = asked_by_read(b)
     equal(client.event("ESTABLISHED").status, 0, "status")
     peer.send(answer_with_another_stag(read))
@@ -478,7 +479,7 @@ def one_end_is_counted(timeout):
 @rule("M-7.1.2-17: an end, not an octet before it, and one more TCP_ERROR or TIMEOUT_REPLY",
       cases=[(0,), (9,), (24,)])
 def urgent_data_in_a_reply(b, offset):
-    """An octet that TCP would take out of the stream: the Reply is never whole."""
+    """A byte that TCP would take out of the stream: the Reply is never whole."""
     b.set(reply_timeout_ms=1000 * SLOW)
     client, peer, _ = b.connecting()
     octets = mpa.reply2(b"private data", a=1, rtr=WRITE, ird=4, ord=4)
@@ -544,6 +545,7 @@ def timers_end_with_their_states(b):
 @rule("E-9.2-8: each octet of the RTR message, and of its repeats")
 def rtr_is_repeated_for_a_peer_that_names_one_type(b):
     """Zero-length Writes, which any peer takes, until the peer says something."""
+    need_repeats()
     b.set(rtr_repeat_ms=250)     # the third comes four seconds after the second
     client, peer, _ = b.connecting()
     peer.send(mpa.reply2(a=1, rtr=WRITE, ird=4, ord=4))
@@ -560,6 +562,7 @@ def rtr_is_repeated_for_a_peer_that_names_one_type(b):
       "with no setting changed", defaults=True)
 def rtr_of_the_reply_by_default(b):
     """The peer names a Write alone, and says nothing at first."""
+    need_repeats()
     client, peer, _ = b.connecting()
     peer.send(mpa.reply2(a=1, rtr=WRITE, ird=4, ord=4))
     equal(client.event("ESTABLISHED").status, 0, "status")
@@ -651,7 +654,7 @@ def private_data_of_reply(b, kind, rev, size):
     check(any(" received Reply " in line and line.endswith(f" pd_len={size}") for line in trace()),
           "its length is not in the trace")
     if kind == "accept":
-        data_flows(client, peer)        # each octet of it was taken, and none behind it
+        data_flows(client, peer)        # each byte of it was taken, and none behind it
 
 
 @rule("E-9.1-8 E-9.1-1: the depths of a Reject in the trace")

@@ -2,31 +2,29 @@
 # SPDX-License-Identifier: GPL-2.0
 """tshark's verdict on the startup exchanges of a capture.
 
-    judge.py [--exchanges N] [--map FILE] CAPTURE   one result line for each kind of check
-    judge.py --selftest                             prove that it finds what is wrong
+    judge.py [--exchanges N] [--map FILE] CAPTURE   print one result line for each kind of check
+    judge.py --selftest                             prove that this program finds mistakes
 
-Each direction of each connection is read twice: by tshark with scripts/iw_mpa.lua, and by
-scripts/lib/guest/startup.py and judge_own.py. Packet by packet, both have to see the same MPA frames and
-FPDUs, down to the last octet. tshark must find nothing malformed, no expert error, and all CRCs good
-if either end wants CRC. A capture in which octets are missing is none.
+Each direction of each connection is read twice: by tshark with scripts/iw_mpa.lua, and by scripts/lib/guest/startup.py
+and judge_own.py. In each packet both have to see the same MPA frames and FPDUs, down to the last byte. tshark must find
+nothing malformed, no expert error, and all CRCs good if either end wants CRC. A capture in which bytes are missing is
+not accepted.
 
-With the map of run.py, the peer of a test may err. Then tshark has to find each flaw, in the
-flaw's own packet and in words for just that, and has nothing to complain of elsewhere. An end may be
-cut amid an FPDU if its test says so; if the test has only reset the connection, the test's RST has
-to be first. All others keep the rules for senders to the last reserved bit, which tshark does not
-look at. Nor does any of them, once the connection is up, send an RST behind its FIN while the other
-half is open, but where the test says that it may.
+With the map of run.py, the peer of a test may send flaws on purpose. Then tshark has to report each flaw, in the packet
+with the flaw and by a message for just that flaw, and nothing else. The stream of an end may stop within an FPDU if its
+test says so; if the test has only reset the connection, the test's RST has to come first. All other ends have to keep
+the rules for senders, even for reserved bits, which tshark does not check. Once the connection is up, an end must not
+send RST after its FIN while the other half is open, unless the test allows it.
 
-tshark is blind to frames that are not alone in a segment, to FPDUs in front of the Reply, and
-to segments that others overtake, as on loopback between two processors. Connections with such
-segments are written anew, with the frame in a segment of its own and not an octet changed, and are
-judged so. Where an FPDU ends is for tshark to say there, too, but with Markers, which it knows only
-in FPDUs that begin with a segment. It does not look for FPDUs behind a Reject, either: what is
-there, a Terminate, is judged behind a copy of the Reply without R.
+tshark does not see frames that share a segment, FPDUs before the Reply, and segments that others overtake, as happens
+on the loopback device with two processors. Connections with such segments are written to a new capture, with each frame
+in a segment of its own and no byte changed, and tshark reads that. tshark also decides where FPDUs end in it, except
+with Markers, which it supports only in FPDUs that begin with a segment. It does not search for FPDUs after a Reject,
+either: a Terminate there is judged after a copy of the Reply without the bit R.
 
-A Marker between two FPDUs tshark takes for one of the first: so the FPDUs are put into segments,
-and the CRCs of the two are for our own reading alone. The last lines count them. All else is for
-tshark to say, of every packet.
+tshark takes a Marker between two FPDUs for a part of the first one: so these FPDUs are put into separate segments, and
+their CRCs are checked only by this program. The last lines of output count them. Everything else is checked by tshark,
+too, in every packet.
 """
 
 import argparse
@@ -70,7 +68,7 @@ REASONS = [(re.compile(flaw), re.compile(words)) for flaw, words in (
 
 SYN, FIN, RST, ACK = 2, 1, 4, 16
 FIRST_PORT = 20000          # in captures of our own
-LONGEST = 60000             # octets in a packet of those
+LONGEST = 60000             # bytes in a packet of those
 
 ANY_END = "RST", OWN_RST, "FIN"
 
@@ -92,9 +90,9 @@ def segment(index, out, seq, flags, data):
 
 
 def segments(index, out, back):
-    """What each sends first, then all else of the one side, then of the other.
+    """Yield the first segment of each end, then all others of one end, then of the other.
 
-    FIN, RST: only that. Two in a tuple: the second overtakes the first.
+    FIN, RST: a segment with only that. Two in a tuple: the second overtakes the first.
     """
     yield segment(index, True, 0, SYN, b"")
     yield segment(index, False, 0, SYN | ACK, b"")
@@ -132,13 +130,13 @@ def write_capture(path, streams):
 
 # --- the verdict -------------------------------------------------------------------------------
 
-# number: in the capture; items: tshark's; flaws: those of ours that have octets in it; complaints: of
-# tshark, or of what it does not see as we do
+# number: of the packet in the capture; items: what tshark sees in it; flaws: those flaws that have bytes in the packet;
+# complaints: tshark's messages, and differences between what tshark sees and what we see
 Packet = namedtuple("Packet", "number items flaws complaints")
 
 
 def read_packet(octets, number, span, seen):
-    """The octets of span, which is where they begin and end in the stream, as tshark has seen them"""
+    """The bytes of span, which is where they begin and end in the stream, as tshark has seen them"""
     own = octets.items_in(*span)
     is_beside = [octets.by_marker(item) for item in own]
     complaints = [words for words in seen.complaints if not limited(words, own, is_beside)]
@@ -209,7 +207,7 @@ class Side:
                     packet.complaints.append("an FPDU behind a Reject")
 
     def _captured(self, start, end):
-        """The packet of which these octets were"""
+        """The packet of which these bytes were"""
         items = self.octets.items_in(start, end)
         return self.octets.packet_of(items[0].offset if items else start)
 
@@ -282,8 +280,13 @@ def sides_anew(exchange, connections, seen):
 
 def judge_all(path, names, cuts):
     seen = judge_tshark.read(path)
-    exchanges = [exchange for connection in startup.read_connections(path)
-                 for exchange in exchanges_of(connection, cuts)]
+    exchanges, ports = [], set()
+    for connection in startup.read_connections(path):
+        some = list(exchanges_of(connection, cuts))
+        for exchange in some:
+            exchange.has_old_ports = exchange.ports in ports
+        ports.update(exchange.ports for exchange in some)
+        exchanges += some
     blind = [exchange for exchange in exchanges if exchange.blind_spot()]
     judged = dict(zip(map(id, blind), judge_anew(blind)))
     for exchange in exchanges:
@@ -296,12 +299,16 @@ def judge_all(path, names, cuts):
 # --- the report --------------------------------------------------------------------------------
 
 def read_map(path):
-    """port -> test, None for a load; how many connections (ports) had the test as which end; those
-    of them whose other end may be cut -> by what; port -> what else that may do"""
+    """Return what the map of run.py says: the test of each port, None for a load; how many connections of a port had
+    the test as which end; those of them whose other end may be cut, and by what; and what else the other end may do, by
+    port"""
     names, peers, cuts, cut_ports, may = {}, Counter(), {}, set(), {}
     with open(path, encoding="ascii") as file:
         for line in file:
             test = json.loads(line)
+            if "others" in test:        # ports of other runs
+                names.update(dict.fromkeys(range(*test["others"])))
+                continue
             if not test["judged"]:
                 names[test["port"]] = None
                 continue
@@ -452,7 +459,7 @@ def changed(octets, offset):
 def led(spoil=lambda octets: octets):
     """FPDUs with Markers, of which one is directly in front of the second FPDU"""
     writer = fpdu.Writer(markers=True)
-    # A Marker, the length and the CRC are 10 octets of the 512.
+    # A Marker, the length and the CRC are 10 bytes of the 512.
     first = writer.fpdu(rdmap.untagged(rdmap.SEND, bytes(fpdu.SPACING - 10 - 18), msn=1))
     second = writer.fpdu(rdmap.untagged(rdmap.SEND, b"ping", msn=2), check=spoil)
     return [first, second, writer.fpdu(rdmap.terminate(rdmap.terminate_body(rdmap.MPA_CRC)))]
@@ -607,8 +614,8 @@ def selftest(path):
 
 
 def misread_cases():
-    """name, what a peer sends behind its Request, and the complaints that tshark is made to have of
-    each segment; None: what it says itself"""
+    """Yield cases: a name; what a peer sends after its Request; for each segment the messages to
+    put into tshark's output, or None for tshark's own messages"""
     crc, short = changed(OUT[1], 20), mpa.fpdu(bytes(4))
     bad_crc, lost = [f"{judge_tshark.BAD_CRC}: 0x0"], ["Malformed Packet"]
     yield "good, three flaws", (crc, OUT[1], short, crc), (None, None, None, None)

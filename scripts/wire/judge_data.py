@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """DDP and RDMAP for judge.py: what tshark reads of each FPDU, and what we do.
 
-tshark has four limits here. It takes the header that a Terminate of RDMAP copies for one of 14
-octets if the error is of protection, and of 18 else, whatever its T says: what it shows is held
-against as many octets of the copy, and where it finds too few it calls the packet malformed. It
-knows the Atomic Request of RFC 7306, which is no message of RFC 5040, and calls one that is cut
-short malformed. A Marker between two FPDUs, other than the first of the stream, it takes for a part
-of the first of them, while its CRC counts into that of the second. And it does not know where Markers
-are once an FPDU does not begin with a TCP segment.
+tshark has four limits here. (1) It assumes that the header copied in a Terminate of RDMAP has 14 bytes for a protection
+error, else 18, whatever T of the header says: so only that many bytes of the copy are compared, and tshark calls a
+packet with fewer malformed. (2) It knows the Atomic Request of RFC 7306, which is no message of RFC 5040, and calls one
+that is cut short malformed. (3) A Marker between two FPDUs, other than the first of the stream, it takes for a part of
+the first FPDU, while the CRC of the second one covers it. (4) It does not know where Markers are once an FPDU does not
+begin with a TCP segment.
 """
 
 import struct
@@ -32,7 +31,7 @@ FIELDS = ["iwarp_ddp.tagged_flag", "iwarp_ddp.last_flag", "iwarp_ddp.stag",
           "iwarp_rdma.inval_stag", *READ_FIELDS, "iwarp_rdma.term_layer", *ERROR_FIELDS,
           *HDRCT_FIELDS, *COPY_FIELDS]
 
-# copies: octets behind the four of a Terminate
+# copies: bytes behind the four of a Terminate
 Details = namedtuple("Details", "is_tagged last address inv read term copies",
                      defaults=((), (), b""))
 
@@ -106,7 +105,7 @@ def details_read(ulpdu):
 
 
 def terminate_size(body):
-    """Octets that a Terminate has by its bits"""
+    """Bytes that a Terminate has by its bits"""
     size = 4
     if body[2] & 0x40:
         size += 2 + (14 if len(body) > 6 and body[6] & TAGGED else 18)
@@ -137,7 +136,7 @@ def agree(own, seen):
 
 
 def copy_is_dissected(details):
-    """tshark wants 18 octets of header for each error of RDMAP that is not of protection."""
+    """tshark wants 18 bytes of header for each error of RDMAP that is not of protection."""
     layer, etype = details.term[:2]
     return not (layer == 0 and etype == 2 and details.term[4] and details.copies[2] & TAGGED)
 
@@ -145,7 +144,7 @@ def copy_is_dissected(details):
 # --- what a sender may not do, though tshark and a receiver do not mind ------------------------
 
 def breach_of_fpdu(pad, markers, start):
-    """In words; None if all is well. markers: (position, octets) of each"""
+    """In words; None if all is well. markers: (position, bytes) of each"""
     if any(pad):
         return f"the pad is {pad.hex()}"
     for position, octets in markers:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Our own reading of a connection, for judge.py: frames, FPDUs, and what is wrong with them.
+"""Our own parser of a connection, for judge.py: frames, FPDUs, and their flaws.
 
-A flaw has a place. What tshark complains of is held against the flaws of the same packet, so that a
-complaint about one FPDU explains nothing of another.
+Each flaw has a position in the stream. tshark's messages about a packet are compared with the flaws
+in the same packet, so that a message about one FPDU does not count for another.
 """
 
 import copy
@@ -21,14 +21,14 @@ import startup      # noqa: E402
 
 MAX_PD = 512
 TERMINATE = 7
-SMALLEST = 8                # octets of an FPDU that tshark has to see at once
-TAIL = 4096                 # octets that are no MPA: so many of them will do
-JOINED = 32768              # octets of FPDUs in one segment
+SMALLEST = 8                # bytes of an FPDU that tshark has to see at once
+TAIL = 4096                 # bytes that are no MPA: so many of them will do
+JOINED = 32768              # bytes of FPDUs in one segment
 OWN_RST = "its own RST"
 
 # what: a tuple that judge_tshark.py makes, too; details: of an FPDU; breach: of a sender's rules
 Item = namedtuple("Item", "offset end what details breach", defaults=(None, None))
-# In octets of the stream; words: what is wrong there
+# In bytes of the stream; words: what is wrong there
 Flaw = namedtuple("Flaw", "offset end words")
 
 
@@ -74,7 +74,7 @@ def cut_fpdu(octets):
 
 
 def packets_of(direction):
-    """(number, where its octets begin and end) of all that have new ones"""
+    """(number, where its bytes begin and end) of all that have new ones"""
     ends = [offset for offset, _ in direction.arrived[1:]] + [len(direction.data)]
     for (start, number), end in zip(direction.arrived, ends):
         if start < len(direction.data):
@@ -179,7 +179,7 @@ class Octets:
         return joined
 
     def items_in(self, start, end):
-        """Those that end between these octets: only then tshark sees them whole."""
+        """Those that end between these bytes: only then tshark sees them whole."""
         return self.items[bisect_right(self.ends, start):bisect_right(self.ends, end)]
 
     def flaws_in(self, start, end):
@@ -206,10 +206,12 @@ class Exchange:
     """A connection of the capture, read by us, with tshark's reading of it to come."""
 
     def __init__(self, connection, behind_reject=False, cuts=None):
-        """cuts: (role, ports) of ends whose test says that the other may be cut amid an FPDU, and by
-        what: the test's RST alone, or what the other end itself does, too"""
+        """cuts: (role, ports) of ends whose test says that the other end's stream may stop within
+        an FPDU, and why: only because of the test's RST, or also because of what the other end
+        itself does"""
         self.connection = connection
         self.behind_reject = behind_reject
+        self.has_old_ports = False  # those of an earlier connection of the capture
         self.ports = connection.sport, connection.dport
         self.sides = {"initiator": Octets(connection.out, "Request"),
                       "responder": Octets(connection.back, "Reply")}
@@ -238,9 +240,10 @@ class Exchange:
         return None
 
     def broken_off(self, role):
-        """The packet with which this end resets behind its own FIN, before the other's half ends.
+        """Return the packet with the RST that this end sends after its own FIN, before the other
+        half ends.
 
-        A startup that fails ends at once (RFC 5044, 8): who goes on then has an RST for it.
+        A failed startup ends at once (RFC 5044, 8): an end that goes on then may get an RST.
         """
         has_ended = False
         if not self.came_up:
@@ -279,6 +282,8 @@ class Exchange:
 
     def blind_spot(self):
         """Why tshark cannot see all of it as it was captured."""
+        if self.has_old_ports:
+            return "ports that another connection had before"
         if self.behind_reject:
             return "a Terminate behind a Reject"
         if self.has_mixed_markers():

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""tshark's reading of a capture, for judge.py: with scripts/iw_mpa.lua, packet by packet.
+"""What tshark finds in a capture, for judge.py: with scripts/iw_mpa.lua, packet by packet.
 
-tshark reads the file twice: for the fields, and for its verdict on CRCs, which is only in the words
-of a line. tshark 4.4 makes those for -O and not for -T fields, tshark 4.0 for both.
+tshark reads the file twice: for the fields, and for its verdict on CRCs, which is only in the text
+of a line. tshark 4.4 prints that text with -O and not with -T fields, tshark 4.0 with both.
 """
 
 import os
@@ -22,8 +22,8 @@ import startup      # noqa: E402
 LUA = os.path.join(TOP, "scripts", "iw_mpa.lua")
 # The data of applications are nobody's business here: without the guesses about them.
 QUIET = ["--disable-protocol", "rpcordma", "--disable-protocol", "smb_direct"]
-# Each FPDU of a segment counts as two layers in that of TCP. With more layers than this number,
-# which is 500 by default, an assertion of tshark fails.
+# For tshark each FPDU of a segment is two layers below TCP's. An assertion in tshark fails if there
+# are more layers than this limit, which is 500 by default.
 DEEP = ["-o", "gui.max_tree_depth:100000"]
 
 FRAME = ("iwarp_mpa.rev iwarp_mpa.res iwarp_mpa.marker_flag iwarp_mpa.crc_flag iwarp_mpa.rej_flag "

@@ -15,7 +15,7 @@ from peer import SETTLE
 from verbs import ERR, WR_FLUSH_ERR
 
 DEVICE = "/dev/kverbs"
-MEMORY, SLAB = 1 << 16, 4096        # octets; the slab's are behind those of the pages
+MEMORY, SLAB = 1 << 16, 4096        # bytes; the slab's are behind those of the pages
 CM_EVENTS = {4: "CONNECT_REQUEST", 6: "CONNECT_ERROR", 7: "UNREACHABLE", 8: "REJECTED",
              9: "ESTABLISHED", 10: "DISCONNECTED", 11: "DEVICE_REMOVAL", 15: "TIMEWAIT_EXIT"}
 ASYNC_EVENTS = {0: "CQ_ERR", 1: "QP_FATAL", 2: "QP_REQ_ERR", 3: "QP_ACCESS_ERR",
@@ -69,13 +69,12 @@ class Kverbs:
         if not said:
             return False
         kind, *words = said[0].split()
-        numbers = [int(word, 0) for word in words]
         if kind == "WC":
-            self.wcs.append(Wc(*numbers))
+            self.wcs.append(Wc(*(int(word, 0) for word in words)))
         elif kind == "EVENT":
-            self.events.append((CM_EVENTS.get(numbers[0], str(numbers[0])), numbers[1]))
-        else:
-            self.asyncs.append(ASYNC_EVENTS.get(numbers[0], str(numbers[0])))
+            self.events.append((CM_EVENTS.get(int(words[0]), words[0]), int(words[1])))
+        elif kind == "ASYNC":
+            self.asyncs.append(ASYNC_EVENTS.get(int(words[0]), words[0]))
         return True
 
     def _next(self, kept, what, limit):
@@ -150,7 +149,7 @@ class Kverbs:
     # regions
 
     def mr(self, n, pieces, pd=0, type_=0, most=16, page_size=4096, offset=0):
-        """Region n over pieces (at, octets), not yet registered"""
+        """Region n over pieces (at, bytes), not yet registered"""
         self.do(f"mr {n} {pd} {most} {type_}")
         return self.map(n, pieces, page_size, offset)
 
@@ -240,7 +239,7 @@ class KernelLink(Link):
             self.kv.async_event(event)
         self.close()
         self.kv.event("DISCONNECTED")
-        check(poll(lambda: self.kv.do("query") == [f"STATE {ERR}"]), "the QP is not in error")
+        check(poll(lambda: self.kv.do("query")[0].split()[1] == str(ERR)), "the QP is not in error")
         for n, wr_id in enumerate(flush if flush is not True else ()):
             self.kv.wc(wr_id, statuses[n] if n < len(statuses) else WR_FLUSH_ERR)
         self.kv.nothing_happened()

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """A connection of the device under test with the scripted peer, in Full Operation.
 
-    link = Link(b, "responder", ...)    the device's role
-    link.peer, link.dut, link.qp        see peer.py and verbs.py
+    link = Link(b, "responder", ...)    connect; the device is the responder
+    link.peer, link.dut, link.qp        the peer (peer.py), the device and its QP (verbs.py)
 
-Connections come up as most do: MPA revision 2, peer-to-peer with an RDMA Write as RTR message, CRC,
-no Markers, segments of an Ethernet. Each test says what it needs otherwise.
+By default connections come up as most do: MPA revision 2, peer-to-peer with an RDMA Write as RTR message, CRC, no
+Markers, segments of an Ethernet.
 """
 
 import socket
@@ -21,15 +21,15 @@ from peer import FIN, RST, RdmapPeer
 from verbs import ERR, WR_FLUSH_ERR, Dut, Qp
 
 ROLES = "responder", "initiator"
-TIMESTAMPS = 12         # octets of each segment that are not EMSS
+TIMESTAMPS = 12         # bytes of each segment that are not EMSS
 TCPI_OPTIONS = 5        # where it is in struct tcp_info; bit 0 is that of time stamps
 MSS = 1460
-NARROW = 1 << 14        # octets of a receive buffer, which the kernel doubles
+NARROW = 1 << 14        # bytes of a receive buffer, which the kernel doubles
 
 ACCESS, REQUEST, FATAL = "QP_ACCESS_ERR", "QP_REQ_ERR", "QP_FATAL"
 
-# The asynchronous event that goes with a Terminate sent: what the peer may not do with memory is an
-# access error, what makes no sense is a bad request, all else is fatal.
+# The asynchronous event for a Terminate that was sent, by its layer and type: a forbidden access to memory is an access
+# error, a request that makes no sense a request error, all others are fatal.
 EVENTS = {(0, 0): FATAL, (0, 1): ACCESS, (0, 2): REQUEST, (1, 0): FATAL, (1, 1): ACCESS,
           (1, 2): REQUEST, (2, 0): FATAL}
 
@@ -79,13 +79,12 @@ def both(*cases):
 
 class Link:
     """How the connection is to come up:
-
-    crc, markers: what the peer asks for; rtr: the type of the RTR message, 0 for the client-server
-    model, None for one that the device has; rev: 1 or 2, None for the newest that it has; ird, ord: the device's; peer_ird, peer_ord: what the peer says; mss: of TCP,
-    None for what TCP likes; narrow: the peer's receive buffer is small; setup(dut, qp): what is to
-    be done before; qp: words for verbs.Qp;
-    first=False: a responder's first FPDU is left to the test; pd, dut_pd: private data; large: what
-    the peer's frame has in its reserved bits; says_large: the device's frame allows large FPDUs
+    crc, markers: what the peer asks for; rtr: type of the RTR message, 0 for the client-server model, None for one that
+    the device supports; rev: 1 or 2, None for the highest that the device supports; ird, ord: the device's; peer_ird,
+    peer_ord: in the peer's frame; mss: segment size of TCP, None for TCP's default; narrow: the peer's receive buffer
+    is small; setup(dut, qp): called before the connection is made; qp: arguments of verbs.Qp; first=False: the test
+    sends the first FPDU to a responder; pd, dut_pd: private data; large: reserved bits of the peer's frame; says_large:
+    the device's frame allows large FPDUs
     """
 
     def __init__(self, b, role, *, crc=True, markers=False, rtr=None, rev=None, ird=4, ord=4,
@@ -155,6 +154,11 @@ class Link:
                               in_markers=self.want_markers, mulpdu=mulpdu, depth=depth,
                               bench=self.b)
         self.b.things.append(self.peer.finish)
+
+    def need_segments(self):
+        """TCP's segments here are as long as was asked for, or the device cannot make FPDUs of that size."""
+        if self.peer.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG) < self.emss:
+            raise needs.Skipped(f"needs a network whose TCP segments have {self.mss} octets")
 
     def responder(self):
         self.ask()
@@ -264,7 +268,7 @@ class Link:
     # --- what is on its way ---
 
     def in_tcp(self):
-        """Octets of the device that TCP has, at either end, and that the peer has not read"""
+        """Bytes of the device that TCP has, at either end, and that the peer has not read"""
         needs.need("here")
         side = "sport" if self.role == "responder" else "dport"
         lines = subprocess.run(["ss", "-Htn", f"{side} = :{self.b.port}"], check=True, text=True,
@@ -289,9 +293,9 @@ class Link:
     # --- the end ---
 
     def refused(self, error, ulpdu=None, statuses=(WR_FLUSH_ERR,), event=None, flush=True):
-        """What the peer said last ends the stream: one Terminate, then FIN.
+        """Expect that what the peer sent last ends the stream: one Terminate, then FIN.
 
-        Then all that has to follow at the device: see ended(). ulpdu: the offender.
+        Then check all that has to follow at the device: see ended(). ulpdu: the one in error.
         """
         self.peer.hear_terminate_of(error, self.peer.last if ulpdu is None else ulpdu)
         self.peer.hear_end(FIN)
@@ -299,7 +303,8 @@ class Link:
         self.ended(event or event_of(error), statuses, flush)
 
     def ended(self, event, statuses=(WR_FLUSH_ERR,), flush=True):
-        """The ULP is told; the QP is in error; each WR completes once, in order.
+        """Check that the ULP gets its event, that the QP is in the error state, and that each WR completes once, in
+        order.
 
         event: the asynchronous one, None for an orderly end
         """

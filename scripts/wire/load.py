@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Hostile load: what many bad peers do to a listener, to memory, and to a good client.
 
-The rate of the good client is taken with and without them, in turn. make soak does so where the
-clock counts instructions, so that nothing else of this machine is in it; what the bad peers
-themselves execute is.
+The rate of the good client is measured with and without bad peers, in turn.
+make soak does so in a guest whose clock counts instructions, so that other load
+of the host has no effect; the instructions of the bad peers count.
 """
 
 import contextlib
@@ -72,8 +72,8 @@ def good_clients(b):
 
 
 CROWDS = {
-    "stop": (REQUEST,),     # at every octet of the Request; the timer ends them
-    "drip": (REQUEST,),     # an octet a second
+    "stop": (REQUEST,),     # at every byte of the Request; the timer ends them
+    "drip": (REQUEST,),     # a byte a second
     "flood": (GARBAGE,),    # so many a second
 }
 
@@ -104,7 +104,7 @@ def good_client_keeps_its_rate(b, crowd, count, rounds, percent):
 
 @rule("H-02", "I-10", cases=[(1000,)], soak=[(3000,)])
 def silent_peers_go_in_time(b, count):
-    """Each stops at another octet of the Request; the timer ends them, and memory is as before."""
+    """Each stops at another byte of the Request; the timer ends them, and memory is as before."""
     quiet()
     limit = 4000 * SLOW
     b.set(request_timeout_ms=limit, half_open_max=count + SPARE,
@@ -186,10 +186,11 @@ def preemption():
 
 @rule("F-full", cases=[("first", 100), ("last", 100)], soak=[("first", 1000), ("last", 1000)])
 def data_that_tcp_has_no_room_for(b, processor, count):
-    """The caller begins, siw's thread goes on: every octet comes once, and in its place.
+    """TCP's send buffer is small. The caller of post begins to send a message,
+    and a thread of siw continues: every byte has to arrive once, and in order.
 
-    On the thread's processor, the last one for one connection, a caller that nobody waits for
-    stops wherever TCP wakes the thread.
+    If the caller is on the thread's processor, which is the last one for a
+    single connection, the thread preempts it whenever TCP wakes the thread.
     """
     size = 65536
     octets = b"".join(struct.pack(">I", number) for number in range(size // 4))

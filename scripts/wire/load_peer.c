@@ -2,20 +2,21 @@
 /*
  * Peers by the hundred, over raw TCP: the load of the wire tests.
  *
- *	load_peer ADDRESS PORT MODE ARGUMENTS; HEX are the octets of a frame
+ *	load_peer ADDRESS PORT MODE ARGUMENTS; HEX are the bytes of a frame
  *
- *	leave N fin|rst [HEX]	N connections one after the other, left at once
- *	stop N HEX		N connections, each stops within HEX, at every octet in turn
- *	whole N HEX		N connections, each sends HEX, and stays
- *	drip N HEX		N connections, each sends an octet of HEX a second, and begins
- *				again when it was closed
- *	flood N HEX		N connections a second, each sends HEX and leaves
- *	good N REQUEST RTR	N connections that come up, one after the other, and which
- *				the server ends
+ * Modes:
+ *	leave N fin|rst [HEX]	N connections, one after the other, each ended at once
+ *	stop N HEX		N connections, each of which stops within HEX, at every byte in turn
+ *	whole N HEX		N connections, each of which sends HEX, and stays
+ *	drip N HEX		N connections, each of which sends a byte of HEX a second, and
+ *				connects again when it was closed
+ *	flood N HEX		N connections per second, each of which sends HEX and ends
+ *	good N REQUEST RTR	N connections that come up, one after the other, and that the
+ *				server ends
  *
- * It prints READY when stop, whole and drip have their connections, and flood begins; these
- * then go on until their standard input ends. The last line is "DONE NS CPU": how long it took, and
- * how much of a processor.
+ * load_peer prints READY when all connections of stop, whole and drip are made, or when flood
+ * begins; these modes then continue until standard input ends. The last line is "DONE NS CPU": the
+ * time that it took, and how much of a processor it used.
  */
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """The wire format of MPA startup, by hand: what a test sends and checks.
 
-Nothing here is shared with the module, so a misreading of the RFCs would have to be made
-twice. Frames: RFC 5044 7.1.1 and RFC 6581 6, 9. FPDUs: RFC 5044 4.1, RFC 5040 4, RFC 5041 4.
+This codec shares no code with the module, so a misreading of the RFCs would have to be made twice.
+Frames: RFC 5044 7.1.1 and RFC 6581 6, 9. FPDUs: RFC 5044 4.1, RFC 5040 4, RFC 5041 4.
 """
 
 import struct
@@ -32,7 +32,7 @@ def crc32c(data):
 
 
 def enhanced(ird=0, ord=0, a=0, rtr=0):  # pylint: disable=redefined-builtin
-    """The four octets of RFC 6581 9; rtr is a set of SEND (B), WRITE (C), READ (D)."""
+    """The four bytes of RFC 6581 9; rtr is a set of SEND (B), WRITE (C), READ (D)."""
     first = ird | (0x8000 if a else 0) | (0x4000 if rtr & SEND else 0)
     second = ord | (0x8000 if rtr & WRITE else 0) | (0x4000 if rtr & READ else 0)
     return struct.pack(">HH", first, second)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a test needs beside the wire, and the host of the device, where that is to be had or not.
+"""Things that a test needs besides the wire, such as the device's host, and whether they are there.
 
-What makes use of a thing asks for it, by need() or in the function that gives it. Where it is missing the test
-is skipped, and the report names it. See device.py for what the device itself has or has not.
+Code that uses such a thing asks for it, by need() or in the function that provides it. If it is missing
+the test is skipped, and the report names it. See device.py for features of the device.
 """
 
 import os
@@ -17,6 +17,7 @@ TEXTS = {
     "trace": "iw_mpa's trace events",
     "log": "iw_mpa's lines in the kernel's log",
     "kverbs": "kverbs, this suite's program in the kernel",
+    "user": "user space verbs, for which rdma-core has no provider",
     "guest": "a guest of this suite, with its modules",
 }
 # What all tests of a file need
@@ -54,6 +55,7 @@ class Place:
 
     ib_device = "siw0"
     ours = True         # is the driver srnic or siw_mpa?
+    user = True         # can programs open it? Else kernel_probe.py stands for cm_probe.
     over = ()           # words in front of a program in the device's host, if that is another
     peer = None         # the address of this host, as the device is to know it
     hazards = False     # were they asked for?
@@ -75,6 +77,7 @@ FOUND = {
     "trace": lambda: os.path.exists(TRACEFS + "events/iw_mpa"),
     "log": lambda: has("attributes") and os.access("/dev/kmsg", os.R_OK),
     "kverbs": lambda: os.path.exists("/dev/kverbs"),
+    "user": lambda: Place.user,
     "guest": lambda: os.path.exists(GUEST),
 }
 

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The scripted peer of Full Operation: it says what it is told to, octet by octet if need be.
+"""The scripted peer in Full Operation: it sends what the test says, byte by
+byte if needed.
 
-What the device says is read when the test asks for it, so that a test can also not read. All of it
-is recorded, and held against the rules for senders: see conduct.py.
+Data of the device is read only when the test asks for it, so that a test can
+also leave it unread. All that was read is recorded, and checked by the rules
+for senders: see conduct.py.
 """
 
 import contextlib
@@ -23,7 +25,7 @@ from rdmap import Read, Segment
 
 SETTLE = 0.3 * SLOW     # seconds in which what must not come does not
 FIN, RST = "FIN", "RST"
-SIOCOUTQNSD = 0x894b     # octets that TCP has not sent yet
+SIOCOUTQNSD = 0x894b     # bytes that TCP has not sent yet
 DATA_SEGS_OUT = 156     # where it is in struct tcp_info
 
 
@@ -57,7 +59,7 @@ class RdmapPeer:
     # --- out ---
 
     def raw(self, data):
-        """Octets that are nobody's FPDU, or one that make() made"""
+        """Bytes that are nobody's FPDU, or one that make() made"""
         self.sock.sendall(data)
 
     def make(self, ulpdu, **kw):
@@ -73,8 +75,9 @@ class RdmapPeer:
         self.raw(b"".join(self.make(ulpdu) for ulpdu in ulpdus))
 
     def in_pieces(self, octets, size=1):
-        """In TCP segments of so many octets: Nagle is off, and each has left before TCP gets the
-        next. That it was so, TCP's own count of segments says."""
+        """Send in TCP segments of that many bytes: Nagle is off, and TCP gets
+        the next bytes only when those before have left. TCP's own count of
+        segments has to agree."""
         before = self._segments_out()
         for at in range(0, len(octets), size):
             self.sock.sendall(octets[at:at + size])
@@ -90,7 +93,7 @@ class RdmapPeer:
         return struct.unpack_from("I", info, DATA_SEGS_OUT)[0]
 
     def _queued(self, request):
-        """Octets, by one of the ioctls that tell"""
+        """Bytes, by one of the ioctls that tell"""
         return struct.unpack("I", fcntl.ioctl(self.sock.fileno(), request, bytes(4)))[0]
 
     def next_msn(self, qn):
@@ -99,7 +102,7 @@ class RdmapPeer:
         return msn
 
     def send_segments(self, data=b"", size=None, op=rdmap.SEND, msn=None, mo=0, **kw):
-        """The ULPDUs of a Send, in segments of so many octets"""
+        """The ULPDUs of a Send, in segments of so many bytes"""
         msn = self.next_msn(0) if msn is None else msn
         return rdmap.cut(lambda part, offset, last: rdmap.untagged(
             op, part, msn=msn, mo=mo + offset, last=last, **kw), data, size or max(len(data), 1))
@@ -120,7 +123,7 @@ class RdmapPeer:
 
     @contextlib.contextmanager
     def writing(self, *args):
-        """write() besides: over loopback it is the sender who takes the octets to their place."""
+        """write() besides: over loopback it is the sender who takes the bytes to their place."""
         thread = threading.Thread(target=self.write, args=args)
         thread.start()
         try:
@@ -170,7 +173,7 @@ class RdmapPeer:
     # --- in ---
 
     def _receive(self, end):
-        """More octets into the reader; false: the time is over"""
+        """More bytes into the reader; false: the time is over"""
         if self.ended:
             raise Ended(self.ended)
         left = end - time.monotonic()
@@ -225,12 +228,12 @@ class RdmapPeer:
                 return self.conduct.terminated
 
     def hear_terminate_of(self, error, ulpdu=b""):
-        """The same, and it has to be the one that this error deserves, to the last octet"""
+        """The same, and it has to be the one that this error deserves, to the last byte"""
         equal(self.hear_terminate().body.hex(), rdmap.terminate_body(error, ulpdu).hex(),
               f"body of the Terminate, {error}")
 
     def hear_end(self, how=FIN, limit=LIMIT):
-        """The end of the stream, and not one octet before"""
+        """The end of the stream, and not one byte before"""
         try:
             segment = self.next_segment(limit)
         except Ended as ended:
@@ -296,11 +299,11 @@ class RdmapPeer:
         time.sleep(SETTLE)
 
     def unread(self):
-        """Octets that wait in the socket"""
+        """Bytes that wait in the socket"""
         return self._queued(termios.FIONREAD)
 
     def taken(self):
-        """Octets of the device that came out of the socket so far"""
+        """Bytes of the device that came out of the socket so far"""
         return self.inward.position + len(self.inward.buffer)
 
     def finish(self):

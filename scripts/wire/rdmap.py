@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """DDP segments and RDMAP messages: RFC 5041, RFC 5040. No input, no output.
 
-A segment is made with all of its fields as they should be, or with any of them otherwise.
+A segment is made with correct fields, except those that the caller sets.
 """
 
 import struct
@@ -27,7 +27,7 @@ class Bad(Exception):
 # --- to be sent ------------------------------------------------------------------------------
 
 def control(op, last=True, t=None, dv=1, rv=1, ddp_reserved=0, rdmap_reserved=0):
-    """The two octets that every segment begins with"""
+    """The two bytes that every segment begins with"""
     t = op in TAGGED if t is None else t
     return bytes([(T if t else 0) | (L if last else 0) | ddp_reserved | dv,
                   rv << RV_SHIFT | rdmap_reserved | op])
@@ -64,7 +64,7 @@ def read_request(read, *, msn, body=None, **kw):
 
 
 def cut(make, data, size):
-    """A message in segments with size octets of data at the most: make(data, offset, last) each"""
+    """A message in segments with size bytes of data at the most: make(data, offset, last) each"""
     offsets = range(0, max(len(data), 1), size)
     return [make(data[o:o + size], o, o + size >= len(data)) for o in offsets]
 
@@ -178,7 +178,7 @@ def header_size(ulpdu):
 
 
 def terminate_body(error, ulpdu=b""):
-    """The payload of the Terminate that a ULPDU deserves, to the last octet"""
+    """The payload of the Terminate that a ULPDU deserves, to the last byte"""
     body = error.control
     if error.copies & D:
         size = header_size(ulpdu)

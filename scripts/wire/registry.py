@@ -18,10 +18,10 @@ def read(cited):
 def rule(*cited, cases=((),), soak=(), only=None, defaults=False):
     """Mark a test.
 
-    cited: "E-9.2-4 E-9.2-5: what the test looks at that would be otherwise if the rule were
-    broken", or an id alone, of a hazard.
-    cases are tuples of arguments, each a test of its own. only is the device that it is about.
-    defaults: no setting is changed for it, not even those that run.py changes for all.
+    cited: "E-9.2-4 E-9.2-5: what the test checks that would be different if the rule were broken";
+    for a hazard only the id. cases: tuples of arguments, each of which makes a test. only: the
+    device that the test is about. defaults: no setting is changed for the test, not even those that
+    run.py changes for all.
     """
     shown = read(cited)
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# A device in another host, for wire.sh --remote: the scripted peer runs here, and speaks to it over the network; the
-# programs under test are copied there, and told over ssh what to do. There are libibverbs and librdmacm already,
-# with the device's provider.
+# A device in another host, for wire.sh --remote. The scripted peer runs on this host, and talks to the device over the
+# network. The programs under test are copied to the other host, and get their commands over ssh; libibverbs and
+# librdmacm, with the device's provider, have to be installed there. Runs at the same time have separate programs and,
+# by run.py, separate ports.
 
 REMOTE=		# the host, as ssh knows it
 REMOTE_HERE=	# our folder here
@@ -14,6 +15,7 @@ REMOTE_SAID=()	# what cm_probe says of the device, a line each
 REMOTE_ADDRESS=	# the device's
 REMOTE_PEER=	# of this host, as the device sees it
 REMOTE_LINK=	# the interface to it
+REMOTE_CAPTURE=	# the process that captures
 
 # remote_open HOST: one connection for all that follows; a socket's path is short
 remote_open() {
@@ -26,22 +28,30 @@ remote_open() {
 }
 
 remote_close() {
+	[[ -z $REMOTE_CAPTURE ]] || kill "$REMOTE_CAPTURE" 2>/dev/null || true
 	[[ -z $REMOTE_THERE ]] || "${REMOTE_SSH[@]}" rm -r "$REMOTE_THERE" || true
 	[[ ! -e $REMOTE_HERE/ssh ]] || "${REMOTE_SSH[@]}" -O exit 2>/dev/null || true
 	rm -rf "${REMOTE_HERE:?}"
 }
 
-# Into the cache: what they are made of is in the name of their folder.
+# Into the cache: what they are made of is in the name of their folder. A run of another tree may remove them.
 remote_build() {
-	local sum
+	REMOTE_PROGRAMS=$REMOTE_HERE/programs
+	locked probes remote_build_locked
+}
 
-	sum=$(cat "$TOP"/scripts/wire/*.{py,c,h} | sha256sum | cut -c 1-16)
-	REMOTE_PROGRAMS=$CACHE/probes/$sum
-	[[ ! -d $REMOTE_PROGRAMS ]] || return 0
-	rm -rf "$CACHE/probes"
-	mkdir -p "$REMOTE_PROGRAMS.new"
-	quietly 'building the programs under test' probes_build "$REMOTE_PROGRAMS.new"
-	mv "$REMOTE_PROGRAMS.new" "$REMOTE_PROGRAMS"
+remote_build_locked() {
+	local dir
+
+	dir=$CACHE/probes/$(cat "$TOP"/scripts/wire/*.{py,c,h} | sha256sum | cut -c 1-16)
+	if [[ ! -d $dir ]]; then
+		rm -rf "$CACHE/probes"
+		mkdir -p "$dir.new"
+		quietly 'building the programs under test' probes_build "$dir.new"
+		env -u PYTHONPYCACHEPREFIX python3 -m compileall -q "$dir.new"
+		mv "$dir.new" "$dir"
+	fi
+	cp -a "$dir" "$REMOTE_PROGRAMS"
 }
 
 # shellcheck disable=SC2016 # the shell there
@@ -51,9 +61,11 @@ remote_copy() {
 		die "$REMOTE does not take our programs"
 }
 
-# remote_find NAME: the device, and the way to it
+# remote_find NAME: the device, and the way to it. If the host is named by an address of IPv6, the device is, too.
 remote_find() {
-	local name=$1 said route
+	local name=$1 said route family=''
+
+	[[ ${REMOTE##*@} != *:* ]] || family='.*:'
 
 	said=$("${REMOTE_SSH[@]}" "$REMOTE_THERE/cm_probe" device "$name" 2>&1) || true
 	mapfile -t REMOTE_SAID <<<"$said"
@@ -63,8 +75,8 @@ remote_find() {
 	*) die "cm_probe does not run in $REMOTE: ${REMOTE_SAID[-1]}" ;;
 	esac
 	[[ $said == *'TRANSPORT iWARP'* ]] || die "$name of $REMOTE is no iWARP device"
-	REMOTE_ADDRESS=$(sed -n 's/^ADDRESS //p' <<<"$said" | head -n 1)
-	[[ -n $REMOTE_ADDRESS ]] || die "$name of $REMOTE has no IP address: is its interface up?"
+	REMOTE_ADDRESS=$(sed -n "/^ADDRESS $family/s/^ADDRESS //p" <<<"$said" | grep -v '^fe80:' | head -n 1) ||
+		die "$name of $REMOTE has no ${family:+global }IP${family:+v6} address: is its interface up?"
 	route=$(ip -o route get "$REMOTE_ADDRESS" 2>&1) || die "no way to $REMOTE_ADDRESS of $name: $route"
 	[[ $route =~ \ dev\ ([^ ]+).*\ src\ ([^ ]+) ]] || die "no way to $REMOTE_ADDRESS of $name: $route"
 	REMOTE_LINK=${BASH_REMATCH[1]}
@@ -77,4 +89,35 @@ remote_find() {
 # The arguments of run.py for that
 remote_arguments() {
 	printf '%s\n' --device other --ib-device "$1" --over "${REMOTE_SSH[*]}" --peer "$REMOTE_PEER"
+}
+
+# remote_capture FILE: from now on what goes between the two, if there is tshark and it may capture
+remote_capture() {
+	local said=$1.said
+
+	[[ -x $(command -v tshark) ]] || return 0
+	dumpcap -q -B 32 -i "$REMOTE_LINK" -f "tcp portrange 20000-32000 and host $REMOTE_ADDRESS" -w "$1" \
+		</dev/null 2>"$said" &
+	REMOTE_CAPTURE=$!
+	until grep -q '^File: ' "$said"; do
+		kill -0 "$REMOTE_CAPTURE" 2>/dev/null || { say "not captured: $(tail -n 1 "$said")" && REMOTE_CAPTURE= && return; }
+		sleep 0.1
+	done
+}
+
+remote_looks() { sed -n 's/^voluntary_ctxt_switches:[[:space:]]*//p' "/proc/$REMOTE_CAPTURE/status"; }
+
+# remote_captured FILE: wait until all that was sent is in FILE. dumpcap sleeps between two polls of what has arrived,
+# and does not poll once more when it is told to end.
+remote_captured() {
+	local looks
+
+	looks=$(remote_looks) || return
+	while [[ -e /proc/$REMOTE_CAPTURE && $(remote_looks) -lt $((looks + 3)) ]]; do
+		sleep 0.1
+	done
+	kill -INT "$REMOTE_CAPTURE"
+	wait "$REMOTE_CAPTURE" || true
+	REMOTE_CAPTURE=
+	grep -q '^Packets received/dropped on .*: [0-9]*/0 ' "$1.said"
 }

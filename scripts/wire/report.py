@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""What the tests on the wire have found out about a device, by rule of the RFCs.
+"""A report of what the wire tests have found out about a device, by rule of the RFCs.
 
-    report.py [--about NAME=TEXT]... [--capture FILE] RESULTS FOLDER
-    report.py --selftest
+    report.py [--about NAME=TEXT]... [--capture FILE] RESULTS FOLDER    write a report into FOLDER
+    report.py --selftest                                                prove that mistakes are found
 
-RESULTS is what run.py --results wrote, the FILE of --capture what judge.py has printed. FOLDER gets
-report.txt, report.html and junit.xml. A rule is failed if one of its tests has failed, and passed if one has
-passed and none failed. It is not supported if the device does not do what it is about; what then is left was
-not judged, for what its tests need is not there.
+RESULTS is the file that run.py --results wrote, the FILE of --capture the output of judge.py. report.txt, report.html
+and junit.xml are written to FOLDER. A rule has failed if one of its tests has failed, and passed if one has passed and
+none failed. It is "not supported" if the device lacks the feature; all others were "not judged", since something that
+their tests need is missing.
 """
 
 import argparse

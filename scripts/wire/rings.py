@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Elements of the rings that libsiw and the kernel share, octet by octet. No input, no output."""
+"""Elements of the rings that libsiw and the kernel share, byte by byte. No input, no output."""
 
 import struct
 
@@ -18,7 +18,7 @@ def sge(address, length, lkey):
 
 
 def sqe(wr_id, opcode, sges=(), flags=VALID | SIGNALLED, rkey=0, raddr=0, num_sge=None, tail=None):
-    """tail: octets in place of the SGEs"""
+    """tail: bytes in place of the SGEs"""
     head = struct.pack("<QHBBIQ", wr_id, flags, len(sges) if num_sge is None else num_sge, opcode,
                        rkey, raddr)
     return (head + (b"".join(sges) if tail is None else tail)).ljust(SQE, b"\0")

@@ -6,21 +6,23 @@
            [--device NAME] [--results FILE] [--hazards] [--over WORDS --ib-device NAME --peer ADDRESS]
            PROGRAM ADDRESS
 
-PROGRAM is cm_probe, ADDRESS one of the device's own. One result line for each test; -l lists
-each test with the rules that it proves. --file chooses by the names of the files here, --sample
-takes one case of each test, and another one for another SALT, --part leaves N-1 of N tests to
-others, --soak takes the long cases, and --device says what ADDRESS belongs to. One that is not ours says
-at first what it has. FILE of --map is for judge.py:
-a line for each test with its port, and for each connection of its peer who that was and the two
-ports; whether the device may be cut amid an FPDU, on all of its connections or on those; what else
-it may do, see may(). FILE of --results is for report.py.
+PROGRAM is cm_probe, ADDRESS one of the device's addresses. A result line is printed for each test; -l lists each test
+with the rules that it proves. --file chooses by the names of the files here; --sample takes one case of each test,
+another one for another SALT; --part runs one of N parts of the tests; --soak takes the long cases; --device says what
+ADDRESS belongs to. A device that is not ours is examined first. --map writes a FILE for judge.py: a line for each test
+with its port, and for each connection of its peer the role and the two ports; whether the device may be cut amid an
+FPDU, on all or on some of its connections; what else it may do, see may(). --results writes a FILE for report.py.
 
-The device may be in another host: WORDS are put in front of PROGRAM, which then runs there; the NAME of --ib-device is
-what libibverbs calls it, and the ADDRESS of --peer is of this host. --hazards takes tests in which a driver that is not
-ours may crash its host.
+The device may be in another host: WORDS are put in front of PROGRAM, which then runs there; NAME is what libibverbs
+there calls the device; the ADDRESS of --peer is one of this host. --hazards also runs tests in which a driver that is
+not ours may crash its host.
+
+A device of this host that libibverbs does not know is judged through the kernel, by kernel_probe.py and kverbs. What
+those cannot do is skipped.
 """
 
 import argparse
+import contextlib
 import json
 import re
 import shlex
@@ -108,8 +110,8 @@ def try_one(bench, ids, function, case):
     if lacking:
         raise needs.Unsupported(lacking)
     needs.need(*needs.OF_FILES.get(function.__module__, ()))
-    # A program may take longer to say its first word than the RTR message's repeat waits. What
-    # repeats are for has tests, which turn them on.
+    # A program may take longer to send its first message than the RTR message waits before it is repeated, so repeats
+    # are off. Tests of repeats turn them on.
     if not function.defaults and needs.has("settings"):
         bench.set(rtr_repeat_ms=0)
     function(bench, *case)
@@ -191,10 +193,45 @@ def learn(args, ports):
         return benches[-1]
 
     try:
-        survey.learn((*needs.Place.over, args.program), make)
+        survey.learn(make)
     finally:
         for bench in benches:
             note(bench, "survey", False, ports)
+
+
+# Where those of a run begin
+STEP = 3000
+PORTS = range(20000, 32000, STEP)
+
+
+@contextlib.contextmanager
+def own_ports(args, ports):
+    """Of several runs over one device, or from one host, each holds the port in front of its own at both ends."""
+    if not needs.Place.over:
+        yield
+        return
+    for port in PORTS:
+        bench = make_bench(args)
+        bench.port = port
+        try:
+            bench.listen()
+            bench.server()
+            break
+        except (OSError, harness.Failed) as err:
+            why = err
+            with contextlib.suppress(harness.Failed):
+                bench.end()
+    else:
+        raise survey.NoConnection(f"no port to listen at, here or there: {why}")
+    harness.Bench.port = port
+    for other in PORTS:
+        if other != port:
+            print(json.dumps({"others": [other, other + STEP]}), file=ports)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(harness.Failed):
+            bench.end()
 
 
 def set_place(args):
@@ -232,10 +269,12 @@ def main():
     with open(args.map, "w", encoding="ascii") as ports, \
             open(args.results, "a", encoding="ascii") as results:
         try:
-            if not needs.Place.ours:
-                learn(args, ports)
-            print(json.dumps({"about": list(survey.lines())}), file=results, flush=True)
-            return 1 if run_all(args, ports, results) else 0
+            with own_ports(args, ports):
+                if not needs.Place.ours:
+                    args.program = survey.choose_program(args.program, args.address)
+                    learn(args, ports)
+                print(json.dumps({"about": list(survey.lines())}), file=results, flush=True)
+                return 1 if run_all(args, ports, results) else 0
         except survey.NoConnection as err:
             print(f"error: no connection came up: {err}", file=sys.stderr)
             return 2

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""The pure modules against what others have computed.
+"""Test the pure modules with data that others have computed.
 
-CRCs and an FPDU of RFC 5044 (figures 5 and 6), and Terminates as whole FPDUs. And what is written
-is read again, with Markers and without, however it is cut.
+CRCs and an FPDU of RFC 5044 (figures 5 and 6), and Terminates as whole FPDUs.
+Streams that these modules write are also read again by them, with and without
+Markers, in pieces of any size.
 """
 
 import random

@@ -15,7 +15,7 @@ SO_RCVBUFFORCE = 33     # socket has none of these
 SOL_PACKET, PACKET_VNET_HDR = 263, 15
 VNET_HDR = 10
 
-# gso: octets of each segment that a device would make of it, 0 if it is one already
+# gso: bytes of each segment that a device would make of it, 0 if it is one already
 Segment = namedtuple("Segment", "source target seq ack flags data gso")
 
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """A BPF program that puts each TCP connection which this host accepts into a sockmap.
 
-What a service mesh does to all sockets of a host: TCP's callbacks and sk_user_data are the
-sockmap's from then on, before anybody has accepted the connection.
+A service mesh does the same to all sockets of a host: from then on TCP's
+callbacks and sk_user_data belong to the sockmap, even before a program has
+accepted the connection.
 """
 
 import ctypes

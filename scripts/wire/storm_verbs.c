@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * For data_storms.py: connections that come, send and go, with every verb that can meet them, in
- * an order that nobody has planned.
+ * A program for data_storms.py: connections come up, send and end, and at the same time every verb
+ * is called that can be, in random order.
  *
  *	storm_verbs ADDRESS PORT SECONDS SEED
  *
- * Each thread listens on a port of its own from PORT on, and connects to those of all. It makes
- * and ends its own connections; it posts to those of all, changes their state, and registers and
- * deregisters their memory. Any call may fail at any time: the device may have gone. It says
- * what came to pass, one word and number for each kind, and ends by itself.
+ * Each thread listens on a port of its own, from PORT on, and connects to the ports of all threads.
+ * It makes and ends its own connections; on those of all threads it posts, changes their state, and
+ * registers and deregisters their memory. Any call may fail at any time, since the device may be
+ * removed. The program prints what happened, one word and number for each kind, and ends by itself.
  */
 
 #include <arpa/inet.h>

@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a device that is not ours has, by what it says in its first connections.
+"""Find out the features of a device that is not ours from its first
+connections.
 
-Nothing is judged here. What the device does not have is not held against it afterwards: see device.lacks().
+Nothing is judged here. A feature that is missing is no failure of later tests:
+see device.lacks().
 """
 
 import contextlib
+import os
 import re
 import subprocess
 
+import fpdu
 import mpa
 import needs
+import rdmap
 from device import device, driver_name
 from harness import Failed, equal
 from mpa import C, M, R, READ, SEND, WRITE
@@ -45,6 +50,16 @@ def _marks(bench):
     equal(reply.flags & R, 0, "R of the Reply")
 
 
+def _repeats(bench):
+    """Its RTR message, and once more"""
+    bench.set(rtr_repeat_ms=20)
+    _, peer, _ = bench.connecting()
+    peer.send(mpa.reply2(a=1, rtr=WRITE, ird=4, ord=4))
+    for _ in range(2):
+        equal(peer.recv_fpdu().raw, mpa.rtr_write(), "RTR message")
+    peer.close()
+
+
 @contextlib.contextmanager
 def _ended(bench):
     try:
@@ -54,20 +69,30 @@ def _ended(bench):
             bench.end()
 
 
-def _depths(program, it):
-    """Of the device, as libibverbs has them"""
-    said = subprocess.run((*program, "device", needs.Place.ib_device), check=False, text=True,
-                          stdout=subprocess.PIPE).stdout
+def _depths(*program):
+    """Of the device, as that program has them"""
+    said = subprocess.run(program, check=False, text=True, stdout=subprocess.PIPE).stdout
     found = re.search(r"^DEPTHS (\d+) (\d+)$", said, re.MULTILINE)
-    if not found:
-        raise NoConnection(f"nobody knows {needs.Place.ib_device}: {said}")
-    it.most_ird, it.most_ord = map(int, found.groups())
+    return found and tuple(map(int, found.groups()))
 
 
-def learn(program, make):
-    """program: words for cm_probe; make: of a harness.Bench"""
+def choose_program(program, address):
+    """cm_probe, if libibverbs knows the device; or else what does the same in this host's kernel"""
     it = device()
-    _depths(program, it)
+    found = _depths(*needs.Place.over, program, "device", needs.Place.ib_device)
+    if not found and not needs.Place.over and needs.has("kverbs"):
+        needs.Place.user = False
+        program = os.path.join(os.path.dirname(os.path.realpath(__file__)), "kernel_probe.py")
+        found = _depths(program, "device", address)
+    if not found:
+        raise NoConnection(f"libibverbs does not know {needs.Place.ib_device}: does the driver have a provider?")
+    it.most_ird, it.most_ord = found
+    return program
+
+
+def learn(make):
+    """make: of a harness.Bench"""
+    it = device()
     try:
         with _ended(make()) as bench:
             it.rtr = _asks(bench, it)
@@ -81,6 +106,11 @@ def learn(program, make):
             _marks(bench)
     except (Failed, mpa.Bad, OSError):
         it.has_markers = False
+    # Who has no such setting may be silent, too.
+    if it.asks_rtr and it.rtr & WRITE and needs.has("settings"):
+        with contextlib.suppress(Failed, mpa.Bad, fpdu.Bad, rdmap.Bad, OSError), _ended(make()) as bench:
+            _repeats(bench)
+            it.repeats_rtr = True
 
 
 def lines():
@@ -93,9 +123,10 @@ def lines():
     yield "Reads at a time, taken and sent", f"{it.most_ird}, {it.most_ord}"
     yield "RTR messages", ", ".join(kinds) or "none"
     yield "asks for an RTR message", "yes" if it.asks_rtr else "no"
+    yield "repeats it", "yes" if it.repeats_rtr else "no"
     yield "asks for CRC", "yes" if it.asks_crc else "no"
     yield "Markers", "yes" if it.has_markers else "no"
     for name in ("here", "settings", "attributes", "stats", "counters", "trace", "log", "kverbs",
-                 "guest", "hazards"):
+                 "user", "guest", "hazards"):
         if not needs.has(name):
             yield "without", needs.TEXTS[name]

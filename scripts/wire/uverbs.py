@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Commands of uverbs, octet by octet, as libibverbs writes them into the device file."""
+"""Commands of uverbs, byte by byte, as libibverbs writes them into the device file."""
 
 import ctypes
 import os
@@ -33,7 +33,7 @@ def wrote(link, octets, response_at="-", room=256):
 
 
 def get_context(tail):
-    """The errno of the command that begins the use of a device, with so much behind its own octets"""
+    """The errno of the command that begins the use of a device, with so much behind its own bytes"""
     response = ctypes.create_string_buffer(256)
     file = os.open("/dev/infiniband/uverbs0", os.O_RDWR)
     try:

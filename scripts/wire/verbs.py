@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The verbs program on the device under test, and what the test makes there.
+"""The verbs program on the device under test, and the objects that the test makes with it.
 
-Memory is a file that program and test share: the test sees each octet that the device places, and
-each that it should not have. What every octet should be is recorded, and compared when a test ends.
-Completions are held against what was posted: each WR completes once at the most, and in order.
+Memory is a file that program and test share: so the test sees each byte that the device places,
+also where it should not. The expected value of every byte is recorded, and compared when a test
+ends. Completions are compared with what was posted: each WR completes at most once, and in order.
 """
 
 import collections
@@ -221,9 +221,9 @@ class Verbs:
 # --- memory ----------------------------------------------------------------------------------
 
 class Far:
-    """The octets of a program in another host, as far as Memory wants to know them"""
+    """The bytes of a program in another host, as far as Memory wants to know them"""
 
-    PART = 1 << 14      # of octets in a line
+    PART = 1 << 14      # of bytes in a line
 
     def __init__(self, verbs, name, size):
         self.verbs, self.name, self.size = verbs, name, size
@@ -260,7 +260,7 @@ class Memory:
         self.used = 4096        # a guard page in front
         self.should = bytearray([GUARD]) * size
         self.unknown = []       # (from, to): nobody can say
-        if needs.has("here"):
+        if needs.has("here") and needs.has("user"):
             self._share(verbs)
         else:
             self.base = self._map(verbs, "-")
@@ -279,7 +279,7 @@ class Memory:
         os.unlink(self.path)
 
     def allocate(self, size, shift=0):
-        """Octets of its own, a page behind what there is, and shift octets further"""
+        """Bytes of its own, a page behind what there is, and shift bytes further"""
         offset = (self.used + 4095) // 4096 * 4096 + 4096 + shift
         self.used = offset + size
         check(self.used + 4096 <= self.size, "the test needs more memory than there is")
@@ -303,7 +303,7 @@ class Memory:
         self.unknown.append((offset, offset + size))
 
     def check(self):
-        """Not one octet is otherwise than it should be."""
+        """Not one byte is otherwise than it should be."""
         for start, end in self.unknown:
             self.should[start:end] = self.octets[start:end]
         if self._is_right():
@@ -323,17 +323,8 @@ class Memory:
             self.octets.close()
 
 
-class Mr:
-    """A memory region and its octets; start is the address that the wire and SGEs use."""
-
-    def __init__(self, dut, name, memory, offset, size, access, pd, iova):
-        self.dut, self.name, self.memory = dut, name, memory
-        self.offset, self.size = offset, size
-        line = f"mr {name} {pd} {memory.name} {offset} {size} {access}"
-        self.start = memory.base + offset if iova is None else iova
-        if iova is not None:
-            line += f" {iova:#x}"
-        self.lkey, self.rkey = (int(word, 0) for word in dut.verbs.words(line))
+class Piece:
+    """A piece of the device's memory, with @size octets at @offset of @memory"""
 
     def put(self, data, at=0):
         self.memory.put(self.offset + at, data)
@@ -347,6 +338,21 @@ class Mr:
 
     def forget(self, at=0, size=None):
         self.memory.forget(self.offset + at, self.size if size is None else size)
+
+
+class Mr(Piece):
+    """A memory region and its bytes; start is the address that the wire and SGEs use."""
+
+    def __init__(self, dut, name, memory, offset, size, access, pd, iova):
+        self.dut, self.name, self.memory = dut, name, memory
+        self.offset, self.size = offset, size
+        line = f"mr {name} {pd} {memory.name} {offset} {size} {access}"
+        self.start = memory.base + offset if iova is None else iova
+        if iova is not None:
+            line += f" {iova:#x}"
+        # A region of the kernel says where it is.
+        self.lkey, self.rkey, *start = (int(word, 0) for word in dut.verbs.words(line))
+        self.start = start[0] if start else self.start
 
     def sge(self, at=0, size=None):
         return f"{self.start + at:#x},{self.size - at if size is None else size},{self.lkey:#x}"
@@ -439,7 +445,7 @@ class Qp:
         self.verbs.do(f"send {self.name} {' ; '.join(wrs)}")
 
     def send(self, data=b"", flags=SIGNALED, opcode=WR_SEND, rkey=0):
-        """Post a Send of these octets."""
+        """Post a Send of these bytes."""
         sges = [self.dut.out(data, self.pd)] if data else []
         self.post(self.wr(opcode, sges, flags, rkey=rkey))
 
@@ -450,7 +456,7 @@ class Qp:
         self.post(self.wr(WR_READ, [sge] if sge else [], flags, to, stag))
 
     def recv(self, size=64, sges=None):
-        """Post a receive: where its octets go"""
+        """Post a receive: where its bytes go"""
         place = self.dut.into(size, self.pd) if sges is None else None
         wr_id = self.new_id()
         self.rq.add(wr_id)
@@ -483,8 +489,9 @@ class Qp:
         return wc
 
     def flushed(self, statuses=(WR_FLUSH_ERR,)):
-        """All that is outstanding completes in error: the first with the first status, and so on,
-        the others flushed. A status may be a set of those that will do. Receives in an SRQ stay."""
+        """Check that all outstanding WRs complete in error: the first one with the first status,
+        and so on, and the others flushed. A status may be a set, of which any is right. Receives in
+        an SRQ remain."""
         got = []
         own = {(self.scq, "SQ"): len(self.sq)}
         if self.srq == "-":
@@ -515,12 +522,12 @@ class Place(collections.namedtuple("Place", "mr at size")):
 
 
 class Arena:
-    """A region whose octets are handed out, round and round"""
+    """A region whose bytes are handed out, round and round"""
 
     SIZE = 1 << 17
 
     def __init__(self, dut, access, pd):
-        self.make = lambda: dut.mr(self.SIZE, access, pd=pd)
+        self.make = lambda: dut.local_mr(self.SIZE, access, pd)
         self.mr = None
         self.at = 0
 
@@ -541,8 +548,12 @@ class Dut:
         """before: words in front of the program's name"""
         if before:
             needs.need("here")
-        program = os.path.join(os.path.dirname(bench.program[-1]), "verbs_probe")
-        self.verbs = Verbs.take((*before, *needs.Place.over, program), bench.address)
+        if needs.has("user"):
+            program = os.path.join(os.path.dirname(bench.program[-1]), "verbs_probe")
+            self.verbs = Verbs.take((*before, *needs.Place.over, program), bench.address)
+        else:
+            import kernel_verbs  # pylint: disable=import-outside-toplevel,cyclic-import
+            self.verbs = kernel_verbs.KernelVerbs()
         self.qps = {}
         self.srqs = {}
         bench.things.append(self.end)
@@ -550,7 +561,7 @@ class Dut:
         if channel:
             self.verbs.do("channel channel")
         more = " channel" if channel else ""
-        self.rings = {}         # name -> (octets, offset in the device file)
+        self.rings = {}         # name -> (bytes, offset in the device file)
         self.cq("scq", cqes, more)
         self.cq("rcq", cqes, more)
         self.memory = Memory(self.verbs, "memory", memory)
@@ -574,14 +585,21 @@ class Dut:
                 memory.close()
 
     def mr(self, size, access, shift=8, pd="pd", iova=None, memory=None, offset=None):
-        """Register size octets that begin shift octets behind a page's start."""
+        """Register size bytes that begin shift bytes behind a page's start."""
         memory = memory or self.memory
         self.mrs += 1
         offset = memory.allocate(size, shift) if offset is None else offset
         return Mr(self, f"mr{self.mrs}", memory, offset, size, access, pd, iova)
 
+    def local_mr(self, size, access, pd):
+        """One that only the device's ULP names"""
+        if needs.has("user"):
+            return self.mr(size, access, pd=pd)
+        import kernel_verbs  # pylint: disable=import-outside-toplevel,cyclic-import
+        return kernel_verbs.LocalMr(self, size)
+
     def out(self, data, pd="pd"):
-        """An SGE with these octets, for the device to send"""
+        """An SGE with these bytes, for the device to send"""
         arena = self.arenas.setdefault(("out", pd), Arena(self, 0, pd))
         place = arena.place(len(data))
         place.mr.put(data, place.at)

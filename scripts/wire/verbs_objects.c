@@ -113,7 +113,7 @@ static int do_memory(int argc, char **argv)
 	return 0;
 }
 
-/* The same octets again and again: more than a machine has */
+/* The same bytes again and again: more than a machine has */
 static int do_repeated(int argc, char **argv)
 {
 	size_t size = number(argv[1]), times = number(argv[2]), i;
@@ -359,7 +359,7 @@ static int do_destroy(int argc, char **argv)
 	return 0;
 }
 
-/* When it is deregistered the memory is ours, at once: each octet of it becomes OCTET. */
+/* When it is deregistered the memory is ours, at once: each byte of it becomes OCTET. */
 static int do_revoke(int argc, char **argv)
 {
 	struct object *object = find(MR, argv[0]);
@@ -388,8 +388,8 @@ const struct command object_commands[] = {
 	{ "arm", do_arm, 2 },			/* CQ any|solicited */
 	{ "srq", do_srq, 5 },			/* SRQ PD WRS SGES LIMIT: "SRQ WRS SGES" */
 	{ "srq_limit", do_srq_limit, 2 },	/* SRQ LIMIT */
-	/* QP PD SEND-CQ RECV-CQ SRQ|- SEND-WRS RECV-WRS SEND-SGES RECV-SGES INLINE SIGNAL-ALL:
-	 * "QP NUMBER" and what was granted
+	/* Arguments: QP PD SEND-CQ RECV-CQ SRQ|- SEND-WRS RECV-WRS SEND-SGES RECV-SGES INLINE
+	 * SIGNAL-ALL. Prints "QP NUMBER" and the sizes that were granted.
 	 */
 	{ "qp", do_qp, 11 },
 	{ "modify", do_modify, 2 },		/* QP STATE */

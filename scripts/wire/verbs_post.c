@@ -243,7 +243,7 @@ static int post_place(struct ibv_qp *qp, unsigned long n, unsigned long window, 
 	return posted(ibv_post_recv(qp, &wr, &bad), n);
 }
 
-/* Messages that begin with their number, from 0 on, in four octets; and n % 61 octets behind it */
+/* Messages that begin with their number, from 0 on, in four bytes; and n % 61 bytes behind it */
 static int is_message(const struct ibv_wc *wc, unsigned long n, const uint8_t *place)
 {
 	uint32_t got = (uint32_t)place[0] << 24 | place[1] << 16 | place[2] << 8 | place[3];
@@ -293,8 +293,8 @@ static int do_sink(int argc, char **argv)
 }
 
 const struct command post_commands[] = {
-	/* QP OPCODE FLAGS WR-ID REMOTE-ADDRESS RKEY ADDRESS,LENGTH,LKEY... [; OPCODE ...]
-	 * A list that is not taken whole: "BAD INDEX"
+	/* Arguments: QP OPCODE FLAGS WR-ID REMOTE-ADDRESS RKEY ADDRESS,LENGTH,LKEY... [; OPCODE ...]
+	 * If the list is not posted as a whole, prints "BAD INDEX" for the first that was not.
 	 */
 	{ "send", do_send, 6 },
 	{ "recv", do_recv, 2 },			/* QP|SRQ WR-ID ADDRESS,LENGTH,LKEY... [; WR-ID ...] */

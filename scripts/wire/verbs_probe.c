@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The verbs program of the data path's tests: it makes the objects that it is told to make, posts,
- * polls, and looks into what it shares with the kernel.
+ * The verbs program of the data path's tests: it makes objects, posts and polls as commands tell
+ * it, and shows memory that it shares with the kernel.
  *
  *	verbs_probe ADDRESS		on the device that has ADDRESS
  *
- * It reads commands, one a line: a verb, then names of objects, which the test chooses, and
- * numbers (0x... for hexadecimal). "-" is no object, or no octets. The tables at the end of
- * verbs_*.c list the verbs, each with its words.
+ * verbs_probe reads commands, one per line: a verb, then names of objects, which the test chooses,
+ * and numbers (0x... for hexadecimal). "-" is no object, or no bytes. The tables at the end of
+ * verbs_*.c list the verbs with their arguments.
  *
- * What a command finds out is printed before its last line, "OK VERB" or "ERROR VERB errno".
- * Whatever happens besides is printed when it happens:
- *
- *	EVENT NAME id=ID status=S ird=N ord=N pd=HEX	rdma_cm; depths as the peer sent them
+ * A command prints its results, and then the line "OK VERB" or "ERROR VERB errno". Events are
+ * printed when they happen:
+ *	EVENT NAME id=ID status=S ird=N ord=N pd=HEX	of rdma_cm; IRD, ORD as the peer sent them
  *	ASYNC NAME OBJECT				an asynchronous event
  *	COMP CQ						a completion event
  */

@@ -15,7 +15,7 @@
 
 enum kind { MEMORY, PD, MR, CHANNEL, CQ, SRQ, QP, ID };
 
-/* A thing with a name of the test's. Memory, and rings that libsiw mapped, have octets. */
+/* A thing with a name of the test's. Memory, and rings that libsiw mapped, have bytes. */
 struct object {
 	struct object *next;
 	char name[NAME_SIZE];

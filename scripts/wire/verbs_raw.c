@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_probe: below libibverbs. Octets of memory and of the rings that libsiw and the kernel
- * share, doorbells, and commands of uverbs as they are written into the device file.
+ * The part of verbs_probe below libibverbs: bytes of memory and of the rings that libsiw and the
+ * kernel share, doorbells, and commands of uverbs as they are written to the device file.
  *
- * The rings of an object are memory called OBJECT.sq, OBJECT.rq or OBJECT.ring. They are found
- * where libsiw maps them: its calls of mmap() come here first.
+ * The rings of an object are memory with the name OBJECT.sq, OBJECT.rq or OBJECT.ring. They are
+ * found when libsiw maps them, since its calls of mmap() are caught here.
  */
 
 #define _GNU_SOURCE	/* off64_t */
@@ -131,7 +131,7 @@ static int do_fill(int argc, char **argv)
 	return 0;
 }
 
-/* The CRC of zlib and Ethernet: another host need not be sent the octets to know that they are right. */
+/* The CRC of zlib and Ethernet: another host need not be sent the bytes to know that they are right. */
 static int do_sum(int argc, char **argv)
 {
 	size_t size = number(argv[2]), i;
@@ -150,7 +150,7 @@ static int do_sum(int argc, char **argv)
 	return 0;
 }
 
-/* The same octets once more, at another address */
+/* The same bytes once more, at another address */
 static int do_remap(int argc, char **argv)
 {
 	struct object *ring = find(MEMORY, argv[1]), *object;
@@ -276,7 +276,7 @@ static struct scribbler {
 	volatile uint8_t *at;
 	size_t size;		/* of noise, or from one element to the next */
 	size_t count;		/* of elements */
-	size_t width;		/* of the field, in octets */
+	size_t width;		/* of the field, in bytes */
 	uint64_t values[MAX_VALUES];
 	size_t nr_values;
 	uint64_t state;
@@ -521,7 +521,7 @@ const struct command raw_commands[] = {
 	{ "protect", do_protect, 1 },	/* MEMORY: from now on it can only be read */
 	{ "doorbell", do_doorbell, 1 },	/* QP */
 	{ "handle", do_handle, 1 },	/* OBJECT: "HANDLE N" */
-	/* RESPONSE-AT|- ROOM HEX: "WROTE RESULT ERRNO HEX", the response and 8 octets behind it */
+	/* RESPONSE-AT|- ROOM HEX: "WROTE RESULT ERRNO HEX", the response and 8 bytes behind it */
 	{ "uverbs", do_uverbs, 3 },
 	{ "scribble", do_scribble, 4 },	/* MEMORY OFFSET SIZE SEED: until calm */
 	/* MEMORY OFFSET STRIDE COUNT WIDTH SEED VALUE...: a field of so many elements, until calm */

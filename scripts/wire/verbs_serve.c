@@ -2,8 +2,8 @@
 /*
  * verbs_probe: a server that accepts whoever asks, for streams by the thousand.
  *
- * Each connection has a QP and a CQ of its own, and receives. When it is up it reads, writes and
- * sends, so that the peer has something to answer. What happens to it is nobody's business.
+ * Each connection has a separate QP and CQ, and posts receives. When it is up it reads, writes and
+ * sends, so that the peer has something to answer. How it ends is not checked.
  */
 
 #include "verbs_probe.h"
@@ -13,10 +13,10 @@
 #include <string.h>
 
 #define RECVS	8
-#define SIZE	256	/* octets of a receive, and of a Read */
+#define SIZE	256	/* bytes of a receive, and of a Read */
 
 static struct ibv_pd *pd;
-static uint64_t address;	/* of RECVS + 1 places of SIZE octets */
+static uint64_t address;	/* of RECVS + 1 places of SIZE bytes */
 static uint32_t lkey;
 static unsigned long began, ended;
 

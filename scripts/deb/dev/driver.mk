@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# The Kbuild of a driver includes this file: it finds the headers of the installed iw_mpa, and what iw_mpa exports
-# to the kernel that the driver is built for. "make install-dev" puts both beside this file. With the packages DKMS
-# has them: it has built iw_mpa before the driver, if the driver's dkms.conf says BUILD_DEPENDS[0]="iw_mpa".
+# The Kbuild of a driver includes this file, which finds the headers of the installed iw_mpa, and the list of symbols
+# that iw_mpa exports in the kernel that the driver is built for. "make install-dev" installs both in the folder of this
+# file. If the package iw-mpa-dev is used, DKMS has both: it builds iw_mpa before the driver, if the driver's dkms.conf
+# says BUILD_DEPENDS[0]="iw_mpa".
 
 iw-mpa-source := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
 ifneq ($(wildcard $(iw-mpa-source)/include),)

@@ -1,29 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# In a guest: ways to arrange the interfaces of a host, and by which device and interface each kind of
-# connection then goes.
+# Runs in a guest: arrangements of a host's network interfaces, with the RDMA device and the interface that each kind of
+# connection has to use in each of them.
 #
 #   host (10.40.N.1, fd40:N::1)  <---wire N: ethN at either end--->  peer (10.40.N.2, fd40:N::2)
 #
-# Both are network namespaces. The RDMA device of an interface is r-INTERFACE in the host, p-INTERFACE
-# in the peer. An arrangement is a function arrange_NAME, and lines of EXPECTED.
+# Host and peer are network namespaces. The RDMA device of an interface is called r-INTERFACE in the host, p-INTERFACE
+# in the peer. An arrangement is a function arrange_NAME, and lines in EXPECTED.
 #
-# What the host does, its role:
-#
+# The role of the host is one of these:
 #   CA  it connects from its address      LA  it listens at its address
 #   CW  it connects without a source      LW  it listens at the wildcard address
-#   OA  it connects from its address to itself, where it listens at its address
-#   OW  the same, without a source, and at the wildcard address
+#   OA  it listens at its address, and connects to that address from itself
+#   OW  it listens at the wildcard address, and connects to its address without a source
 
 KIT_FILE=${BASH_SOURCE[0]}
 . "${KIT_FILE%/*}/namespaces.sh"
 
-# Columns: arrangement; role; how rdma_cm finds a device: mac before Linux 6.5, ifi since; family. Then
-# what is to be seen: the host's RDMA device without "r-" (OA, OW: the client's and the server's, if
-# they differ); the interface by which TCP's packets leave, and that by which they come, or = for that
-# of the device. Or "-" and what a program says. All are patterns of the shell. The first line that fits
-# counts; where none does, there is nothing to be tried.
+# Columns: arrangement; role; how rdma_cm finds a device (mac before Linux 6.5, ifi since); address family. Then what is
+# expected: the host's RDMA device without "r-" (for OA and OW the client's and the server's, if they differ); the
+# interface by which TCP's packets leave; and that by which they arrive, where = is the interface of the device. Or "-"
+# and a program's message. All are shell patterns. The first line that matches counts; if none does, the combination is
+# not tested.
 EXPECTED='
 plain             [CL]? *   * eth0          =         =
 plain             O?    *   * eth0          lo        lo
@@ -128,8 +127,8 @@ lo                O?    mac * -             Operation not supported
 lo                O?    ifi * lo            =         =
 '
 
-# What the kernel's log tells the administrator: arrangement, one of the roles that were tried, how rdma_cm
-# finds a device, and the line. Of this kind there is no other line.
+# Expected lines of the kernel's log. Columns: arrangement; one of the roles that were tested; how rdma_cm finds a
+# device; and the line. The log must have no other line of this kind.
 LOGGED='
 vlan-last         *     *   iw_mpa: r-eth0.5: rdma_cm takes r-eth0, which was added before, for the addresses of eth0.5
 vlan-first        *     *   iw_mpa: r-eth0: rdma_cm takes r-eth0.5, which was added before, for the addresses of eth0
@@ -169,8 +168,8 @@ ips() {
 	printf '%s\n' "$@" | ip "-$FAMILY" -n "$ns" -batch - || fail "ip -$FAMILY -n $ns: $*"
 }
 
-# arr_namespace NAME: it has no time for duplicate addresses, and answers for an address only by the
-# interface that has it.
+# arr_namespace NAME: make a namespace that answers ARP for an address only by the interface that has it, and does not
+# detect duplicate addresses, which would take time.
 arr_namespace() {
 	ip netns add "$1"
 	ip netns exec "$1" bash -c 'echo 0 >/proc/sys/net/ipv6/conf/default/accept_dad
@@ -324,9 +323,9 @@ arrange_two-wires() {
 	arr_link p peer eth1
 }
 
-# The peer sends to the hardware address of the first what is for the address of the second. Here the SYN
-# is answered before connect() is over, when the socket is still bound to the second: that answer gets a
-# reset, which goes as the host's routes say, and the next SYN finds a socket that hears by any interface.
+# The peer sends packets for the second interface's address to the first one's hardware address. When the SYN-ACK
+# arrives, connect() has not returned, and the socket is still bound to the second interface: so the SYN-ACK is answered
+# by a reset, which takes the host's routes. The next SYN comes from a socket that accepts packets of any interface.
 arrange_two-nics-arp() {
 	arrange_two-nics
 	COUNTED='tcp flags & rst == 0'
@@ -485,8 +484,8 @@ arrange_wireguard() {
 	arr_link r host wg0
 }
 
-# arr_tunnel COMMAND...: of ip, in the host. What it sends from the address of eth0 to PEER_IP belongs
-# into the tunnel, though there is also a way by eth0.
+# arr_tunnel COMMAND...: run these commands of ip in the host. They route packets from eth0's address to PEER_IP into
+# the tunnel, though there is also a route by eth0.
 arr_tunnel() {
 	arr_begin 1
 	arr_address 0
@@ -512,8 +511,8 @@ arrange_tunnel-by-metric() {
 	arr_tunnel "route add default via $(at 0 2) metric 100" 'route add default dev wg0 metric 50'
 }
 
-# arr_ipvlan child|host child|host: a container has an interface with the hardware address of its
-# parent's. Whose device is added first?
+# arr_ipvlan child|host child|host: make a container whose interface has the hardware address of its parent in the host.
+# The arguments say whose device is added first, and whose second.
 arr_ipvlan() {
 	local ns
 
@@ -588,8 +587,8 @@ expected() {
 	done <<<"$EXPECTED"
 }
 
-# From now on the host has in two sets the ports of this test and the interfaces by which TCP's packets
-# of them leave and come. To start a program takes an emulated processor long: so bash does the rest.
+# From now on two nft sets of the host record the ports of this test, and the interfaces by which TCP's packets leave
+# and arrive: without a program that reads packets, since it takes long to start one on an emulated processor.
 count_start() {
 	ip netns exec "$HOST" nft -f - <<-END
 		table inet way {
@@ -779,8 +778,8 @@ logged() {
 	done <<<"$awaited"
 }
 
-# arr_sample FIRST STEP PORT ARRANGEMENT[/FAMILY]...: one role and one family of each, now this and now
-# that, beginning with number FIRST
+# arr_sample FIRST STEP PORT ARRANGEMENT[/FAMILY]...: test one role and one address family of each arrangement; roles
+# and families alternate, beginning with number FIRST
 arr_sample() {
 	local number=$1 step=$2 port=$3 family
 	local -a all

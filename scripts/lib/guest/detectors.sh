@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What the detectors of a debug kernel found; runs in the guest, and fails if it is anything.
+# Report what the detectors of a debug kernel found; runs in the guest, and fails if they found anything.
 #
-#   detectors.sh leaks      before the modules are unloaded: memory of theirs that nobody knows
-#   detectors.sh reports    at the end: what the kernel has reported since it booted
+#   detectors.sh leaks      before the modules are unloaded: report memory of theirs to which no pointer is left
+#   detectors.sh reports    at the end: print what the kernel has reported since it booted
 #   detectors.sh controls KERNEL
 #                           after that: each detector of kasan or kcsan has to report a mistake made
 #                           on purpose, see scripts/wire/mistake. The guest is not used afterwards
@@ -17,8 +17,8 @@ LEAKS=/sys/kernel/debug/kmemleak
 MIN_AGE=6	# seconds: kmemleak spares what is younger than 5
 OURS='\[(iw_mpa|iw_mpa_twin|siw_mpa|srnic)\]'
 
-# Where memory runs out as a device is registered, a tree of uverbs' stops growing half-way, and uverbs
-# frees what has an entry: a node without one stays. We stand in the stack as who registers a device.
+# A known leak of uverbs: if memory runs out while a device is registered, a radix tree of uverbs keeps a node without
+# an entry, which uverbs never frees. Functions of our modules are in the stack, since they register the device.
 THEIRS=' radix_tree_insert\+[^|]*\|[^|]* uapi_add_'
 
 # grep, where finding nothing is no failure
@@ -67,9 +67,9 @@ races_of_ours() {
 			{ text = text (text ? " | " : "") $0 }' | lines "$OURS"
 }
 
-# Headlines of all reports, without what KCSAN says of the rest of the kernel, and without
-# faults of programs ("traps: ib_send_lat[3225] general protection fault ip:... in librdmacm"):
-# perftest crashes when its second connection is refused.
+# Print the headlines of all reports, except KCSAN's about other parts of the kernel, and faults of programs ("traps:
+# ib_send_lat[3225] general protection fault ip:... in librdmacm"): perftest crashes when its second connection is
+# refused.
 warnings() {
 	local text='WARNING:|BUG:|INFO: (possible|suspicious|trying)|UBSAN:|ODEBUG:'
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Many connections at once, and one word each way on each of them. Who speaks first is told:
+ * Many connections at once, with one short message each way on each of them. The arguments say
+ * which end sends first:
+ *	first_word listen ADDRESS PORT client|server CONNECTIONS		be the server
+ *	first_word talk ADDRESS PORT client|server CONNECTIONS ROUNDS SECONDS	be the client
  *
- *	first_word listen ADDRESS PORT client|server CONNECTIONS
- *	first_word talk ADDRESS PORT client|server CONNECTIONS ROUNDS SECONDS
- *
- * Each 25 connections are those of one process at either end, on a port of their own, from PORT
- * on. All of a round are made at once, and end before the next round. The client's status is 0 if
- * each of them came up and both words came through, within SECONDS of the round; it says what
- * became of the others. The server serves until it is killed.
+ * Groups of 25 connections share a process at either end, and a port, from PORT on. In each of
+ * ROUNDS all connections are made at once, and end before the next round. The client's status is 0
+ * if in each round all of them came up and both messages arrived within SECONDS; it prints what
+ * happened to the others. The server runs until it is killed.
  */
 
 #include <errno.h>

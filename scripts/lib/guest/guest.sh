@@ -2,43 +2,41 @@
 # shellcheck shell=bash
 #
 # The host's side of the guests; source it after lib.sh. The host drives, a guest only answers:
-#
-#   guest_boot A [B]               stock kernel, host's programs; A and B share one wire;
+#   guest_boot A [B]               boot the stock kernel with the host's programs; A and B share a wire;
 #                                  GUEST_KERNEL[A] is the kernel's name if it is not $KERNEL
-#   guest_run A COMMAND [SECONDS]  its output, its exit status (124: it took too long)
-#   guest_serve A NAME PORT CMD    a server in the background; returns when it listens
-#   guest_bg A NAME CMD            a background job
-#   guest_wait A NAME [SECONDS]    until it ended: its output, its exit status
-#   guest_bg_run A NAME SEC CMD    both; when it takes too long (124) it goes on
-#   guest_stop A NAME [SIGNAL]     end it: its output
-#   guest_detectors A              what the kernel's detectors found is its output, and a failure
-#   guest_controls A               whether the detectors detect: after guest_detectors
-#   guest_flap A B                 their links go down and up, until the process GUEST_FLAP_PID
+#   guest_run A COMMAND [SECONDS]  run it; print its output, return its exit status (124: it took too long)
+#   guest_serve A NAME PORT CMD    start a server in the background; return when it listens on PORT
+#   guest_bg A NAME CMD            start a background job
+#   guest_wait A NAME [SECONDS]    wait until the job ends; print its output, return its exit status
+#   guest_bg_run A NAME SEC CMD    guest_bg and guest_wait; a job that takes too long (124) goes on
+#   guest_stop A NAME [SIGNAL]     end the job, and print its output
+#   guest_detectors A              print what the kernel's detectors have found, and fail if there is any
+#   guest_controls A               after guest_detectors: fail unless each detector reports a mistake
+#   guest_flap A B                 let their links go down and up, until the process GUEST_FLAP_PID
 #                                  gets SIGTERM: see flap.py
-#   guest_down                     power off
+#   guest_down                     power the guests off
 #
-# Commands may use the functions of inside.sh. The answers come over a channel of their own
-# (a virtio port, here a pair of FIFOs), so silence, panic and dead QEMU are failures: status
-# 125, and the guest is marked dead.
+# Commands may use the functions of inside.sh. Answers come over a separate channel (a virtio port in the guest, a pair
+# of FIFOs here), so silence, a panic and a dead QEMU are failures: status 125, and the guest is marked dead.
 #
 # Call guest_boot from the main shell: the guests die with the shell that started them.
 #
-# GUEST_ROOT[A] is a folder with the root of another Debian: systemd boots it, and what it writes is on
-# the disk GUEST_DISK[A], a file, from boot to boot. Commands then find this tree's scripts/lib/guest in
-# /share/guest, and nothing else of the host.
+# GUEST_ROOT[A] is a folder with the root of another Debian, which systemd boots; what it writes is kept from boot to
+# boot on the disk GUEST_DISK[A], a file. Commands then find this tree's scripts/lib/guest in /share/guest, and nothing
+# else of the host.
 #
-# GUEST_ACCEL, GUEST_CPU, GUEST_SMP, GUEST_MEM and the array GUEST_ARGS change QEMU's arguments. NAME_OF_GUEST in
-# the array becomes the name of the guest.
-# Without GUEST_CPU a guest has all that QEMU can emulate, but for fast string instructions: QEMU moves
-# one octet at a time where the kernel expects them to be the fastest way. Without them the kernel takes
-# eight at a time, also to clear a page, and a guest needs an eighth less of the host's time.
+# GUEST_ACCEL, GUEST_CPU, GUEST_SMP, GUEST_MEM and the array GUEST_ARGS change QEMU's arguments; NAME_OF_GUEST in the
+# array is replaced by the name of the guest. GUEST_VIRTIOFSD names another virtiofsd. Without GUEST_CPU a guest has all
+# features that QEMU can emulate, except fast string instructions. The kernel expects these to be the fastest way, but
+# QEMU moves one byte at a time by them. Without them the kernel moves eight bytes at a time, and a guest needs an
+# eighth less of the host's time.
 
 declare -A GUEST_PID=() GUEST_IN=() GUEST_OUT=() GUEST_KERNEL=() GUEST_ROOT=() GUEST_DISK=()
 GUEST_RUN=
 GUEST_LIMIT=60
 GUEST_ARGS=()
-# Time limits are for the stock kernels. Where there are detectors, SLOW multiplies them, and
-# races need processors.
+# Time limits are for the stock kernels. With detectors a kernel is slower, so SLOW multiplies the limits, and the guest
+# has more processors, since races need them.
 SLOW=1
 if kernel_debugs "${KERNEL:?}"; then
 	SLOW=5
@@ -48,35 +46,35 @@ fi
 
 # Lest the guest measure it itself, against emulated timers: see tsc_khz.c.
 guest_tsc() {
-	[[ -z ${GUEST_ACCEL:-} && $(uname -m) == x86_64 ]] || return 0
+	[[ -z ${GUEST_ACCEL:-} && $1$(uname -m) == amd64x86_64 ]] || return 0
 	[[ -e $GUEST_RUN/tsc_khz ]] ||
 		gcc -O2 -o "$GUEST_RUN/tsc_khz" "$TOP/scripts/lib/guest/tsc_khz.c"
 	echo "tsc_early_khz=$("$GUEST_RUN/tsc_khz")"
 }
 
-# The kernel's command line. A warning is a failure; the kernel never waits for anybody. The TSC
-# is as good as QEMU's clock, and the HPET, which the kernel would take instead, costs an exit to
-# QEMU each time that anybody looks at it.
-# Events that are traced have the kernel record the names of tasks, too, for which it patches the
-# scheduler's code. An emulated processor may run such code half patched: the guest then ends with
-# "Oops: int3" in ttwu_do_activate(). Nobody needs these names, so they are not recorded.
+# The kernel's command line. A warning is a failure; the kernel never waits for input. The TSC is as good as QEMU's
+# clock, and the HPET, which the kernel would use instead, costs an exit to QEMU at each read. By default the kernel
+# records the names of tasks with traced events, for which it patches the scheduler's code while it runs. An emulated
+# processor may execute such code half patched: the guest then ends with "Oops: int3" in ttwu_do_activate(). So the
+# names are not recorded.
 guest_cmdline() {
-	local name=$1 number=$2 image=$3
+	local name=$1 number=$2 image=$3 arch console=ttyS0
 
-	echo "console=ttyS0 loglevel=6 panic=-1 oops=panic panic_on_warn=1" \
+	arch=$(arch_of "$(guest_kernel "$name")")
+	[[ $arch != arm64 ]] || console=ttyAMA0
+	echo "console=$console loglevel=6 panic=-1 oops=panic panic_on_warn=1" \
 		"sysctl.kernel.hung_task_panic=1 sysctl.kernel.hung_task_timeout_secs=60" \
 		"mitigations=off random.trust_cpu=on slab_nomerge tsc=reliable no_timer_check" \
-		"trace_options=norecord-cmd $(guest_tsc)" \
-		"agent=$TOP/scripts/lib/guest/agent image=$image tools=$CACHE/tools" \
-		"guest=$name number=$number" \
+		"trace_options=norecord-cmd $(guest_tsc "$arch")" \
+		"agent=$TOP/scripts/lib/guest/agent image=$image tools=$CACHE/tools share=$(<"$image/share")" \
+		"guest=$name number=$number $([[ -n ${GUEST_ROOT[$name]:-} || $arch == amd64 ]] || echo "tree=$TOP")" \
 		"$(guest_debug_cmdline "$(guest_kernel "$name")")" \
 		"${GUEST_ROOT[$name]:+systemd=1 net.ifnames=0 systemd.mask=getty.target}"
 }
 
-# QEMU may be late for minutes. KCSAN is off unless it is told to begin with the kernel. It reports
-# races of all the kernel: those that concern us are picked afterwards, out of a log that has room for
-# all of them. It waits at an access for another processor to come by: here that one may have to wait
-# for a processor of the host.
+# The kernel's own time limits allow for a QEMU that is minutes late. KCSAN starts only if the command line says so. It
+# reports races of the whole kernel, so the log has to be large; reports about our modules are picked from it later.
+# KCSAN delays an access, so that another processor may reach it: here so long that the host can run that processor.
 guest_debug_cmdline() {
 	kernel_debugs "$1" || return 0
 	[[ $1 != kcsan ]] ||
@@ -85,25 +83,72 @@ guest_debug_cmdline() {
 		"sysctl.kernel.hung_task_timeout_secs=240"
 }
 
+# guest_share NAME TAG FOLDER HOW [ro]: add QEMU's arguments for a shared FOLDER to SHARES. With virtiofs a program
+# serves the folder until QEMU ends, with which the guest's memory has to be shared.
+guest_share() {
+	local name=$1 tag=$2 dir=$3 socket=$1.$2 daemon=${GUEST_VIRTIOFSD:-/usr/lib/qemu/virtiofsd}
+	local limit=$((SECONDS + ${GUEST_BOOT_LIMIT:-600} * SLOW / 2))
+
+	if [[ $4 == 9p ]]; then
+		SHARES+=(-fsdev "local,id=$tag,path=$dir,security_model=none,multidevs=remap${5:+,readonly=on}"
+			-device "virtio-9p-pci,fsdev=$tag,mount_tag=$tag")
+		return
+	fi
+	[[ -e $daemon ]] || daemon=/usr/libexec/virtiofsd
+	[[ -e $daemon ]] || { echo 'there is no virtiofsd: apt-get install virtiofsd' && return 1; }
+	setpriv --pdeathsig KILL "$daemon" --socket-path="$socket" -o "source=$(realpath "$dir")" \
+		-o "cache=$([[ -n ${5:-} ]] && echo always || echo none)" </dev/null >"$socket.log" 2>&1 &
+	until [[ -S $socket ]]; do
+		kill -0 $! 2>/dev/null || { cat "$socket.log"; return 1; }
+		((SECONDS < limit)) || { echo "guest $name: $daemon makes no socket for $dir" >&2 && return 1; }
+		sleep 0.05
+	done
+	[[ ${#SHARES[@]} -gt 0 ]] || SHARES=(-machine memory-backend=memory
+		-object "memory-backend-memfd,id=memory,share=on,size=${GUEST_MEM:-1536M}")
+	SHARES+=(-chardev "socket,id=$tag,path=$socket" -device "vhost-user-fs-pci,chardev=$tag,tag=$tag")
+}
+
+# guest_machine KERNEL: which QEMU, and what it is to be
+guest_machine() {
+	case $(arch_of "$1") in
+	amd64) echo "qemu-system-x86_64 -machine q35 -cpu ${GUEST_CPU:-max,-erms,-fsrm}" ;;
+	arm64) echo "qemu-system-aarch64 -machine virt -cpu ${GUEST_CPU:-$ARM64_CPU}" ;;
+	esac
+}
+
+# A guest of another architecture has the root of another Debian, with its programs; this tree and the guest's image are
+# mounted in it at their own paths.
+guest_share_all() {
+	local name=$1 image=$2 how root=${GUEST_ROOT[$1]:-}
+
+	how=$(<"$image/share")
+	[[ -n $root ]] || root=$(programs_of "$(guest_kernel "$name")")
+	guest_share "$name" hostroot "${root:-/}" "$how" ro || return
+	guest_share "$name" share share "$how" || return
+	[[ -z $root ]] || guest_share "$name" image "$image" "$how" ro || return
+	[[ -z $root || -n ${GUEST_ROOT[$name]:-} ]] || guest_share "$name" tree "$TOP" "$how" ro || return
+	[[ -z $root || -n ${GUEST_ROOT[$name]:-} ]] || mkdir -p "$root$image" "$root$TOP"
+}
+
 # The first guest is the listening end of the wire.
 guest_start_qemu() {
-	local name=$1 number=$2 image=$3 role=off
-	local -a disk=()
+	local name=$1 number=$2 image=$3 role=off machine
+	local -a disk=() SHARES=()
 
 	[[ $number -ne 1 ]] || role=on
+	machine=$(guest_machine "$(guest_kernel "$name")") || return
 	mkfifo "$GUEST_RUN/$name.in" "$GUEST_RUN/$name.out"
 	if [[ -n ${GUEST_ROOT[$name]:-} ]]; then
 		cp -r "$TOP/scripts/lib/guest" "$GUEST_RUN/share/"
-		# shellcheck disable=SC2054 # commas of QEMU
-		disk=(-drive "file=${GUEST_DISK[$name]},format=raw,if=virtio"
-			-fsdev "local,id=image,path=$image,security_model=none,readonly=on"
-			-device virtio-9p-pci,fsdev=image,mount_tag=image)
+		disk=(-drive "file=${GUEST_DISK[$name]},format=raw,if=virtio")
 	fi
 	(
 		# Relative socket paths: absolute ones are limited to about 100 characters.
 		cd "$GUEST_RUN" || exit
-		exec setpriv --pdeathsig KILL qemu-system-x86_64 -name "iw_mpa-$name" \
-			-machine q35 -accel "${GUEST_ACCEL:-tcg,thread=multi}" -cpu "${GUEST_CPU:-max,-erms,-fsrm}" \
+		guest_share_all "$name" "$image" || exit
+		# shellcheck disable=SC2086 # a list of words is what it is
+		exec setpriv --pdeathsig KILL $machine -name "iw_mpa-$name" \
+			-accel "${GUEST_ACCEL:-tcg,thread=multi}" \
 			-smp "${GUEST_SMP:-2}" -m "${GUEST_MEM:-1536M}" "${GUEST_ARGS[@]//NAME_OF_GUEST/$name}" \
 			-nodefaults -display none -monitor none -no-reboot \
 			-kernel "$image/boot" -initrd "$image/initrd" \
@@ -111,10 +156,7 @@ guest_start_qemu() {
 			-serial "file:$name.console" \
 			-device virtio-serial-pci -chardev "pipe,id=control,path=$name" \
 			-device virtserialport,chardev=control,name=control \
-			-fsdev "local,id=root,path=${GUEST_ROOT[$name]:-/},security_model=none,readonly=on,multidevs=remap" \
-			-device virtio-9p-pci,fsdev=root,mount_tag=hostroot \
-			-fsdev local,id=share,path=share,security_model=none \
-			-device virtio-9p-pci,fsdev=share,mount_tag=share "${disk[@]}" \
+			"${SHARES[@]}" "${disk[@]}" \
 			-netdev "stream,id=wire,server=$role,addr.type=unix,addr.path=wire" \
 			-qmp "unix:$name.qmp,server=on,wait=off" \
 			-device "virtio-net-pci,id=nic,netdev=wire,romfile=,mac=52:54:00:00:00:0$number" \
@@ -140,9 +182,9 @@ guest_make_run_folder() {
 		mkdir -p "$GUEST_RUN/share/modules"
 }
 
-# guest_share_modules NAME: those that build.sh made for its kernel; the guest has them in
-# /share/modules. Not while somebody builds. A guest with a root of its own brings its modules along, and
-# perhaps nothing was built for its kernel here.
+# guest_share_modules NAME: copy the modules that build.sh has made for the guest's kernel to the guest's
+# /share/modules, under the lock of builds. A guest with its own root has its own modules, and for its kernel none may
+# have been built.
 guest_share_modules() {
 	local dir=$GUEST_RUN/share/modules-$1 kernel
 
@@ -159,7 +201,10 @@ guest_share_modules() {
 # For who has no tap.sh
 declare -F tap_retried >/dev/null || tap_retried() { echo "# retried: $1"; }
 
-# A guest that QEMU broke boots again, and says so; nothing of ours ran there yet.
+REPLACED='QEMU ran an instruction that the kernel had replaced'
+
+# A guest that QEMU broke boots again, and says so; nothing of ours ran there yet. If QEMU breaks it later,
+# guest_tell_broken asks scripts/check.sh for another run of the whole suite.
 guest_boot() {
 	local status
 
@@ -170,20 +215,22 @@ guest_boot() {
 		[[ $status -ne 0 ]] || return 0
 		guest_broken_by_qemu "$@" || return "$status"
 		guest_kill_all
-		tap_retried 'QEMU ran an instruction that the kernel had replaced'
+		tap_retried "$REPLACED"
 	done
+	guest_tell_broken "$@"
 	return "$status"
 }
 
-# With threads, QEMU before 8.1 may keep the translation of an int3 for ever that one processor
-# read while another replaced it, as the kernel does for each static key (QEMU's commit
-# deba78709ae8 "Always lock pages before translation").
+# If QEMU before 8.1 emulates with threads, it may keep for ever the translation of an int3 that one processor read
+# while another one replaced it, as the kernel does for each static key (fixed by QEMU's commit deba78709ae8 "Always
+# lock pages before translation"). The proof is that the byte that the kernel shows in that place is no int3 (cc).
 guest_broken_by_qemu() {
 	local name
 
 	for name in "$@"; do
 		[[ -e $GUEST_RUN/$name.console ]] || continue
-		! grep -q 'int3: 0000 \[#' "$GUEST_RUN/$name.console" || return 0
+		! grep -A 9 'int3: 0000 \[#' "$GUEST_RUN/$name.console" |
+			grep 'Code: .* \(c[^c]\|[^c].\) <' >/dev/null || return 0
 	done
 	return 1
 }
@@ -211,8 +258,8 @@ guest_boot_once() {
 	done
 }
 
-# Both ends of a FIFO are opened at first, lest open() waits for ever for a QEMU that failed.
-# For reading, only the reading end is kept: the end of QEMU is then the end of the file.
+# At first both ends of a FIFO are opened: otherwise open() would wait for ever for a QEMU that failed. Then only the
+# reading end is kept, so that end of file shows that QEMU has ended.
 guest_connect() {
 	local name=$1 limit=$2 both fd
 
@@ -250,6 +297,11 @@ guest_answer() {
 	return 1
 }
 
+# guest_tell_broken NAME...: by a file that scripts/check.sh reads when the suite has ended
+guest_tell_broken() {
+	! guest_broken_by_qemu "$@" || echo "$REPLACED" | tee -a "${BROKEN_BY_QEMU:-/dev/null}" >&2
+}
+
 # The kernel's last words; dead guests stay dead, and every later command fails at once.
 guest_lost() {
 	local name=$1
@@ -276,6 +328,7 @@ guest_run() {
 	fi
 	printf '%s %s %q\n' "$id" "$limit" "$command" >&"${GUEST_IN[$name]}"
 	if ! guest_answer "$name" "${GUEST_OUT[$name]}" "$id" $((limit + 20)); then
+		guest_tell_broken "$name"
 		guest_lost "$name" "no answer to: $command"
 		return 125
 	fi
@@ -309,8 +362,8 @@ guest_detectors() {
 	guest_run "$1" "$(printf '/host%q reports' "$TOP/scripts/lib/guest/detectors.sh")"
 }
 
-# A detector that reports no mistake may be one that does not look. kmemleak alone takes minutes where the
-# host is busy.
+# Check that the detectors report mistakes made on purpose: a detector that reports nothing may not work at all. On a
+# busy host kmemleak alone takes minutes.
 guest_controls() {
 	guest_run "$1" "$(printf '/host%q controls %q' "$TOP/scripts/lib/guest/detectors.sh" \
 		"$(guest_kernel "$1")")" 240

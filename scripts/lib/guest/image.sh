@@ -5,11 +5,13 @@
 #
 #   scripts/lib/guest/image.sh [NAME]      of the kernel NAME, see kernel.sh; $KERNEL by default
 #
+# The folder has:
 #   vmlinuz               the kernel
-#   boot                  what QEMU boots of it: itself, unpacked, or vmlinuz. Under emulation the kernel
-#                         needs some seconds to unpack itself
+#   boot                  the file that QEMU boots: the unpacked kernel, or vmlinuz if it cannot be unpacked.
+#                         Under emulation a kernel needs some seconds to unpack itself
 #   lib/modules/KREL      its modules, with dependency lists
-#   initrd                busybox and the few modules that reach the host's root over 9p, or a disk
+#   initrd                busybox and the few modules that are needed to mount the host's root, or a disk
+#   share                 how these are mounted: by 9p, or, if the kernel does not have it, by virtiofs
 #
 # A kernel package is fetched and unpacked, not installed.
 
@@ -17,7 +19,8 @@
 . "$(dirname "$0")/../lib.sh"
 
 HERE=$TOP/scripts/lib/guest
-ROOT_MODULES="virtio_pci 9pnet_virtio 9p overlay"
+ROOT_MODULES="virtio_pci overlay"
+SHARE_MODULES="9pnet_virtio 9p"
 DISK_MODULES="virtio_blk ext4"	# the kernels with detectors have none
 
 # Everything happens in a folder of its own that is renamed when complete.
@@ -34,8 +37,8 @@ unpack_kernel() {
 # number FILE OFFSET OCTETS
 number() { od -An "-tu$3" -j "$2" -N "$3" "$1" | tr -d ' '; }
 
-# payload FILE COMMAND...: what is packed in a kernel, through the command. Documentation/arch/x86/boot.rst
-# of the kernel has the offsets; the last four octets are the length.
+# payload FILE COMMAND...: print the kernel that is packed in FILE, unpacked by COMMAND. The kernel's
+# Documentation/arch/x86/boot.rst has the offsets; the last four bytes are the length.
 payload() {
 	local skip count
 
@@ -48,6 +51,7 @@ payload() {
 make_boot() {
 	local dir=$1 unpack tmp=$1/boot.tmp
 
+	[[ $(arch_of "$KERNEL") == amd64 ]] || { ln -s vmlinuz "$dir/boot" && return; }
 	case $(payload "$dir/vmlinuz" od -An -tx1 -N 4 | tr -d ' ') in
 	fd377a58) unpack=xz ;;
 	28b52ffd) unpack=zstd ;;
@@ -87,18 +91,22 @@ put_modules() {
 }
 
 make_initrd() {
-	local dir=$1 tmp
+	local dir=$1 tmp share=9p
 
+	# A kernel for clouds has virtiofs built in.
+	modules_for "$dir" 9p >/dev/null 2>&1 || share=virtiofs
 	tmp=$(mktemp -d "$dir/initrd.XXXXXX")
 	mkdir -p "$tmp"/{bin,dev,proc,modules,lower,upper,root}
-	cp /bin/busybox "$tmp/bin/"
+	cp "$(programs_of "$KERNEL")/bin/busybox" "$tmp/bin/"
 	install -m 755 "$HERE/init" "$tmp/init"
-	# shellcheck disable=SC2086 # lists of words are what they are
-	modules_for "$dir" $ROOT_MODULES | put_modules "$tmp/modules" "$tmp/modules/order"
+	# shellcheck disable=SC2046,SC2086 # lists of words are what they are
+	modules_for "$dir" $ROOT_MODULES $([[ $share != 9p ]] || echo "$SHARE_MODULES") |
+		put_modules "$tmp/modules" "$tmp/modules/order"
 	# shellcheck disable=SC2086
 	{ modules_for "$dir" $DISK_MODULES 2>/dev/null || true; } |
 		put_modules "$tmp/modules" "$tmp/modules/order-disk"
 	(cd "$tmp" && find . | cpio -o -H newc --quiet | gzip -1) >"$tmp.gz"
+	echo "$share" >"$dir/share"
 	mv "$tmp.gz" "$dir/initrd"
 	rm -rf "$tmp"
 }
@@ -108,7 +116,7 @@ make_image() {
 
 	[[ -d $dir ]] || quietly "taking kernel $KREL" unpack_kernel "$dir"
 	[[ -e $dir/boot ]] || make_boot "$dir"
-	if [[ ! -e $dir/initrd || $HERE/init -nt $dir/initrd || $HERE/image.sh -nt $dir/initrd ]]
+	if [[ ! -e $dir/share || $HERE/init -nt $dir/initrd || $HERE/image.sh -nt $dir/initrd ]]
 	then
 		make_initrd "$dir"
 	fi

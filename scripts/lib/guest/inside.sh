@@ -5,9 +5,8 @@
 
 fail() { echo "error: $*" >&2; return 1; }
 
-# poll SECONDS COMMAND...: until it succeeds; fails when the time is over. This is how every
-# wait in the guests is done: for a condition, with a bound. The kernel's command line says if
-# the kernel is slow.
+# poll SECONDS COMMAND...: repeat the command until it succeeds; fail when the time is over. Every wait in the guests is
+# for a condition, with a limit; $slow of the kernel's command line multiplies the limit.
 poll() {
 	local end=$((SECONDS + $1 * ${slow:-1}))
 
@@ -23,8 +22,8 @@ doze() { ! read -r -t "$1" <>/run/silence; }
 
 # --- background jobs ---------------------------------------------------------------------
 
-# bg_start NAME COMMAND: in a process group of its own, output and exit status into /run/bg/NAME. What
-# the last job of that name has said is gone when this returns.
+# bg_start NAME COMMAND: start a job in a process group of its own, with output and exit status in /run/bg/NAME. When
+# this returns the output of an earlier job of the same name is gone.
 bg_start() {
 	local dir=/run/bg/$1
 
@@ -56,8 +55,8 @@ bg_wait() {
 	return "$(<"$dir/status")"
 }
 
-# bg_run NAME SECONDS COMMAND: both in one. A command that takes too long goes on, so that
-# diagnose can look at it.
+# bg_run NAME SECONDS COMMAND: bg_start and bg_wait in one. A command that takes too long goes on, so that diagnose can
+# examine it.
 bg_run() {
 	bg_start "$1" "$3"
 	bg_wait "$1" "$2"
@@ -67,9 +66,10 @@ bg_run() {
 bg_stop() {
 	local dir=/run/bg/$1
 
-	bg_ended "$1" || kill -"${2:-TERM}" -- "-$(<"$dir/pid")"
+	# It may end by itself before it is killed: what counts is that it is gone.
+	bg_ended "$1" || kill -"${2:-TERM}" -- "-$(<"$dir/pid")" 2>/dev/null || true
 	if ! poll 10 bg_gone "$1"; then
-		kill -KILL -- "-$(<"$dir/pid")"
+		kill -KILL -- "-$(<"$dir/pid")" 2>/dev/null || true
 		poll 10 bg_gone "$1" || fail "'$1' cannot be killed: $(bg_sleepers "$1")"
 	fi
 	cat "$dir/output"
@@ -121,16 +121,15 @@ bg_stop_all() {
 
 # --- wire --------------------------------------------------------------------------------
 
-# wire_set KIND: how all that this guest sends fares, until it is set again.
+# wire_set KIND: choose what happens to packets that this guest sends, until it is called again:
+#   clean   they are sent as they are
+#   rough   some packets are lost, delayed, duplicated or reordered; and the peer is asked for segments of 36
+#           bytes at most, so that every startup frame and FPDU header arrives in pieces
+#   flap    they are sent as they are; but the peer's hardware address is fixed, since the links go down and up, and rdma_cm
+#           gives up when an answer to the question for it is lost
 #
-#   clean   as it is
-#   rough   lost, late, twice, out of order; and the peer is asked for segments of 36 octets at
-#           the most, so that every startup frame and FPDU header comes in pieces
-#   flap    as it is; where the peer is need not be asked: the links go down and up, and rdma_cm
-#           gives up when an answer is lost
-#
-# It stays over clean_up. Only a wire that is clean already is left alone: what a test did to links
-# and routes may have undone any other.
+# clean_up does not undo this setting. It is always made anew, unless the wire is clean already, since a test may have
+# undone it by a change of links and routes.
 wire_set() {
 	[[ $1 != clean || -e /run/wire ]] || return 0
 	: >/run/wire
@@ -181,8 +180,8 @@ tcp_counter() {
 		$1 == "Tcp:" { for (i = 2; i <= NF; i++) if ($i == name) column = i }' /proc/net/snmp
 }
 
-# fence_ms_set MS: how long a responder holds back for the first FPDU of an initiator without RTR;
-# 0: as long as it takes
+# fence_ms_set MS: set for how long a responder in the client-server model waits for the first FPDU before it sends; 0:
+# without limit
 fence_ms_set() { echo "$1" >/proc/sys/net/iw_mpa/fence_timeout_ms; }
 fence_restore() { [[ ! -e /proc/sys/net/iw_mpa/fence_timeout_ms ]] || fence_ms_set 0; }
 
@@ -233,13 +232,14 @@ driver_get() {
 	[[ ! -d /sys/module/siw_mpa ]] || echo siw_mpa
 	[[ ! -d /sys/module/srnic ]] || echo srnic
 	[[ ! -d /sys/module/rdma_rxe ]] || echo rxe
+	[[ ! -e /run/foreign || ! -d /sys/module/$(cat /run/foreign) ]] || cat /run/foreign
 }
 
 # The type of its links: rdma link add NAME type TYPE
 link_type() {
 	case $(driver_get) in
-	srnic | rxe) driver_get ;;
-	*) echo siw ;;
+	'' | siw | siw_mpa) echo siw ;;
+	*) driver_get ;;
 	esac
 }
 
@@ -250,9 +250,9 @@ rdma_is_up() {
 		[[ $(rdma link show siw0/1 2>/dev/null) == *'state ACTIVE'* ]]
 }
 
-# siw's port takes its state from the carrier at the moment at which the device is added, and keeps
-# it. So where links flap, siw may need more than one try, each with the proof that the carrier was
-# off, or changed, while the device was added. srnic's port follows the carrier: it gets one try.
+# siw's port takes its state from the interface's carrier at the moment at which the device is added, and keeps it. So
+# while links flap, adding a siw device may need several attempts; each repetition needs proof that the carrier was off,
+# or changed, while the device was added. srnic's port follows the carrier, so one attempt has to do.
 rdma_add() {
 	local changes lost
 
@@ -276,7 +276,8 @@ carrier_was_lost() {
 	! has_carrier || [[ $(</sys/class/net/eth0/carrier_changes) != "$1" ]]
 }
 
-# driver_set siw|siw_mpa|srnic|rxe: the way an administrator changes it.
+# driver_set siw|siw_mpa|srnic|rxe|NAME: change the driver as an administrator does. NAME is another driver on iw_mpa,
+# and the type of its links.
 driver_set() {
 	local want=$1
 
@@ -293,15 +294,19 @@ driver_set() {
 		insmod /share/modules/iw_mpa.ko && insmod "/share/modules/$want.ko" || return 1
 		;;
 	*)
-		fail "no such driver: $want"
-		return 1
+		if [[ ! -e /share/modules/$want.ko ]]; then
+			fail "no such driver: $want"
+			return 1
+		fi
+		echo "$want" >/run/foreign
+		insmod /share/modules/iw_mpa.ko && insmod "/share/modules/$want.ko" || return 1
 		;;
 	esac
 	rdma_add || fail "siw0 does not come up on $want"
 }
 
-# What sums CRC32c up; fails if that is a loop in software. Kernels that choose in their library have
-# no such entry, or one named after the library: they take the processor's instruction if it is there.
+# Print which driver computes CRC32c; fail if it is a loop in software. Kernels whose library chooses itself have no
+# such entry, or one named after the library: they use the processor's instruction if there is one.
 crc32c_by_hardware() {
 	local driver
 
@@ -344,8 +349,8 @@ driver_clear() {
 # counter NAME: one of iw_mpa's
 counter() { sed -n "s/^$1 //p" /sys/kernel/debug/iw_mpa/stats; }
 
-# at_clean_up COMMAND: for clean_up to run, the newest first. A test that went well may have done
-# the same itself.
+# at_clean_up COMMAND: have clean_up run the command; the command that was added last runs first. A successful test may
+# have run it already.
 at_clean_up() {
 	local before
 
@@ -415,8 +420,9 @@ diagnose() {
 
 capture_runs() { grep -q '^File: ' /run/bg/capture/output; }
 
-# capture_start [BYTES [INTERFACE [FILTER]]]: TCP on eth0 from the moment of return, so much of each
-# packet; capture_stop FILE: into /share. capture_is_whole: afterwards; no packet was lost.
+# capture_start [BYTES [INTERFACE [FILTER]]]: capture TCP on eth0 from the moment of return, BYTES of each packet.
+# capture_stop FILE: end the capture, and write it to FILE in /share. capture_is_whole, after that: fail if a packet was
+# lost.
 capture_start() {
 	bg_start capture "dumpcap -q -B 32 -i ${2:-eth0} -s ${1:-0} -f '${3:-tcp}' -w /run/capture.pcapng"
 	poll 60 capture_runs || fail "dumpcap does not start: $(</run/bg/capture/output)"
@@ -433,8 +439,8 @@ times_asleep() {
 
 has_slept() { [[ $(times_asleep "$1") -ge $2 ]]; }
 
-# dumpcap_stop NAME: dumpcap sleeps until its buffer has something, a quarter of a second at the most, and
-# does not look again when it is told to end. So it ends when it has looked a few times since all was there.
+# dumpcap_stop NAME: dumpcap polls its buffer at least four times a second, but not once more when it is told to end. So
+# wait for a few polls since the last packet, and then end it.
 dumpcap_stop() {
 	local pid has_looked=yes
 
@@ -465,8 +471,8 @@ listening() {
 # listens_anew PORT: does a socket listen there that is not in /run/listening?
 listens_anew() { listening | grep -vxFf /run/listening | grep -q " $1\$"; }
 
-# refusals_start: note who asks for a connection and whom TCP refuses, and which sockets listen now;
-# refusals_stop FILE: what went over the wire, into /share. A capture of the above may run meanwhile.
+# refusals_start: capture SYNs and refusals of TCP, and record which sockets listen now. refusals_stop FILE: end that,
+# and write the capture to FILE in /share. A capture by capture_start may run at the same time.
 refusals_start() {
 	[[ ! -s /run/bg/refusals/pid ]] || bg_stop refusals INT >/dev/null || return 1
 	listening >/run/listening

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# iSCSI over RDMA in a guest, which is iSER, or over TCP: the kernel's target and initiator; for commands that
-# source it. The target's disk is a file in memory.
+# Functions for iSCSI in a guest, over RDMA (iSER) or TCP, with the kernel's target and initiator; commands source this
+# file. The target's disk is a file in memory.
 
 STORAGE_OVER=${STORAGE_OVER:-rdma}	# or tcp
 case $STORAGE_OVER in
@@ -37,8 +37,8 @@ iser_serve() {
 	poll 20 "${STORAGE_OVER}_listens" "$2"
 }
 
-# A portal listens with TCP before it is told to listen with RDMA, on the same port. A driver on
-# the host's sockets has one port space for both: TCP gets it in another network namespace.
+# A portal has to listen with TCP before it can be told to listen with RDMA, on the same port. With srnic and siw RDMA,
+# too, uses the host's TCP ports: so the portal's TCP socket is made in another network namespace.
 iser_portal() {
 	local portal=$ISER_TARGET/$ISER_IQN/tpgt_1/np/$1
 

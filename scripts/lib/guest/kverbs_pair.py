@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""A kernel's ULP at one end of a connection, and another at the other: all that they may post.
+"""A kernel ULP at each end of a connection, which posts work requests of every kind.
 
     kverbs_pair.py listen|connect ADDRESS PORT ROUNDS
 
-Both are told the listener's address, and each has kverbs.ko loaded: see scripts/wire/kverbs. In each
-round each end writes into a region of the other, has it read, reads it back, and gives it back. The
-data is compared where it arrives. ROUNDS 0: until the device is removed, without a word on how the
-connection ended. "it goes" is printed when the first round is over.
+Both ends are given the listener's address, and each has loaded kverbs.ko: see scripts/wire/kverbs. In each round each
+end writes into a region of the other end, has the other end read the bytes, reads them back, and returns the region.
+The data is compared where it arrives. With ROUNDS 0 this runs until the device is removed, however the connection then
+ends. "it goes" is printed when the first round is over.
 """
 
 import os
@@ -25,8 +25,8 @@ from kverbs import (LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, SIGNALED, SOLICITED,
 
 LIMIT = 60
 RIGHTS = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ
-# Where in the 64 KiB of memory: the region that the peer accesses, what is sent from, what is read
-# into, what is received into
+# Offsets in the 64 KiB of memory: of the region that the peer accesses, of the source of Sends, of the sink of Reads,
+# and of the buffer of receives
 OPEN, OPEN_SIZE = 0, 20000
 SOURCE, SINK, INBOX = 20480, 40960, 61440
 NOTE = struct.Struct(">QII")        # where the region is, its STag, a number

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""A rank of an MPI job: each sends to each and compares; rank 0 prints how many are content.
+"""A rank of an MPI job: each rank sends data to each other rank, which compares it; rank 0 prints
+how many ranks have received the right data.
 
-Only buffers: a matched probe, which mpi4py does for objects, hangs or fails over RxM of libfabric
-1.17 when the message is above 16 kB."""
+Only buffers are sent, no Python objects: for objects mpi4py uses a matched probe, which hangs or
+fails for messages above 16 kB over RxM of libfabric 1.17."""
 
 import array
 import random

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# NFS over RDMA in a guest, or over TCP; for commands that source it.
+# Functions for NFS in a guest, over RDMA or TCP; commands source this file.
 
 STORAGE_OVER=${STORAGE_OVER:-rdma}	# or tcp
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# NVMe over RDMA in a guest, or over TCP; for commands that source it. The target's disk is a file in memory.
+# Functions for NVMe in a guest, over RDMA or TCP; commands source this file. The target's disk is a file in memory.
 
 STORAGE_OVER=${STORAGE_OVER:-rdma}	# or tcp
 
@@ -10,8 +10,8 @@ NVME_UUID=12345678-1234-4321-8765-123456789abc
 NVME_DISK=/run/disk
 NVMET=/sys/kernel/config/nvmet
 
-# nvme_serve FAMILY ADDRESS PORT SRQ: SRQ is 1 if the queues are to have a shared receive queue, or 0; over
-# RDMA
+# nvme_serve FAMILY ADDRESS PORT SRQ: start the target. Over RDMA its queues have a shared receive queue if SRQ is 1,
+# and none if it is 0.
 nvme_serve() {
 	local subsystem=$NVMET/subsystems/$NVME_NQN port=$NVMET/ports/1
 

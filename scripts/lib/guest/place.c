@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One connection at a time, of which each end says by which RDMA device it goes:
+ * One connection at a time; each end prints by which RDMA device it goes:
+ *	place listen ADDRESS PORT		be the server
+ *	place connect SOURCE|- ADDRESS PORT	be the client; "-": without a source address
  *
- *	place listen ADDRESS PORT
- *	place connect SOURCE|- ADDRESS PORT
- *
- * Data goes to the server and comes back. An end to which the right data has come prints "up DEVICE".
- * Then the connection stays until the client is killed. A server prints "listens" when it does, and
- * goes on after a connection. What fails is printed as "failed: CALL: ERROR", and ends a client.
+ * Data goes to the server and comes back. An end that has received the right data prints "up
+ * DEVICE". Then the connection stays until the client is killed. A server prints "listens" when it
+ * does, and continues after a connection. An error is printed as "failed: CALL: ERROR", and ends a
+ * client.
  */
 
 #include <errno.h>

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# In a guest: iwpmd, as an administrator starts it; and ports as an RNIC in hardware has them, which
-# come and go with rnic.py.
+# Functions for a guest: start iwpmd as an administrator does, and have rnic.py register and remove ports as an RNIC in
+# hardware does.
 
-# mapper_start: returns when the kernel has registered with it, which it does as the next program
-# listens. iwpmd and that program have one processor, so that the order of the two is always the same.
+# mapper_start: start iwpmd, and return when the kernel has registered with it, which happens when the next program
+# listens. iwpmd and that program run on one processor, so that their order is always the same.
 mapper_start() {
 	bg_start iwpmd 'exec taskset -c 0 iwpmd --systemd'
 	poll 20 mapper_is_up || fail "iwpmd does not start: $(</run/bg/iwpmd/output)" || return 1
@@ -38,8 +38,8 @@ nat_add() {
 		nft "add rule inet rnic nat $3" && at_clean_up 'nft delete table inet rnic 2>/dev/null || true'
 }
 
-# rnic_listens ADDRESS PORT CARD: an application has PORT, its RNIC another, which is printed. What comes
-# there goes to port CARD.
+# rnic_listens ADDRESS PORT CARD: act as if an application listened on PORT, and its RNIC on another port, which is
+# printed. Connections to the RNIC's port are redirected to the port CARD.
 rnic_listens() {
 	local said
 
@@ -47,8 +47,8 @@ rnic_listens() {
 	nat_add prerouting -100 "tcp dport ${said% 0} redirect to :$3" && echo "${said% 0}"
 }
 
-# rnic_connects ADDRESS PORT PEER-ADDRESS PEER-PORT: an application has PORT, its RNIC another. What goes
-# to the peer comes from there. The peer's port is as the application has it.
+# rnic_connects ADDRESS PORT PEER-ADDRESS PEER-PORT: act as if an application connected from PORT, and its RNIC from
+# another port. PEER-PORT is the port that the application connects to.
 rnic_connects() {
 	local said
 

@@ -4,11 +4,11 @@
 
     pyverbs.py TOOLS DEVICE INTERFACE inet|inet6 EXPECTED SUITE...
 
-TOOLS has the package, unpacked. EXPECTED has the tests that do not pass: a reason, and below it, indented,
-a line "OUTCOME TEST REGEX" for each. OUTCOME is fail or skip, and what the test says has to match. All other
-tests have to pass, and each of these has to do what its line says. If EXPECTED is "-", it is not judged here
-what became of the tests: for each there is a line "case: OUTCOME TEST TEXT", as of case_is of
-scripts/suites/lib.sh.
+TOOLS has the package, unpacked. EXPECTED lists the tests that do not pass: a
+reason, and below it, indented, a line "OUTCOME TEST REGEX" for each test. OUTCOME
+is fail or skip, and the test's message has to match REGEX. All other tests have to
+pass, and these must not. If EXPECTED is "-", the results are only printed, as
+lines "case: OUTCOME TEST TEXT", like those of case_is of scripts/suites/lib.sh.
 """
 
 import collections
@@ -65,10 +65,10 @@ def read_expected(path):
 
 
 class Outcomes(unittest.TestResult):
-    """What became of each test: (outcome, what it and its processes said)
+    """Collects the result of each test: (outcome, output of the test and its processes)
 
-    The suites take values by chance. They are the same for each run, and among them are none that
-    only another provider's library takes: flags of ibv_create_qp_ex().
+    The suites choose random values. Here these are the same in each run, and are never those flags
+    of ibv_create_qp_ex() that only another provider's library supports.
     """
 
     SEED = 0
@@ -109,8 +109,9 @@ class Outcomes(unittest.TestResult):
 
 
 def be_patient():
-    """The suites wait for their processes, and these for each other, some seconds: a guest is slow on
-    a busy host. What ends by itself is not waited for any longer."""
+    """Multiply the few seconds for which the suites wait for their processes, and the processes for
+    each other: a guest is slow on a busy host. A wait for a process that ends takes no longer than
+    before."""
     barrier, join = multiprocessing.context.BaseContext.Barrier, multiprocessing.process.BaseProcess.join
 
     def patient_barrier(self, parties, action=None, timeout=None):
@@ -123,8 +124,8 @@ def be_patient():
 
 
 def name_exceptions():
-    """Of an exception in one of the two processes of a test of rdma_cm the suites print the text alone,
-    and an assertion has none."""
+    """Print the type of an exception in a test of rdma_cm. Such a test has two processes, and the
+    suites print only the text of their exceptions, which an assertion does not have."""
     from tests.base import RDMACMBaseTest  # pylint: disable=import-outside-toplevel
     handler = RDMACMBaseTest._rdmacm_exception_handler  # pylint: disable=protected-access
 

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the driver of an RNIC in hardware says to this host's iwpmd, in its place.
 
-    rnic.py listen ADDRESS PORT                          a listener, until this is killed
-    rnic.py connect ADDRESS PORT PEER-ADDRESS PEER-PORT  a connection, likewise
+    rnic.py listen ADDRESS PORT                          listen, until this is killed
+    rnic.py connect ADDRESS PORT PEER-ADDRESS PEER-PORT  connect, until this is killed
 
-The port mapper gives the hardware a port of TCP's for the one that the application has, and asks
-the peer's port mapper which port it has given to the peer's hardware. What it says is printed:
-the port of this end, and that of the peer. iwpmd hears of the ports of hardware from the kernel,
-by netlink (include/uapi/rdma/rdma_netlink.h): it does not look who says it.
+The port mapper iwpmd gives a card's hardware a TCP port in place of the application's, and asks the
+peer's port mapper which port the peer's hardware got. This prints both ports. The kernel tells
+iwpmd the ports by netlink (include/uapi/rdma/rdma_netlink.h); iwpmd does not check the sender, so
+this program can act as the kernel.
 """
 
 import ipaddress

@@ -25,7 +25,7 @@ main() {
 	shift $((OPTIND - 1))
 	[[ $# -gt 0 ]] || die "which command?"
 
-	"$TOP/scripts/lib/setup.sh" build guest
+	"$TOP/scripts/lib/setup.sh" build guest foreign
 	need_krel
 	say "booting $guests"
 	# shellcheck disable=SC2086 # a list of words is what it is

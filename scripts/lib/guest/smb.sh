@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# SMB Direct in a guest: the kernel's own server, ksmbd, and its own client, cifs; for commands that
-# source it.
+# Functions for SMB Direct in a guest, with the kernel's server, ksmbd, and its client, cifs; commands
+# source this file.
 
 SMB_SHARE=/run/share
 SMB_MOUNT=/run/smb
@@ -32,8 +32,8 @@ smb_serve_end() {
 	umount "$SMB_SHARE"
 }
 
-# smb_mount ADDRESS: "rdma" or nothing, the client does not fall back to TCP. Not user= for username=:
-# mount(8) would keep that to itself. hard: what a lost connection interrupts is done again.
+# smb_mount ADDRESS: mount the share. With the option rdma the client does not fall back to TCP. username= is used,
+# since mount(8) does not pass user= on. hard: requests that a lost connection interrupts are repeated.
 smb_mount() {
 	local account
 

@@ -4,11 +4,11 @@
 
 tshark takes the packets apart; the MPA frames are read here from its raw TCP payload, because
 tshark knows nothing of RFC 6581 and gives up on frames that share a segment with others.
-scripts/wire/judge.py holds this reading against that of tshark.
+scripts/wire/judge.py compares its results with those of tshark.
 
-    startup.py FILE                  a table, a line per connection
-    startup.py --picture FILE        one startup exchange as a picture (--conn N: which)
-    startup.py --keep OTHER FILE     write all of this to OTHER, too, which the others take for FILE
+    startup.py FILE                  print a table with a line per connection
+    startup.py --picture FILE        draw the startup exchange of one connection (--conn N: of which one)
+    startup.py --keep OTHER FILE     also write the results to OTHER, which can replace FILE in the other calls
     startup.py --check FILE          fail unless the frames are as the RFCs want them
 """
 
@@ -68,10 +68,10 @@ class Direction:
         self.data = bytearray()
         self.arrived = []           # (offset, frame number)
         self.early = []             # packets that overtook others
-        self.furthest = 0           # offset at which a packet began, with octets or without
+        self.furthest = 0           # offset at which a packet began, with bytes or without
         self.overtaken = False
 
-    # tshark counts sequence numbers from 0 at the SYN, which may have octets (TCP Fast Open).
+    # tshark counts sequence numbers from 0 at the SYN, which may have bytes (TCP Fast Open).
     def add(self, packet):
         start = packet.seq - (not packet.syn)
         self.furthest = max(self.furthest, start)
@@ -108,11 +108,11 @@ def parse_frame(data):
                  flags >> 5 & 1, pd_len, enhanced, 20 + pd_len, flags & 0x1f)
 
 
-MARKER, INTERVAL = 4, 512       # octets of one, and from one to the next
+MARKER, INTERVAL = 4, 512       # bytes of one, and from one to the next
 
 
 def without_markers(data):
-    """The first octet behind the frame is that of a Marker (RFC 5044 section 4.3)."""
+    """The first byte behind the frame is that of a Marker (RFC 5044 section 4.3)."""
     return b"".join(data[at + MARKER:at + INTERVAL] for at in range(0, len(data), INTERVAL))
 
 

@@ -2,8 +2,9 @@
 /*
  * Print the frequency of this machine's time stamp counter, in kHz.
  *
- * It is that of a guest, too (QEMU, TCG without icount). A guest that measures it itself, against
- * an emulated timer and on a busy host, may be wrong by an order of magnitude.
+ * A guest's TSC has the same frequency as the host's (QEMU, TCG without icount). If the guest
+ * measured it, against an emulated timer on a busy host, the result could be wrong by an order of
+ * magnitude.
  */
 
 #include <stdint.h>

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a connection costs: one process is both ends, connects to itself, and tells how long each
+ * What a connection costs: one process is both ends, connects to itself, and prints how long each
  * phase took. Under QEMU's -icount a nanosecond is an instruction.
  *
  *	cm_bench [-a ADDRESS] [-n COUNT] [-o OUTSTANDING] [-d OCTETS] [-k STATE -K NUMBER] [-q] MODE
  *
- *	connect		until both ends are ESTABLISHED, then disconnect
+ * MODE is what is measured, or done:
+ *	connect		until both ends are ESTABLISHED, then until both are disconnected
  *	reject		until the client has REJECTED
- *	listen		listen and destroy the listener
- *	tcp		connect, 24 octets there, 24 octets back, close
- *	hold		nothing: for -k
- *	stay		likewise, and it stays until it is killed
+ *	listen		listen, and destroy the listener
+ *	tcp		without MPA: connect, 24 bytes there, 24 bytes back, close
+ *	hold		nothing: for use with -k
+ *	stay		nothing, until the program is killed: for use with -k
  *	load		have the plugin read its map of functions
- *	count		have it count what runs from now on, whoever it is
- *	dump		have it write what it has counted
+ *	count		have the plugin count all that runs from now on
+ *	dump		have the plugin write what it has counted
  *
- * COUNT connections in batches of OUTSTANDING, with so many OCTETS of private data in each
- * direction; -q: at once, since TCP does not keep the ports of an earlier run. -k holds a NUMBER of
- * connections meanwhile, and prints what memory they took:
- *
+ * COUNT connections are made in batches of OUTSTANDING, with OCTETS bytes of private data in each
+ * direction. -q: start at once, since TCP keeps no ports of an earlier run. -k holds NUMBER other
+ * connections open during the run, in one of these states, and prints how much memory they took:
  *	tcp		TCP connections, without any MPA
- *	half-open	TCP connections to a listener of rdma_cm, not an octet sent
- *	waiting		the server was asked, and says nothing
- *	established
+ *	half-open	TCP connections to a listener of rdma_cm, without a byte sent
+ *	waiting		the server's application has the Request, and does not answer
+ *	established	connections that are up
  *
  * Prints lines "PHASE NANOSECONDS", for one connection.
  */
@@ -46,8 +46,8 @@
 #define TCP_OCTETS	24
 #define FIRST_PORT	8000
 /*
- * Large enough that no queue of a QP gets the mmap key which user space takes for "none":
- * over unmodified siw a process could else not have more than some 70 QPs.
+ * CQ_SIZE is so large that no queue of a QP gets the mmap key that libsiw takes for "none":
+ * otherwise a process could not have more than about 70 QPs with unmodified siw.
  */
 #define CQ_SIZE		(1 << 16)
 #define BACKLOG		1024
@@ -150,8 +150,8 @@ static struct addrinfo *resolve(const char *port)
 static struct addrinfo *cm_addr, *tcp_addr;
 
 /*
- * siw does not try another source port when TCP uses the one that rdma_cm chose by chance: take
- * them one after the other.
+ * rdma_cm chooses a source port at random, and siw tries no other one if TCP uses that port: so use
+ * ports one after the other.
  */
 static struct sockaddr *next_source(void)
 {
@@ -237,7 +237,7 @@ static void accept_request(struct rdma_cm_id *id)
 enum answer { ACCEPT, REJECT, NOTHING };
 
 /*
- * Until N events of TYPE came. A server is put into the next free place of the
+ * Handle events until N of TYPE have arrived. A server's id is stored at the next free place of the
  * batch, which need not be that of its client.
  */
 static void handle_events(enum rdma_cm_event_type type, int n, struct conn *conns,

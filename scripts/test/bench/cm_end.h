@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An end of connections that carry nothing, for programs that measure how they come and go: one
- * protection domain and one completion queue for all QPs of a process.
+ * One end of connections without data, for programs that measure connects and disconnects: all QPs
+ * of a process share a protection domain and a completion queue.
  */
 #ifndef CM_END_H
 #define CM_END_H

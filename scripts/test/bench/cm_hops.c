@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a connection costs each of two hosts: one end of it, for the plugin to count; see split.c.
+ * What a connection costs each of two hosts: this program is one end of it, and the plugin split.c
+ * counts its instructions.
  *
  *	cm_hops load			have the plugin read its map of functions
  *	cm_hops serve COUNT		accept COUNT connections, one after the other
- *	cm_hops call ADDRESS COUNT	connect so many times
+ *	cm_hops call ADDRESS COUNT	connect COUNT times
  *
- * The client waits for PAUSE_MS between the phases. The server then is through with one before the next
- * begins. A pause belongs to the phase before it, since not every driver tells its ULP at the same moment:
- * a close is all that the host does for it. Both count COUNT connections behind WARM_UP.
+ * The client waits for PAUSE_MS between the phases, so that the server has finished one phase
+ * before the next begins. A pause counts as a part of the phase before it, since drivers report
+ * events to the ULP at different moments: so the phase of a close has all that the host does for
+ * it. WARM_UP connections are made first, and not counted.
  */
 
 #include "cm_end.h"

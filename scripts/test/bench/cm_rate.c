@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How many connections a second: processes that connect and disconnect, to processes that listen,
- * on one host.
+ * How many connections per second? Some processes connect and disconnect, others listen, on one
+ * host.
  *
  *	cm_rate ADDRESS SECONDS LOAD...		LOAD: CLIENTS-LISTENERS-STALLED
  *
- * For each load, client i uses listener i % LISTENERS. STALLED peers of each of these connect by
- * TCP, send half a header, and stay. Prints for each "LOAD connections NUMBER failed NUMBER
- * milliseconds NUMBER", from when each client has been through once: to start takes a process
- * longer than to connect. The listeners outlive it: how they end is not measured.
+ * For each load, client i uses listener i % LISTENERS. For each listener STALLED peers connect by
+ * TCP, send half a header, and stay. Prints "LOAD connections NUMBER failed NUMBER milliseconds
+ * NUMBER" for each load. The time begins when each client has connected once: to start a process
+ * takes longer than to connect. The listeners outlive it: how they end is not measured.
  */
 
 #include "cm_end.h"

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A server program is killed and started again, and all of its clients come back at once.
+ * A server program is killed and started again, and all of its clients reconnect at once.
  *
  *	cm_storm ADDRESS CLIENTS MILLISECONDS BACKLOG
  *
- * The server takes so many MILLISECONDS for each Request, one after the other, and has a BACKLOG of
- * so many in rdma_listen(). A client that fails tries again after a second. Prints lines "WHAT
- * NUMBER", the times in milliseconds since the first rdma_connect to the new server:
- *
+ * The server takes MILLISECONDS for each Request, one after the other, and its rdma_listen() has
+ * the backlog BACKLOG. A client that fails tries again after a second. Prints lines "WHAT NUMBER",
+ * with times in milliseconds since the first rdma_connect to the new server:
  *	rejected, failed	attempts that ended like this
  *	missing			clients that were not connected in the end
- *	median, p99, last	until a client was connected
- *	peak, stays		octets of memory of the host for a client, at most and in the end;
- *				the client, the server and what both have in the kernel
+ *	median, p99, last	time until so many clients were connected
+ *	peak, stays		bytes of the host's memory per client, at most and in the end: of
+ *				the client, of the server, and of what the kernel has for both
  */
 
 #include "cm_end.h"
@@ -42,7 +41,7 @@ struct client {
 static struct sockaddr_in address = { .sin_family = AF_INET };
 static struct client *clients;
 static int nr_clients, rejected, failed;
-static long long least_free;	/* octets, since it was set */
+static long long least_free;	/* bytes, since it was set */
 
 static long long now_ms(void)
 {
@@ -52,7 +51,7 @@ static long long now_ms(void)
 	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
 }
 
-/* Octets that nobody uses, caches not counted */
+/* Bytes that nobody uses, caches not counted */
 static long long free_memory(void)
 {
 	FILE *file = fopen("/proc/meminfo", "r");

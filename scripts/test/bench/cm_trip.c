@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How long until a connection is of use, at both ends: one process is both, each a thread that
- * sleeps until something happens. bench.sh delays what goes through the loopback device.
+ * How long does it take until each end of a connection can use it? One process is both ends, each a
+ * thread that sleeps until an event arrives. bench.sh delays the packets of the loopback device.
  *
  *	cm_trip ADDRESS ROUNDS
  *
- * Each end sends as soon as it knows that the connection is up. Prints lines "WHAT NANOSECONDS",
- * from rdma_connect on, the median of the rounds:
- *
+ * Each end sends as soon as it knows that the connection is up. Prints lines "WHAT NANOSECONDS":
+ * the time since rdma_connect, as the median of the rounds, until
  *	initiator-sends		the initiator's first Send has completed
  *	responder-sends		the responder's first Send has completed
  *	responder-gets		the initiator's first message has arrived
- *	initiator-gets		the responder's first message has arrived, which waits for no other
+ *	initiator-gets		the responder's first message has arrived, which does not wait for
+ *				the initiator's
  *	answered		the answer to the initiator's first message has arrived
  */
 

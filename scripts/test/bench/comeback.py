@@ -4,10 +4,9 @@
 
     comeback.py CONTROLLERS SECONDS
 
-The target has no port for so many SECONDS. Prints lines "WHAT NUMBER": the milliseconds since it has one
-again until half of the controllers and until all of them are live, and how many attempts have failed
-meanwhile. This is one program that has all it needs in memory: while a guest waits for a file of the host,
-its clock jumps.
+The target has no port for SECONDS. Prints lines "WHAT NUMBER": for how many milliseconds it has a port again until half
+of the controllers are live, and until all are, and how many attempts to reconnect have failed. This is one program,
+which needs no file while it measures: if a guest waits for a file of the host, its clock jumps.
 """
 
 import glob

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# In the guest, for ulps.sh: a target of NVMe over RDMA that goes and comes back, with very many
-# controllers: as many paths of one host.
+# Functions for the guest, used by ulps.sh: a target of NVMe over RDMA with very many controllers,
+# which are paths of one host, is removed and returns.
 
 # shellcheck source=scripts/lib/guest/nvme.sh
 . "${BASH_ENV%/*}/nvme.sh"

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Who is who in a kernel: a guest's /proc/kallsyms becomes the map that split.c reads.
+"""Make the map of functions that split.c reads from a guest's /proc/kallsyms.
 
     functions.py KALLSYMS BUILD-FOLDER >MAP
 
-A function belongs to the group of its module, and in the drivers of its source file, which the
-objects in the build folder tell. In the kernel itself the networking code lies in one piece, and
-a few functions are where something else begins. All others serve whoever calls them.
+A function belongs to the group of its module; a function of a driver belongs to
+the group of its source file, which is found in the build folder. In the kernel
+itself the networking code is contiguous, and a few functions are the entries of
+other parts. All other functions count for their callers.
 """
 
 import glob

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Sourced by bench.sh: what a connection costs each of two hosts, by a plugin in each of two guests. Their
-# clocks count instructions, too; but a guest with nothing to do has to wait for the other one, so its clock
-# follows the host's then.
+# Sourced by bench.sh: what a connection costs each of two hosts, counted by a plugin in each of two guests. The guests'
+# clocks, too, advance with the instructions; but while a guest waits for the other one, its clock follows the host's.
 
 HOPS_VARIANTS=${HOPS_VARIANTS:-'siw srnic plain'}
 HOPS_COUNT=${HOPS_COUNT:-256}

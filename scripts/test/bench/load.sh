@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Sourced by bench.sh: Writes of many QPs on four processors, by the clock. The drivers take turns in
-# one guest, and each round has a ratio of its own: what slows the host slows both.
+# Sourced by bench.sh: throughput of Writes of many QPs on four processors, by the clock. The drivers take turns in one
+# guest, and each round gives the ratio of their results: other load of the host slows both drivers.
 
 LOAD_VARIANTS=${LOAD_VARIANTS:-'siw siw_mpa plain srnic'}
 LOAD_QPS=${LOAD_QPS:-'1 8 64'}
@@ -33,8 +33,8 @@ measure_load() {
 	say "in $OUT: load.rst, load.html"
 }
 
-# Two guests with a wire between them; who waits sleeps. The line that perftest prints for 64 octets has
-# the median in its fifth column and the 99th percentile in its eighth, in microseconds.
+# Two guests with a wire between them; a process that waits sleeps. Of the line that perftest prints for 64 bytes,
+# column 5 is the median and column 8 the 99th percentile, in microseconds.
 PONG_VARIANTS=${PONG_VARIANTS:-'siw siw_mpa plain srnic'}
 PONG_TIMES=2000
 PONG_PORT=7473

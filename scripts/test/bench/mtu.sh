@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Sourced by bench.sh: what messages cost at the MTU of a network, by the plugin's count. A segment of TCP,
-# and so an FPDU, is as small then as it is there. The loopback device keeps its segmentation offload,
-# so TCP passes large packets, as it does with a network card that has TSO and GRO.
+# Sourced by bench.sh: what messages cost at the MTU of a network, counted by the plugin. A segment of TCP, and so an
+# FPDU, is as small as on that network. The loopback device keeps segmentation offload, so TCP passes large packets, as
+# to a network card that has TSO and GRO.
 
 MTUS='1500 9000 65536'
 MTU_VARIANTS='siw srnic plain markers'

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How many octets a second, and whether QPs get the same: one process is both ends of its
- * connections. Each has a thread, which keeps some Writes under way and sleeps for completions.
+ * How many bytes per second do QPs transfer, and how evenly? One process is both ends of all
+ * connections. Each QP has a thread, which keeps some Writes outstanding and sleeps until a
+ * completion arrives.
  *
  *	qp_load ADDRESS MILLISECONDS OCTETS QPS...
  *
- * Prints for each number of QPs "QPS total N least N most N": octets a second of all, of the QP that
- * did least, and of the one that did most. The time begins when each QP has completed a Write.
+ * Prints for each number of QPs a line "QPS total N least N most N": bytes per second of all QPs,
+ * of the slowest and of the fastest. The time begins when each QP has completed a Write.
  */
 
 #define _GNU_SOURCE

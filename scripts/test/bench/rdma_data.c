@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a message costs, without a plugin that counts: one process is both ends of a connection to
- * itself, one message is under way at a time, and who waits sleeps. Under QEMU's -icount a
- * nanosecond is an instruction.
+ * What a message costs, measured by the clock and not by the plugin: one process is both ends of a
+ * connection to itself, one message is outstanding at a time, and a thread that waits sleeps. Under
+ * QEMU's -icount a nanosecond is an instruction.
  *
  *	rdma_data ADDRESS OCTETS TIMES send|write
  *
- * A Send is done when the other end has it, a Write when this end is told so; the last one is
- * followed by a Send, which comes behind its octets. Prints "message NANOSECONDS", for one.
+ * A Send is done when it has arrived, a Write when it has completed; the last Write is followed by
+ * a Send, which arrives after its bytes. Prints "message NANOSECONDS", the time for one message.
  */
 
 #define _GNU_SOURCE

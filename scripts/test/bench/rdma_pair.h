@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Connections of one process with itself, for programs that measure messages. Both ends can Send, and
- * can Write to each other's buffer. Whatever fails ends the program.
+ * Connections of a process to itself, for programs that measure messages. Both ends can Send, and
+ * Write to each other's buffer. Any failure ends the program.
  */
 #ifndef RDMA_PAIR_H
 #define RDMA_PAIR_H

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What it costs to register memory, with few regions and with many. Under QEMU's -icount a nanosecond
- * is an instruction.
+ * What does it cost to register memory, with few regions and with many? Under QEMU's -icount a
+ * nanosecond is an instruction.
  *
- *	registrations user DEVICE COUNT		a process registers a page, and another one
- *	registrations kernel ADDRESS COUNT	a kernel ULP allocates regions for fast registration, of 16
- *						pieces each; the device is that of the address
+ *	registrations user DEVICE COUNT		a process registers COUNT pages, one after the
+ *						other
+ *	registrations kernel ADDRESS COUNT	a kernel ULP allocates COUNT regions for fast
+ *						registration, of 16 pieces each, on the device
+ *						that has ADDRESS
  *
- * Prints "register_first N", "register_last N", "register N": one of the first thousand, of the last,
- * of all; and the same of "deregister". The kernel's part is scripts/wire/kverbs.
+ * Prints the average time of one registration: "register_first N" for the first thousand,
+ * "register_last N" for the last thousand, "register N" for all; and the same for "deregister". The
+ * part in the kernel is scripts/wire/kverbs.
  */
 
 #include <errno.h>

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Sourced by bench.sh: what it costs to register memory, with few regions and with very many, beside siw in
-# one boot.
+# Sourced by bench.sh: what it costs to register memory, with few regions and with very many, compared with siw in the
+# same guest.
 
 REGISTRATIONS=${REGISTRATIONS:-100000}
 # Hundredths of what siw takes for one; and of one of the first thousand, which one of the last may take
 REGISTERED_LIMIT=110
 
-# A process is in a memory cgroup, as under systemd: what srnic has the cgroup charged for costs, too.
+# The process is in a memory cgroup, as under systemd, since srnic's charging of the cgroup costs
+# instructions, too.
 # shellcheck disable=SC2016
 IN_CGROUP='mkdir -p /run/cgroup; mountpoint -q /run/cgroup || mount -t cgroup2 none /run/cgroup
 	echo +memory >/run/cgroup/cgroup.subtree_control; mkdir -p /run/cgroup/bench
@@ -37,9 +38,9 @@ registered_least() {
 	awk -v key="$3" '$1 ~ "^" key "(_first|_last)?$" { print $2 }' "$OUT/register/$1.$2" | sort -n | head -n 1
 }
 
-# judge_registered KIND COUNT: what all took, both ways, and whether the last to be registered took what the
-# first did. What regions leave to RCU when they go is freed at any time, also by what was measured before:
-# so the least that one took to go is compared.
+# judge_registered KIND COUNT: compare the cost of all registrations and deregistrations with siw's, and that of the
+# last registrations with the first ones. RCU frees the memory of regions at any time, also during a later measurement:
+# so for deregistration the smallest cost is compared.
 judge_registered() {
 	local variant what first last cost siw
 

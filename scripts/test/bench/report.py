@@ -2,27 +2,28 @@
 # SPDX-License-Identifier: GPL-2.0
 """What bench.sh measured, as tables (table.rst), a picture (connect.svg) and a page (bench.html).
 
-    report.py FOLDER
-    report.py --mtu FOLDER      messages at the MTU of a network (mtu-N.tsv, mtu.rst, mtu.html), from
-                                FOLDER/mtu-N, which is as FOLDER/raw
-    report.py --rate FOLDER     connections a second (rate.rst, rate.html), from
+    report.py FOLDER            instructions per connection, from FOLDER/raw
+    report.py --mtu FOLDER      instructions per message at the MTU of a network (mtu-N.tsv, mtu.rst, mtu.html), from
+                                FOLDER/mtu-N, with files as in FOLDER/raw
+    report.py --rate FOLDER     connections per second (rate.rst, rate.html), from
                                 FOLDER/rate/VARIANT.ROUND
-    report.py --load FOLDER     octets a second of many QPs (load.rst, load.html), from
+    report.py --load FOLDER     bytes per second of many QPs (load.rst, load.html), from
                                 FOLDER/load/VARIANT.ROUND
-    report.py --pong FOLDER     there and back (pong.rst, pong.html), from FOLDER/pong/VARIANT.ROUND
-    report.py --rtt FOLDER      round trips (rtt.rst, rtt.html), from
+    report.py --pong FOLDER     time there and back (pong.rst, pong.html), from FOLDER/pong/VARIANT.ROUND
+    report.py --rtt FOLDER      round trips until an end can send (rtt.rst, rtt.html), from
                                 FOLDER/rtt/VARIANT.MICROSECONDS
     report.py --storm FOLDER    a server that is started again (storm.rst, storm.html), from
                                 FOLDER/storm/VARIANT
-    report.py --comeback FOLDER controllers of NVMe that come back (comeback.rst, comeback.html), from
+    report.py --comeback FOLDER controllers of NVMe that reconnect (comeback.rst, comeback.html), from
                                 FOLDER/comeback/VARIANT.ROUND
-    report.py --hops FOLDER     what each of two hosts does (hops.rst, hops.html), from
+    report.py --hops FOLDER     cost of a connection for each of two hosts (hops.rst, hops.html), from
                                 FOLDER/hops/VARIANT.END
+    report.py --selftest        prove that no part of a picture is cut off, whatever was measured
     report.py --scale FOLDER    more processors, very many connections (scale.rst, scale.html), from
                                 FOLDER/scale/VARIANT.cpus-NUMBER, srnic.crowd, srnic.removal
 
-FOLDER/raw has a file VARIANT.MEASURE with what cm_bench printed, "KEY NUMBER" a line, and
-VARIANT.MEASURE.split with what split.c counted, "PHASE GROUP FUNCTION INSTRUCTIONS CALLS".
+FOLDER/raw has a file VARIANT.MEASURE with the output of cm_bench, lines "KEY NUMBER", and a file VARIANT.MEASURE.split
+with the counts of split.c, lines "PHASE GROUP FUNCTION INSTRUCTIONS CALLS".
 """
 
 import collections
@@ -134,7 +135,8 @@ def ratio(value, base):
     return f"{value / base:.2f}" if value and base else "-"
 
 
-Table = collections.namedtuple("Table", "title head rows")
+# Units: what each row counts, if they do not count the same
+Table = collections.namedtuple("Table", "title head rows units", defaults=((),))
 
 
 def cells_of(table):
@@ -153,13 +155,13 @@ def as_text(table):
 
 
 def as_page(table):
-    """A plot of what was counted, and the table; nothing of a table without numbers."""
+    """Plots of what was counted, and the table; nothing of a table without numbers."""
     names = [name for name in table.head[1:] if "/" not in name]
     rows = [(row[0], [None if isinstance(cell, str) else cell for cell in row[1:len(names) + 1]])
             for row in table.rows]
     if not any(value for _, values in rows for value in values):
         return []
-    return [page.heading(table.title), page.figure(page.bars(names, rows)),
+    return [page.heading(table.title), *map(page.figure, page.charts(names, rows, table.units)),
             page.table(table.head, cells_of(table))]
 
 
@@ -168,7 +170,7 @@ def write_page(folder, name, title, tables, *pictures):
                             "srnic: as they come; plain: srnic with no more than siw does; markers: "
                             "srnic with Markers.")]
     parts += [page.figure(picture) for picture in pictures]
-    parts.append(page.note("In the plots below each group of bars has a scale of its own."))
+    parts.append(page.note("All bars of a plot have one scale. What is much less has another plot."))
     for table in tables:
         parts += as_page(table)
     write(folder, name, page.judged(page.page(title, *parts)))
@@ -384,9 +386,10 @@ def table_of_rates(folder):
              *(round(statistics.median(by[variant].values())) if by[variant] else None
                for variant in variants), *ratios(by, "srnic", "siw")]
             for load, by in sorted(found.items())]
+    units = ["a second"] * len(rows) + ["attempts"]
     rows.append(["attempts that failed", *(failed[variant] for variant in variants), None, None, None])
     return Table("Connections a second, by clients, listeners, stalled peers of each",
-                 ["", *variants, "srnic/siw", "95 %/from", "95 %/to"], rows)
+                 ["", *variants, "srnic/siw", "95 %/from", "95 %/to"], rows, units)
 
 
 LOAD_PAIRS = (("plain", "siw"), ("srnic", "siw_mpa"), ("srnic", "siw"))
@@ -449,14 +452,14 @@ def table_of_trips(folder):
 
 STORM_VARIANTS = ("siw", "siw_mpa", "srnic")
 STORM = (
-    ("rejected", "attempts that were rejected"),
-    ("failed", "attempts that failed otherwise"),
-    ("missing", "clients that never came back"),
-    ("median", "half are back, ms"),
-    ("p99", "99 % are back, ms"),
-    ("last", "all are back, ms"),
-    ("peak", "octets of memory of the host for a client, at most"),
-    ("stays", "the same when all are back"),
+    ("rejected", "attempts that were rejected", "attempts"),
+    ("failed", "attempts that failed otherwise", "attempts"),
+    ("missing", "clients that never came back", "clients"),
+    ("median", "half are back, ms", "ms"),
+    ("p99", "99 % are back, ms", "ms"),
+    ("last", "all are back, ms", "ms"),
+    ("peak", "octets of memory of the host for a client, at most", "octets"),
+    ("stays", "the same when all are back", "octets"),
 )
 
 
@@ -464,14 +467,14 @@ def table_of_storm(folder):
     found = {variant: Measure(os.path.join(folder, variant)).values
              for variant in os.listdir(folder)}
     rows = [[text, *(found.get(variant, {}).get(what) for variant in STORM_VARIANTS)]
-            for what, text in STORM]
-    return Table("A server is started again", ["", *STORM_VARIANTS], rows)
+            for what, text, _ in STORM]
+    return Table("A server is started again", ["", *STORM_VARIANTS], rows, [unit for *_, unit in STORM])
 
 
 COMEBACK = (
-    ("median", "half are live, ms"),
-    ("last", "all are live, ms"),
-    ("failed", "attempts that failed"),
+    ("median", "half are live, ms", "ms"),
+    ("last", "all are live, ms", "ms"),
+    ("failed", "attempts that failed", "attempts"),
 )
 
 
@@ -482,13 +485,14 @@ def table_of_comebacks(folder):
         variant = name.split(".")[0]
         for what, value in Measure(os.path.join(folder, name)).values.items():
             found[what][variant].append(value)
-    rows = []
-    for what, text in COMEBACK:
+    rows, units = [], []
+    for what, text, unit in COMEBACK:
         for suffix, function in (("", statistics.median), (", least", min), (", most", max)):
             rows.append([text + suffix, *(round(function(found[what][variant]))
                                           if found[what][variant] else None
                                           for variant in STORM_VARIANTS)])
-    return Table("A target of NVMe comes back", ["", *STORM_VARIANTS], rows)
+            units.append(unit)
+    return Table("A target of NVMe comes back", ["", *STORM_VARIANTS], rows, units)
 
 
 HOPS_VARIANTS = ("siw", "srnic", "plain")
@@ -517,7 +521,8 @@ def table_of_hops(folder):
             rows.append([f"{end}: {text}", *map(values.get, HOPS_VARIANTS),
                          *(ratio(values.get(v), values.get("siw")) for v in HOPS_VARIANTS[1:])])
     return Table("What a connection costs each of two hosts",
-                 ["", *HOPS_VARIANTS, "srnic/siw", "plain/siw"], rows)
+                 ["", *HOPS_VARIANTS, "srnic/siw", "plain/siw"], rows,
+                 ["instructions" if isinstance(row[1], int) else "events" for row in rows])
 
 
 def table_of_processors(found):
@@ -530,25 +535,26 @@ def table_of_processors(found):
 
 
 CROWD = (
-    ("endpoints", "endpoints"),
-    ("memory", "octets of memory for a pair"),
-    ("slab", "of them in slabs"),
-    ("listing", "the listing, instructions"),
-    ("longest", "its longest part under one RCU read lock"),
-    ("removal", "rdma link delete, instructions"),
+    ("endpoints", "endpoints", "endpoints"),
+    ("memory", "octets of memory for a pair", "octets"),
+    ("slab", "of them in slabs", "octets"),
+    ("listing", "the listing, instructions", "instructions"),
+    ("longest", "its longest part under one RCU read lock", "instructions"),
+    ("removal", "rdma link delete, instructions", "instructions"),
 )
 SPREAD = (
-    ("removal", "rdma link delete, ns by the clock"),
-    ("cpu0", "connections that end on the first"),
-    ("cpu1", "on the second"),
-    ("cpu2", "on the third"),
-    ("cpu3", "on the fourth"),
+    ("removal", "rdma link delete, ns by the clock", "ns"),
+    ("cpu0", "connections that end on the first", "connections"),
+    ("cpu1", "on the second", "connections"),
+    ("cpu2", "on the third", "connections"),
+    ("cpu3", "on the fourth", "connections"),
 )
 
 
 def table_of_crowd(path, title, lines):
     values = Measure(path).values
-    return Table(title, ["", "srnic"], [[text, values.get(what)] for what, text in lines])
+    return Table(title, ["", "srnic"], [[text, values.get(what)] for what, text, _ in lines],
+                 [unit for *_, unit in lines])
 
 
 def tables_about_scale(folder):
@@ -569,45 +575,29 @@ def tables_about_scale(folder):
 # --- picture --------------------------------------------------------------------------------------
 
 WIDTH, BAR, LEFT = 900, 34, 90
-SVG = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" \
-font-family="sans-serif" font-size="13">
-<rect width="100%" height="100%" fill="white"/>
-<text x="10" y="22" font-size="16">Instructions from connect to ESTABLISHED, both ends</text>
-{body}
-</svg>
-"""
 
 
 def bar(variant, measure, y, scale):
     x, lines = LEFT, [f'<text x="10" y="{y + 22}">{variant}</text>']
     for group, (name, colour) in enumerate(GROUPS):
-        width = measure.part("connect", group) * scale
-        if name and width:
-            lines.append(f'<rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="{BAR}"'
-                         f' fill="{colour}"><title>{name}</title></rect>')
-        x += width
+        value = measure.part("connect", group)
+        if name and value:
+            lines.append(page.bar(x, y, value, scale, BAR, colour) + f"><title>{name}</title></rect>")
+        x += value * scale
     lines.append(f'<text x="{x + 6:.1f}" y="{y + 22}">{measure.phase("connect"):,}</text>')
-    return lines
-
-
-def legend(y):
-    lines = []
-    for i, (name, colour) in enumerate(GROUPS[1:STORAGE]):
-        x, row = LEFT + i % 3 * 270, y + i // 3 * 22
-        lines.append(f'<rect x="{x}" y="{row}" width="14" height="14" fill="{colour}"/>')
-        lines.append(f'<text x="{x + 20}" y="{row + 12}">{name}</text>')
     return lines
 
 
 def picture(measures):
     most = max(measure.phase("connect") for measure in measures.values())
-    scale, y, body = (WIDTH - LEFT - 90) / most, 40, []
+    scale, y = (WIDTH - LEFT - 90) / most, 40
+    body = ['<text x="10" y="22" font-size="16">Instructions from connect to ESTABLISHED, both ends</text>']
     for variant in VARIANTS:
         if variant in measures:
             body += bar(variant, measures[variant], y, scale)
             y += BAR + 10
-    body += legend(y + 8)
-    return SVG.format(width=WIDTH, height=y + 80, body="\n".join(body))
+    lines, y = page.legend(GROUPS[1:STORAGE], LEFT, WIDTH, y + 8)
+    return page.judged(page.svg(WIDTH, y, body + lines))
 
 
 def write(folder, name, text):
@@ -636,8 +626,32 @@ def report_kind(folder, kind):
     write_page(folder, kind + ".html", "iw_mpa: " + title, tables)
 
 
+class Sample(Measure):
+    """As much of each group as of others, in each phase"""
+
+    def __init__(self):     # pylint: disable=super-init-not-called
+        self.values, self.count, self.calls = dict.fromkeys(PHASES, 120000), 1, collections.Counter()
+        self.insns = collections.Counter({(phase, group): 10000 for phase in PHASES for group in range(1, len(GROUPS))})
+
+
+def selftest():
+    one = dict.fromkeys(VARIANTS, Sample())
+    picture(one)
+    for table in (table_of_costs({"connect-pd250": one}), table_of_parts(one, "", ""), table_of_events(one),
+                  *(Table("", ["", *STORM_VARIANTS], [[text, 1, 20000, None] for _, text, _ in kind],
+                          [unit for *_, unit in kind]) for kind in (STORM, COMEBACK, CROWD, SPREAD)),
+                  Table("", ["", *TRIP_VARIANTS], [[f"{text}, 0.25 ms", *[1.5] * 6] for _, text in TRIPS]),
+                  Table("", ["", *HOPS_VARIANTS], [["responder: connection manager, connect", 1, 2, 3]])):
+        drawn = page.judged(page.page("", *as_page(table)))
+        if drawn.count("<svg") < len(set(table.units)):
+            sys.exit(f"{set(table.units)} have one plot")
+
+
 def main():
     folder = sys.argv[-1]
+    if folder == "--selftest":
+        selftest()
+        return
     if sys.argv[1] == "--mtu":
         report_mtu(folder)
         return

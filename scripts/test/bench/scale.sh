@@ -8,8 +8,8 @@ SCALE_CPUS=${SCALE_CPUS-'1 2 4'}
 SCALE_PAIRS=${SCALE_PAIRS:-50000}	# of a host with itself: two endpoints each; 0: none
 SPREAD_PAIRS=${SPREAD_PAIRS:-5000}	# likewise, of a host with four processors
 
-# All that the processors do for a connection, whichever of them does it. QEMU runs them in turns, so that
-# the plugin can count; by the clock, since a kernel with several does not come up by instructions.
+# Count the instructions of all processors for a connection. QEMU runs the processors in turns, so that the plugin can
+# count. The guest's clock is the host's, since a kernel with several processors does not boot with -icount.
 measure_cpus() {
 	local variant
 
@@ -39,8 +39,8 @@ crowd_begin() {
 	guest_run A '. /share/crowd.sh; crowd_is_up' 7200
 }
 
-# A listing, the longest part of it for which no other task may run, and the end of a device that
-# has them all.
+# Measure a listing of very many endpoints, the longest part of it in which no other task may run, and the removal of
+# the device that has all of them.
 measure_crowd() {
 	GUEST_MEMORY=10G boot_counted
 	crowd_begin "$SCALE_PAIRS"

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A QEMU plugin that counts the instructions of a guest, exactly, by function, by phase of the
- * benchmark, and by who caused them.
+ * A QEMU plugin that counts the instructions of a guest exactly, by function, by phase of the
+ * benchmark, and by the part of the kernel that caused them.
  *
  *	-plugin split.so,map=FILE,out=FILE
  *
- * The program in the guest marks its phases by no-operations, see cm_bench.c. The map, which is
- * read anew whenever the program says so, has a line "HEX-ADDRESS GROUP NAME" for each function,
- * sorted; what it has not is user space. Functions of group 0 serve all the others (memory, locks,
- * lists): what they do counts for the group that ran before, which called them.
+ * The program in the guest marks its phases by special no-operation instructions, see cm_bench.c.
+ * The map is read whenever the program asks for that. It has a line "HEX-ADDRESS GROUP NAME" for
+ * each function, sorted; addresses outside of it are user space. Functions of group 0 serve all
+ * others (memory, locks, lists): what they execute counts for the group that ran before, which has
+ * called them.
  *
  * The result has a line "PHASE GROUP NAME INSTRUCTIONS CALLS" for each function.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What TCP alone takes to move messages: the floor for a protocol above it. One process is both
- * ends of a connection to itself, and has nothing to wait for.
+ * What TCP alone takes to move messages, which is the minimum for a protocol above it. One process
+ * is both ends of a connection to itself, and never waits.
  *
  *	tcp_data ADDRESS OCTETS TIMES [pong]
  *
@@ -45,7 +45,7 @@ static void connect_to_self(const char *address, int fd[2])
 	close(listener);
 }
 
-/* Octets come while there is room for more. */
+/* Bytes come while there is room for more. */
 static void pass(int from, int to, char *buf, size_t len)
 {
 	size_t sent = 0, got = 0;

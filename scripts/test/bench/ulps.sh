@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Sourced by bench.sh: what the kernel does for an I/O of NVMe over RDMA and of NFS over RDMA, client and
-# server on one host, by the plugin's count. Disk and files are in memory.
+# Sourced by bench.sh: the kernel's instructions for an I/O of NVMe over RDMA and of NFS over RDMA, counted by the
+# plugin. Client and server are on one host; disk and files are in memory.
 
 # NAME OCTETS TIMES KIND
 ULPS='
@@ -46,12 +46,12 @@ ulps_end() {
 		guest_run A 'poll 30 rdma_is_idle || poll 30 only_pool' "$LIMIT"
 }
 
-# Of the lines that fio --minimal prints: I/Os a second, where an instruction takes a nanosecond. One
-# of the two columns is 0.
+# Print I/Os per second from the output of fio --minimal, in a guest where an instruction takes a nanosecond. Columns 8
+# and 49 are for reads and writes, of which one is 0.
 fio_iops() { awk -F ';' 'NF > 48 { print "iops", int($8 + $49) }'; }
 
-# count_io FILE KIT COMMAND TIMES: into FILE and FILE.split what the kernel does for it; what it says into
-# $OUT/log
+# count_io FILE KIT COMMAND TIMES: run COMMAND, of TIMES I/Os; write what the kernel executes for it to FILE and
+# FILE.split, and its output to $OUT/log
 count_io() {
 	rm -f "$OUT/split"
 	in_kit "$2" "/share/cm_bench count; $3; /share/cm_bench dump" >"$OUT/log" || true
@@ -78,8 +78,8 @@ measure_ulps() {
 	ulps_end >"$OUT/log" || gap "$1: the ULPs did not end: $(cat "$OUT/log")"
 }
 
-# A target that was gone for some seconds, so that each of its controllers comes back with a delay of its
-# own: NUMBER, seconds
+# COMEBACK is "NUMBER SECONDS": the number of controllers, and for how long they have no target. That must be long
+# enough that they do not all try again at the same moment.
 COMEBACK=${COMEBACK:-'64 5'}
 COMEBACK_VARIANTS=${COMEBACK_VARIANTS:-'siw siw_mpa srnic'}
 COMEBACK_ROUNDS=${COMEBACK_ROUNDS:-5}

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """What bench.sh --users measured: the cost of an I/O over RDMA, and over the TCP protocol it has besides.
 
-    users.py FOLDER             FOLDER.tsv, FOLDER.rst and FOLDER.html, from FOLDER, which has files
-                                COLUMN.ROW.short and COLUMN.ROW.long as report.py's, and FOLDER.when
-    users.py --write FOLDER     the figures into the page; check-docs.py --write takes them to README.md
+    users.py FOLDER             write FOLDER.tsv, FOLDER.rst and FOLDER.html, from FOLDER.when and the files
+                                COLUMN.ROW.short and COLUMN.ROW.long in FOLDER, which are as report.py's
+    users.py --write FOLDER     write the figures into the page; check-docs.py --write copies them to README.md
 
 A figure is marginal: (long run - short run) / (I/Os of the long one - I/Os of the short one).
 """
@@ -186,6 +186,12 @@ def functions_tables(found, columns=("tcp", "plain"), most=25):
                 yield report.Table(f"Most of it: {ROWS[name]}, {column}", ["", "instructions"], rows)
 
 
+def bars_of(rows):
+    """The columns that have figures, and the bars of each row"""
+    columns = [column for column in COLUMNS if any(column in by for by in rows.values())]
+    return columns, [(ROWS[name], [by.get(column) for column in columns]) for name, by in rows.items() if by]
+
+
 def report_all(folder):
     found = load(folder)
     rows = {name: {column: one.kernel() for column, one in by.items()} for name, by in found.items()}
@@ -198,15 +204,15 @@ def report_all(folder):
     texts = [title + "\n" + "-" * len(title), *page_lines(figures)]
     texts += map(report.as_text, groups + list(functions_tables(found)))
     page.write(where, name + ".rst", "\n".join(texts))
-    columns = [column for column in COLUMNS if any(column in by for by in rows.values())]
-    bars = [(ROWS[name], [by.get(column) for column in columns]) for name, by in rows.items() if by]
+    columns, bars = bars_of(rows)
     parts = [page.paragraph("What the kernel does for an I/O at both ends, in instructions: of NVMe and iSCSI eight at "
                             "a time, of NFS one at a time. tcp: the protocol's own transport, without RDMA; siw, rxe: as "
                             "the kernel has them; srnic: as it comes, with CRC; plain: without CRC; large: with large "
                             "FPDUs. The clock of the guest counts instructions: nothing here is the time of a network "
                             "card or of a processor."),
-             page.paragraph(when_of(figures) + "."), page.figure(page.bars(columns, bars)),
-             page.note("In the plot each group of bars has a scale of its own."),
+             page.paragraph(when_of(figures) + "."),
+             *map(page.figure, page.charts(columns, bars, ["instructions"] * len(bars))),
+             page.note("All bars of a plot have one scale. What is much less has another plot."),
              page.table(["", *columns], [[words, *map(report.number, values)] for words, values in bars]),
              page.table(["", *ratio_heads()], [[ROWS[name], *(quotient(by, *pair) for pair in RATIOS)]
                                                for name, by in rows.items() if by])]

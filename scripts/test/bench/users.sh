@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Sourced by bench.sh: what the kernel does for an I/O of NVMe, NFS and iSCSI over RDMA, and over the TCP
-# protocol that each of them has, which is what users have to choose between. Both ends are on one host with
-# an MTU of 1500, by the plugin's count. A figure is marginal: of a long run is taken off what a short one
-# takes, and with it the start and the end of the program.
+# Sourced by bench.sh: the kernel's instructions for an I/O of NVMe, NFS and iSCSI over RDMA, and over the TCP protocol
+# that each of them also has. Both ends are on one host with an MTU of 1500; the plugin counts. A figure is marginal:
+# the difference of a long and a short run, divided by that of their I/Os, which excludes the start and the end of the
+# program.
 
 USERS_COLUMNS=${USERS_COLUMNS:-'tcp tcp-digest siw rxe srnic plain srnic-large plain-large'}
 # I/Os of a long and a short run: of NVMe and iSER, of NFS
@@ -187,7 +187,7 @@ measure_users() {
 	local RAW
 
 	need_kernel "${USERS_KERNEL:-$KERNEL}"
-	"$TOP/scripts/lib/setup.sh" build "$KERNEL"
+	"$TOP/scripts/lib/setup.sh" build guest "$KERNEL"
 	"$TOP/scripts/lib/build.sh"
 	RAW=$OUT/users
 	[[ -z $USERS_KERNEL || $USERS_KERNEL == "$(default_kernel)" ]] || RAW+=-$USERS_KERNEL

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The pure layer under libFuzzer: any octets from a peer, any split of them, any
- * local policy. What must hold whatever they are:
- *  - the reader gives the same result for every split, and takes nothing behind
- *    the frame;
- *  - what decodes also encodes, and decodes to the same;
- *  - what a negotiation ends in keeps within the device's limits and the RFC's.
- * The sanitizers see to the rest.
+ * The library's pure layer L0 under libFuzzer: any bytes from a peer, split in any way, with any
+ * local policy. What must hold for all of them:
+ * - the reader gives the same result for every split, and consumes no byte after the frame;
+ * - a frame that can be decoded can be encoded, and decodes to the same again;
+ * - the result of a negotiation is within the limits of the device and of the RFC.
+ * The sanitizers find other errors.
  *
- * Input: octet 0 role, 1 seed of the splits, 2..9 local policy, then the frame.
+ * Input: byte 0 role, 1 seed of the splits, 2..9 local policy, then the frame.
  */
 
 #include <rdma/iw_mpa_proto.h>
@@ -25,7 +24,7 @@ static void must(bool cond)
 		abort();
 }
 
-/* Feed a frame in pieces that @seed chooses; 0 is from one buffer. Returns octets taken. */
+/* Feed a frame in pieces that @seed chooses; 0 is from one buffer. Returns bytes taken. */
 static size_t feed(struct iw_mpa_reader *rd, const u8 *data, size_t size, u32 seed,
 		   enum iw_mpa_reason *reason)
 {

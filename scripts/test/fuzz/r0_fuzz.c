@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The pure layer of srnic under libFuzzer: any octets as a ULPDU. What must hold
- * whatever they are:
- *  - a header that is accepted is written again as it was, but for reserved bits;
- *  - a Terminate message about it can be made, has one of four sizes, and is read again;
- *  - a range that is accepted lies within its region;
- *  - Markers are where the RFC has them, and each points to its FPDU.
- * The sanitizers see to the rest.
+ * srnic's pure layer R0 under libFuzzer: any bytes as a ULPDU. What must hold for all of them:
+ * - a header that is accepted is written again as it was, except for reserved bits;
+ * - a Terminate message about it can be made, has one of four sizes, and can be read again;
+ * - a range that is accepted lies within its region;
+ * - Markers are where the RFC has them, and each points to its FPDU.
+ * The sanitizers find other errors.
  *
- * Input: octets 0..3 numbers for ranges and positions, 4..5 ULPDU_Length, then the ULPDU.
+ * Input: bytes 0..3 numbers for ranges and positions, 4..5 ULPDU_Length, then the ULPDU.
  */
 
 #include "wire.h"

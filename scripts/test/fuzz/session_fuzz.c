@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Session control of DDP over SCTP under libFuzzer. What must hold:
- *  - what decodes also encodes, to the same bytes but for what a receiver ignores;
- *  - two ends that ask before they send never break a session, in whatever order
- *    SCTP delivers their chunks, and no control chunk overtakes another;
- *  - an end that anything is sent to stays in its states, and after a violation
- *    sends one Terminate at most.
- * The sanitizers see to the rest.
+ * - a chunk that can be decoded can be encoded, to the same bytes except for those that a receiver
+ *   ignores;
+ * - two ends that ask session control before they send never break a session, in whatever order
+ *   SCTP delivers their chunks, provided that no control chunk overtakes another;
+ * - whatever an end receives, it stays in its states, and after a violation it sends at most one
+ *   Terminate.
+ * The sanitizers find other errors.
  *
- * Input: byte 0 chooses one of these three. Then: a PPID and a chunk; or a byte
- * for each event; or a length, a PPID and a chunk for each event.
+ * Input: byte 0 chooses one of these three. The rest is a PPID and a chunk for the first; a byte
+ * for each event for the second; a length, a PPID and a chunk for each event for the third.
  */
 
 #include "session.h"

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""srnic against unmodified siw: what is tried, what has to come of it, and the table.
+"""srnic against unmodified siw: the steps, the expected results, and the table.
 
-    cells.py variants           a line per build of siw: NAME CONSTANT=VALUE...
-    cells.py steps [--sample]   a line per step: NUMBER VARIANT ROLE REV P2P CRC PROGRAM
+    cells.py variants           print a line per build of siw: NAME CONSTANT=VALUE...
+    cells.py steps [--sample]   print a line per step: NUMBER VARIANT ROLE REV P2P CRC PROGRAM
     cells.py judge RESULTS PEER STEPS OUTCOMES CAPTURE...
-                                "ok" or "not ok" for each cell of STEPS; adds to RESULTS
-    cells.py table RESULTS      the document; what was not tried is as the rules say, so only a run of
-                                all steps proves it
+                                print "ok" or "not ok" for each cell of STEPS; add the results to RESULTS
+    cells.py table RESULTS      write the document; a step that was not run gets the result that the rules
+                                say, so only a run of all steps proves the table
 
-Roles and REV (MPA revision), P2P (peer-to-peer model) and CRC are srnic's. A step is two
-cells: IPv4 on port 7000 + 2 * NUMBER, IPv6 on the next. siw is as the kernel has it: its settings
-are constants in its source, and a variant is siw with other values of these.
+ROLE, REV (MPA revision), P2P (peer-to-peer model) and CRC are those of srnic. A step gives two cells of the table: IPv4
+uses port 7000 + 2 * NUMBER, IPv6 the next one. siw's settings are constants in its source, and a variant is siw with
+other values of these.
 """
 
 import importlib.util
@@ -77,8 +77,8 @@ def in_sample(step):
 
 
 def program(step):
-    """rping's server takes its depths from the Request; siw finds none in one of revision 1, so
-    the server cannot read. rdma_client and rdma_server send one message each way."""
+    """rping's server takes its IRD and ORD from the Request. A Request of revision 1 has none, and then the server
+    cannot read over siw. rdma_client and rdma_server send one message each way."""
     without_depths = (step.role, step.rev) == ("initiator", 1)
     return "rdma_client" if without_depths and expected(step).startswith("MPA") else "rping"
 
@@ -95,8 +95,8 @@ def up(rev, crc, rtr):
 def expected(step):
     peer = BY_NAME[step.variant]
     if step.role == "initiator":
-        # siw repeats C of the Request in its Reply, unless it must not; then it rejects. Of the
-        # RTRs that srnic offers it takes the Write first.
+        # siw copies the bit C of the Request into its Reply, or rejects if it may not use CRC. Of the RTR types that
+        # srnic offers it prefers Write.
         if peer.no_crc and step.crc:
             return "siw rejects a Request with C"
         return up(step.rev, step.crc, "Write" if step.p2p else None)
@@ -228,9 +228,9 @@ srnic and siw: interoperability
 
 ``make interop`` runs srnic on Linux 6.1, and ``KERNEL=6.12 make interop`` on 6.12,
 against the kernel's own siw, of Linux 6.1 and of 6.12, in two guests on one wire. What
-two ends agreed on was read from a capture on the wire. The run fails if a cell differs
-from what the RFCs and the settings ask for, or from this page. ``make check`` runs a
-third of it, 6.1 against 6.12 and the other way round. In the cells:
+the two ends agreed on was read from a capture on the wire. The run fails if a cell
+differs from what the RFCs and the settings demand, or from this page. ``make check``
+runs a third of the cells, 6.1 against 6.12 and the other way round. In the cells:
 
 verified
     ``rping`` connected, and all data was right: Send, RDMA Read, RDMA Write
@@ -239,15 +239,15 @@ Send
 refused
     no connection, for the reason in the column before
 
-siw is unmodified. Its settings are constants in its source: a row that names one
-was made with siw built with that value, and nothing else. ``mpa_crc_strict`` without
+siw's settings are constants in its source: for a row that names one, siw was built with
+that constant changed, else siw is unmodified. ``mpa_crc_strict`` without
 ``mpa_crc_required`` stands for "never with CRC". srnic's settings are its sysctls
-``net.iw_mpa.*``; those that a row does not name have no part in that role.
+``net.iw_mpa.*``; sysctls that a row does not name have no effect in that role.
 
 RTR is the message that the initiator sends first in the peer-to-peer model. C is
 the bit that asks for CRC. A connection is refused where one end is set to ask for
-CRC and the other never to use it. In revision 1 nothing is said of IRD and ORD;
-siw as responder then starts with none, so there a program without RDMA Reads is used.
+CRC and the other never to use it. Frames of revision 1 have no IRD and ORD, and siw
+as responder then allows no Reads: such rows use a program without RDMA Reads.
 """
 
 ROLES = (("initiator", "srnic connects to siw"), ("responder", "siw connects to srnic"))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# One step of scripts/test/interop.sh, as a check of the end-to-end tests' machinery: PROGRAM over IPv4
-# and IPv6 at the same time. It finds PORT, STEP and SETTINGS, too, and prints what came of it,
-# "outcome: STEP FAMILY connected|refused". Only what is neither fails: "failed: FAMILY stuck" if the
-# client neither ends nor says anything, else "failed: FAMILY otherwise".
+# One step of scripts/test/interop.sh, in the form of an end-to-end test: run PROGRAM over IPv4 and IPv6 at the same
+# time. This also uses PORT, STEP and SETTINGS. It prints the result, "outcome: STEP FAMILY connected|refused". If it is
+# neither, the step fails, with "failed: FAMILY stuck" if the client neither ends nor prints anything, else with
+# "failed: FAMILY otherwise".
 
 PINGS=3
 SIZE=65000	# of the data of each: many FPDUs

@@ -18,8 +18,8 @@ twin_unload() {
 	rmmod iw_mpa
 }
 
-# The other end of h0 is the hardware's port: it has the addresses of eth0, and knows the peer. What
-# it sends leaves by eth0; twin.py says what comes.
+# The other end of h0 is the hardware's port: it has eth0's addresses, and a neighbour entry for the
+# peer. Packets that it sends leave by eth0; twin.py chooses which packets it receives.
 twin_namespace() {
 	local mac peer=$((3 - ${number:?}))
 
@@ -71,8 +71,9 @@ rping_left() {
 # stamps_us 1 | 0: TCP's time stamps are in microseconds, from the next connection on
 stamps_us() { /share/takeover/route_feature.py $(($1 * 16)) "10.0.0.${number:?}"; }
 
-# stamps_of_the_clock 1 | 0: those of a new connection are not below those of the one before, which
-# peer.py has restored. Otherwise each pair of addresses has an offset of its own.
+# stamps_of_the_clock 1 | 0: with 1, TCP's time stamps have no offset, so those of a new connection
+# are not below those of the previous one, which peer.py has restored. With 0 each pair of addresses
+# has its own offset.
 stamps_of_the_clock() { echo $(($1 + 1)) >/proc/sys/net/ipv4/tcp_timestamps; }
 
 # --- the window of this host --------------------------------------------------------------
@@ -89,8 +90,9 @@ memory_restore() { cat /run/tcp_rmem >/proc/sys/net/ipv4/tcp_rmem; }
 
 REQUEST_OCTETS=24
 
-# windows_shut PORT: the server there tells a window of just the Request at first, and none then, so
-# that the edge does not move back. It is told by "open" when to stop that.
+# windows_shut PORT: the server at PORT first announces a window just for the Request, and after it
+# none, so that the edge of the window does not move back. When it gets the datagram "open" it opens
+# the window.
 windows_shut() {
 	local match="protocol ip flower ip_proto tcp src_port $1" change='action pedit munge offset 34 u16 set'
 

@@ -2,23 +2,24 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the peer's capture of a takeover says: one result for each rule.
 
-    judge.py [OPTION...] FILE TAKER     FILE: a capture at the peer; TAKER: the address of the device's
-                                        host
+    judge.py [OPTION...] FILE TAKER     FILE: a capture at the peer; TAKER: the address of the host with
+                                        the device
     judge.py --selftest
 
-    --rough         the wire has lost and reordered packets: no word on those
-    --reset         the device has reset the connection, and nobody else may have
-    --edge ours     at the hold, the peer has filled the window of the device's host
-    --edge peer     at the hold, the peer's window is shut
-    --wrap ours     the device's sequence numbers pass 2^32, behind the hold
-    --wrap peer     the peer's do
+    Options:
+    --rough         the wire loses and reorders packets: these are no faults
+    --reset         the device has to reset the connection, and no other end may
+    --edge ours     at the hold, the peer has to have filled the window of the device's host
+    --edge peer     at the hold, the peer's window has to be shut
+    --wrap ours     the device's sequence numbers have to pass 2^32 after the hold
+    --wrap peer     the peer's sequence numbers have to pass 2^32 after the hold
 
-The hold is a datagram that the twin sends when nothing comes to the host's TCP any more. What was
-sent again before it is not the takeover's fault: a host that was slow had not acknowledged it yet.
+The hold is the moment when the host's TCP gets no more packets, which the twin marks by a datagram. Retransmissions
+before it are no fault of the takeover: a slow host had not acknowledged the segment yet.
 
-The exit status is 75, and the case may be tried again, if the only fault is something that was sent
-again, and there is proof that the emulated wire was slow: by its time stamp, the device had sent that, or
-the acknowledgment of it, much earlier than it came.
+The exit status 75 means that the case may be run again: its only fault is a retransmission, with proof that the
+emulated wire was slow, since a time stamp shows that the segment, or its acknowledgment, was sent much earlier than it
+arrived.
 """
 
 import argparse
@@ -242,7 +243,7 @@ def selftest():
     # An acknowledgment that the next one has overtaken; and one that comes later, but is old
     late = GOOD[:6] + (("A", 0, 73, 120, 8, *NO),) + GOOD[6:]
     stale = GOOD[:6] + (("A", 0, 73, 120, 9, *NO),) + GOOD[6:]
-    # The peer has filled the window of 1000 octets, which the device's host told at first
+    # The peer has filled the window of 1000 bytes, which the device's host told at first
     full = (("A", 0, 1, 100, 1, *NO), ("B", 1000, 100, 1, 5, *NO)) + tuple(
         row and (row[0], row[1], row[2] + (1000 if row[0] == "B" else 0),
                  row[3] + (1000 if row[0] == "A" else 0), *row[4:]) for row in GOOD[1:])

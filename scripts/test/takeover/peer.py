@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""What the other guest does in a takeover that no driver does on demand.
+"""The peer of a takeover, for behaviour that no driver shows on demand.
 
     peer.py early REMOTE PORT       a client over TCP that sends its first FPDU with its MPA Request,
-                                    for which RFC 5044 7.1.2 has it wait
-    peer.py fill  REMOTE PORT       that writes more than the window takes, too
-    peer.py wrap  REMOTE PORT       that begins a little below sequence number 2^32, too
-    peer.py back  REMOTE PORT       a client from the port that "old --client" has
+                                    though by RFC 5044 7.1.2 it has to wait for the Reply
+    peer.py fill  REMOTE PORT       the same, and it sends more bytes than the window takes
+    peer.py wrap  REMOTE PORT       the same, and it begins a little below sequence number 2^32
+    peer.py back  REMOTE PORT       a client from the port that "old --client" has used
     peer.py serve LOCAL PORT        a server over TCP that is the first to close
-    peer.py old   LOCAL REMOTE PORT one end of a connection that was there before that of a device
-                                    which is the client. With --first it is the device's host, and
-                                    keeps it in TIME_WAIT: TCP goes on behind its sequence numbers
-                                    (RFC 9293 3.6.1), a little below 2^32. With --client the device
-                                    is the server
-    peer.py until WORD COMMAND      run the command when that word comes as a datagram
+    peer.py old   LOCAL REMOTE PORT one end of an earlier connection of the addresses and ports that
+                                    the device's connection will have. With --first it is the end on
+                                    the device's host, and leaves TIME_WAIT there: TCP continues its
+                                    sequence numbers (RFC 9293 3.6.1), a little below 2^32. With
+                                    --client the device will be the server, else the client
+    peer.py until WORD COMMAND      run the command when WORD arrives as a datagram
 
 Prints "done" at the end.
 """
@@ -40,8 +40,8 @@ DEVICE_PORT = 33333     # of a device that is the client
 CLIENT_PORT = 20000     # of a device's client, and the device's port
 ROUNDS = 3
 
-# The SYN's. 2^32 is within the client's first FPDU, behind its Request of 20 octets; and within the
-# RTR message of a device, behind its Request of 24.
+# First sequence numbers a little below 2^32: the number 2^32 is then within the client's first FPDU, which follows a
+# Request of 20 bytes; or within the device's RTR message, which follows a Request of 24 bytes.
 WRAP_CLIENT = 2**32 - 1 - 20 - 10
 WRAP_DEVICE = 2**32 - 1 - 24 - 10
 # What Linux puts between two connections of the same addresses and ports, and the FIN of the first
@@ -55,7 +55,7 @@ def family_of(host):
 
 
 def repair(sock, snd, rcv=None):
-    """Say where the next octets are"""
+    """Say where the next bytes are"""
     def tcp(name, value):
         sock.setsockopt(socket.IPPROTO_TCP, name, value)
 
@@ -86,7 +86,7 @@ def open_client(role, remote, port):
 
 
 def read_frame(sock):
-    """A startup frame: 20 octets, and private data"""
+    """A startup frame: 20 bytes, and private data"""
     frame = receive_all(sock, mpa.HDR)
     return frame + receive_all(sock, int.from_bytes(frame[18:20], "big"))
 

@@ -16,7 +16,7 @@ FILL_SEGMENT = 1024
 
 
 def digest(octets):
-    """As many octets as a text of rping has"""
+    """As many bytes as a text of rping has"""
     return hashlib.sha256(octets).hexdigest().encode()
 
 
@@ -52,10 +52,12 @@ class Rping:
 
 
 class Server(Rping):
-    """Reads what the client names, says so, and writes it to where the client says then.
+    """rping's server: it reads the block that the client names, tells the
+    client that it has read, and writes the block to the place that the client
+    names next.
 
-    It is over when the client begins one round too many: not before, as rping would take the end for
-    the message that it waits for.
+    The server ends when the client begins one round more than agreed, not
+    before: rping would take the end for the message that it waits for.
     """
 
     def __init__(self, send, crc, count=None):

@@ -2,27 +2,29 @@
 # SPDX-License-Identifier: GPL-2.0
 """The hardware of the device twin0: it takes TCP connections over, and runs rping on them.
 
-    twin.py serve  [OPTION...] LOCAL PORT           be rping's server
-    twin.py client [OPTION...] LOCAL REMOTE PORT    be rping's client
+    twin.py serve  [OPTION...] LOCAL PORT           act as rping's server
+    twin.py client [OPTION...] LOCAL REMOTE PORT    act as rping's client
 
+    Options:
     --count N      rounds of rping
-    --close        when the client begins another, be the first to close; a client always is
-    --mirror       the host gets each segment, too: its socket has to bear that in silence
-    --full         accept when the peer has filled the host's window
-    --open         some time after the first FPDU went out, have the peer open its window
-    --move         with the record there, have the peer move to another link-layer address, and
-                   send nothing before the host says so
-    --deaf         control: do not follow
+    --close        server: be the first to close, when the client begins a further round; a client always is
+    --mirror       the host gets each segment, too, and its socket must not answer
+    --full         accept the connection only when the peer has filled the host's window
+    --open         have the peer open its window some time after the first FPDU was sent
+    --move         when the record is there, have the peer change its link-layer address, and send nothing
+                   until the host reports that
+    --deaf         control: ignore that report
     --us           the record has to have time stamps in microseconds
-    --skew TICKS   control: restore the time stamp wrong by so much
+    --skew TICKS   control: restore a time stamp that is wrong by TICKS
     --crash        after one round, reset the connection, as hardware that fails does
     --brief        do not wait for the end of TIME_WAIT, which lasts a minute
-    --limit SEC    give up by then
+    --limit SEC    give up after that time
 
-What the peer's side has to know, and the judge, it is told by a UDP datagram: "hold", "open", "move".
+By UDP datagrams the twin tells the peer's side and the judge about the moments "hold", "open" and "move", when they
+have to act.
 
-The host's packets for the connection go to the network namespace hw, where a socket is restored from
-the library's record with TCP_REPAIR. Prints what happened, and "done" at the end.
+The host's packets for the connection are redirected to the network namespace hw, where a socket is restored from the
+library's record with TCP_REPAIR. This prints what happened, and "done" at the end.
 """
 
 import argparse
@@ -170,8 +172,8 @@ def segs_out(port):
 
 
 class Witness:
-    """netfilter counts what this host sends of a connection, from its socket or without one. The
-    packets of the namespace hw do not pass here: tc has them leave."""
+    """netfilter counts packets of a connection that this host sends, with or without a socket. Packets of the namespace
+    hw do not pass this hook: tc sends them out."""
 
     def __init__(self, field, port):
         run("nft", "-f", "-", input="add table inet frozen\ndelete table inet frozen\n"
@@ -185,13 +187,13 @@ class Witness:
 
 
 def received(port):
-    """How many octets wait in the host's socket"""
+    """How many bytes wait in the host's socket"""
     text = run("ss", "-Htn", "state", "established", f"( sport = :{port} )")
     return int(text.split()[0]) if text else 0
 
 
 class Twin:
-    """The hardware: answers what the driver asks, and moves octets."""
+    """The hardware: answers what the driver asks, and moves bytes."""
 
     def __init__(self, args):
         self.args = args

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * For faults.py: a chosen allocation of those that a function makes, or has made, fails.
+ * For faults.py: let one chosen allocation of a function, or of its callees, fail.
  *
- * The kernel's own fail-nth is of a task. A function of ours runs in whatever task of the
- * workqueue is free: that one is given the number as it enters, and what is left of it is
- * kept when it leaves, for the next time. Of several at a time the first one has it.
+ * The kernel's own fail-nth belongs to a task, but a function of our modules runs in any free task
+ * of a work queue: so each task gets the number when it enters the function, and what is left of
+ * the number is kept when it leaves. If several tasks are in the function, only the first one has
+ * it.
  *
- *	function	which, when the module is loaded
- *	nth		N: from now on, the N-th allocation. When it reads 0, it has failed.
- *	inside		how many tasks are in the function: nth holds when there is none.
+ * Parameters of the module:
+ *	function	name of the function, set when the module is loaded
+ *	nth		N: let the N-th allocation from now on fail; reads 0 when it has failed
+ *	inside		number of tasks in the function: nth does not change while it is 0
  */
 
 #include <linux/kprobes.h>

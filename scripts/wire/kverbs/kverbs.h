@@ -12,7 +12,7 @@
 #include <rdma/rdma_cm.h>
 
 #define MEMORY_ORDER	4
-#define MEMORY_SIZE	(PAGE_SIZE << MEMORY_ORDER)
+#define MAX_MEMORY_ORDER	8
 #define SLAB_SIZE	4096
 #define MAX_SGES	6
 #define MAX_MRS		16
@@ -30,6 +30,7 @@ struct kv {
 	unsigned int srq_size;
 	struct ib_mr *mr[MAX_MRS];
 	u8 *memory;
+	unsigned int order;		/* of its pages */
 	u8 *slab;
 	spinlock_t news_lock;		/* news, wrs */
 	struct list_head news;
@@ -57,6 +58,8 @@ int kv_map(struct kv *kv, char *args);
 int kv_key(struct kv *kv, char *args);
 int kv_free(struct kv *kv, char *args);
 int kv_many(struct kv *kv, char *args);
+int kv_memory(struct kv *kv, char *args);
+int kv_set(struct kv *kv, char *args);
 int kv_peek(struct kv *kv, char *args);
 int kv_poke(struct kv *kv, char *args);
 int kv_fill(struct kv *kv, char *args);

@@ -1,40 +1,50 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * For the wire tests: what only the kernel can post. Whoever opens /dev/kverbs has one connection,
- * two PDs, 64 KiB of pages and behind them 4 KiB of a slab; it writes a command, and reads what that has to say. The last line
- * is "OK", or "ERROR errno".
+ * A module for the wire tests that posts work requests which only the kernel can post. A process
+ * that opens /dev/kverbs has one connection, two PDs, 64 KiB of pages, followed by 4 KiB of a slab.
+ * It writes a command, and reads the output of the command, of which the last line is "OK", or
+ * "ERROR errno".
  *
- *	srq MAX					the QP is to have an SRQ
- *	listen ADDRESS PORT			IPv4
- *	resolve ADDRESS PORT			"KEY LKEY": that of all memory, for SGEs
- *	accept IRD ORD, connect IRD ORD
+ * The commands, and what they print:
+ *	srq MAX					give the QP an SRQ
+ *	listen ADDRESS PORT			of IPv4 or IPv6
+ *	resolve ADDRESS PORT			"KEY LKEY": the key of all memory, for SGEs
+ *	limits					of the listener's device: "LIMITS IRD ORD"
+ *	accept IRD ORD [HEX], connect IRD ORD [HEX]
+ *	reject [HEX]				the request, and take the next
+ *	unlisten
  *	unsafe					make a PD with a key of all memory for peers
- *	mr N PD MAX TYPE			TYPE: 0 memory, 1 with gaps; PD: 0 that of the QP, 1
+ *	mr N PD MAX TYPE			allocate region N. TYPE: 0 memory, 1 with gaps;
+ *							PD: 0 that of the QP, 1 the other one
  *	map N PAGE-SIZE SG-OFFSET AT,LENGTH...	"MAP ELEMENTS IOVA LENGTH RKEY"
  *	user N START LENGTH [ACCESS]		"KEY RKEY": memory of the process, START in hex
- *	key N KEY				the last octet of the STag: "KEY RKEY"
- *	free N
- *	many COUNT MAX				make so many regions, and free them: "NS FIRST LAST ALL" for
- *						each of both, the time of one of the first thousand, of
- *						the last, and of all
- *	recv ID AT,LENGTH...			to the SRQ, if there is one
+ *	key N KEY				set the last byte of the STag: "KEY RKEY"
+ *	free N					free region N
+ *	many COUNT MAX				make COUNT regions, and free them: for both
+ *							"NS FIRST LAST ALL", the time for one of the
+ *							first thousand, of the last thousand, of all
+ *	recv ID AT,LENGTH...			post to the SRQ, if there is one
  *	srq_limit N
- *	post WR [; WR ...]			a list; WR is one of
+ *	post WR [; WR ...]			post a list; WR is one of
  *		send|write|read FLAGS ID REMOTE-ADDRESS RKEY AT,LENGTH...
  *		send_inv|read_inv FLAGS ID REMOTE-ADDRESS RKEY STAG AT,LENGTH...
  *		reg FLAGS ID N ACCESS
  *		inv FLAGS ID STAG
- *	take MS					the oldest thing that happened, or nothing: one of
+ *	take MS					wait MS; print the oldest event, if any: one of
  *		WC ID STATUS OPCODE LENGTH FLAGS STAG
- *		EVENT NUMBER STATUS		of rdma_cm
+ *		EVENT NUMBER STATUS IRD ORD HEX	of rdma_cm, with the peer's depths and private data
  *		ASYNC NUMBER			of the QP or the SRQ
- *	modify STATE, query			"STATE STATE"
- *	drain, disconnect, destroy		of the QP
+ *		BUSY				another request was refused
+ *	modify STATE, query			"STATE STATE IRD ORD"
+ *	drain, disconnect, destroy		the QP
+ *	memory ORDER				in place of the 64 KiB, before there is a connection
  *	peek AT LENGTH, poke AT HEX		"DATA HEX"
- *	fill ID AT LENGTH OCTET			as soon as that WR completes, before it is told
+ *	set AT LENGTH OCTET
+ *	fill ID AT LENGTH OCTET			fill memory as soon as the WR ID completes,
+ *							before that is reported
  *
- * An SGE's LENGTH may be followed by ",LKEY" for another key than that of all memory, and then by
- * ",ADDRESS" in place of AT.
+ * LENGTH in AT,LENGTH may be followed by ",LKEY", if the key is not that of all memory, and that by
+ * ",ADDRESS", a DMA address that replaces AT.
  */
 
 #include "kverbs.h"
@@ -46,21 +56,27 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <net/sock.h>
+#include <rdma/ib_cm.h>
 
 struct happening {
 	struct list_head list;
-	char text[80];
+	char text[];
 };
 
 void kv_happened(struct kv *kv, const char *format, ...)
 {
-	struct happening *news = kzalloc(sizeof(*news), GFP_ATOMIC);
+	struct happening *news;
 	va_list args;
+	size_t size;
 
+	va_start(args, format);
+	size = vsnprintf(NULL, 0, format, args) + 1;
+	va_end(args);
+	news = kmalloc(sizeof(*news) + size, GFP_ATOMIC);
 	if (!news)
 		return;
 	va_start(args, format);
-	vscnprintf(news->text, sizeof(news->text), format, args);
+	vscnprintf(news->text, size, format, args);
 	va_end(args);
 	spin_lock_bh(&kv->news_lock);
 	list_add_tail(&news->list, &kv->news);
@@ -88,14 +104,21 @@ static void async_event(struct ib_event *event, void *arg)
 /* The first request is the connection; others are refused. */
 static int cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
+	const struct rdma_conn_param *param = &event->param.conn;
 	struct kv *kv = id->context;
+	char pd[2 * U8_MAX + 1] = {};
 
 	if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
-		if (kv->id)
+		if (kv->id) {
+			kv_happened(kv, "BUSY\n");
 			return -EBUSY;
+		}
 		kv->id = id;
 	}
-	kv_happened(kv, "EVENT %d %d\n", event->event, event->status);
+	if (param->private_data)
+		bin2hex(pd, param->private_data, param->private_data_len);
+	kv_happened(kv, "EVENT %d %d %u %u %s\n", event->event, event->status,
+		    param->initiator_depth, param->responder_resources, pd);
 	return 0;
 }
 
@@ -193,8 +216,8 @@ static int expect_event(struct kv *kv, enum rdma_cm_event_type type)
 
 	wait_event_timeout(kv->wait, !list_empty(&kv->news), 10 * HZ);
 	news = take_news(kv);
-	scnprintf(want, sizeof(want), "EVENT %d 0\n", type);
-	rv = news && !strcmp(news->text, want) ? 0 : -ENOTCONN;
+	scnprintf(want, sizeof(want), "EVENT %d 0 ", type);
+	rv = news && strstarts(news->text, want) ? 0 : -ENOTCONN;
 	kfree(news);
 	return rv;
 }
@@ -238,14 +261,30 @@ static int kv_unsafe(struct kv *kv, char *args)
 	return 0;
 }
 
+/* Private data: how many octets, or an errno */
+static int parse_octets(const char *hex, u8 octets[U8_MAX])
+{
+	size_t size = strlen(hex) / 2;
+
+	if (size > U8_MAX)
+		return -EINVAL;
+	return hex2bin(octets, hex, size) ?: size;
+}
+
 static int start(struct kv *kv, char *args, bool accept)
 {
 	struct rdma_conn_param param = {};
-	int rv;
+	u8 pd[U8_MAX];
+	int rv, skip;
 
-	if (!kv->id || sscanf(args, "%hhu %hhu", &param.responder_resources,
-			      &param.initiator_depth) != 2)
+	if (!kv->id || sscanf(args, "%hhu %hhu %n", &param.responder_resources,
+			      &param.initiator_depth, &skip) != 2)
 		return -EINVAL;
+	rv = parse_octets(args + skip, pd);
+	if (rv < 0)
+		return rv;
+	param.private_data = pd;
+	param.private_data_len = rv;
 	if (!accept)
 		return rdma_connect(kv->id, &param);
 	rdma_lock_handler(kv->id);
@@ -256,6 +295,52 @@ static int start(struct kv *kv, char *args, bool accept)
 
 static int kv_accept(struct kv *kv, char *args) { return start(kv, args, true); }
 static int kv_connect(struct kv *kv, char *args) { return start(kv, args, false); }
+
+/*
+ * The removal of a device waits for rdma_destroy_id(), but not for work that rdma_destroy_id()
+ * leaves to others: so the device's memory is held until that is done, too.
+ */
+static void destroy_id(struct rdma_cm_id *id)
+{
+	struct device *device = id->device ? get_device(&id->device->dev) : NULL;
+
+	rdma_destroy_id(id);
+	flush_workqueue(ib_wq);
+	put_device(device);
+}
+
+static int kv_reject(struct kv *kv, char *args)
+{
+	u8 pd[U8_MAX];
+	int size = parse_octets(args, pd), rv;
+
+	if (!kv->id || qp_of(kv) || size < 0)
+		return -EINVAL;
+	rv = rdma_reject(kv->id, pd, size, IB_CM_REJ_CONSUMER_DEFINED);
+	destroy_id(kv->id);	/* also if the peer has gone already */
+	kv->id = NULL;
+	return rv;
+}
+
+static int kv_unlisten(struct kv *kv, char *args)
+{
+	if (!kv->listener)
+		return -EINVAL;
+	destroy_id(kv->listener);
+	kv->listener = NULL;
+	return 0;
+}
+
+static int kv_limits(struct kv *kv, char *args)
+{
+	const struct ib_device *device = kv->listener ? kv->listener->device : NULL;
+
+	if (!device)
+		return -ENODEV;
+	seq_buf_printf(&kv->said, "LIMITS %d %d\n", device->attrs.max_qp_rd_atom,
+		       device->attrs.max_qp_init_rd_atom);
+	return 0;
+}
 
 /* --- the QP ---------------------------------------------------------------------------------- */
 
@@ -284,7 +369,8 @@ static int kv_query(struct kv *kv, char *args)
 	int rv = qp_of(kv) ? ib_query_qp(qp_of(kv), &attr, IB_QP_STATE, &init) : -ENOTCONN;
 
 	if (!rv)
-		seq_buf_printf(&kv->said, "STATE %d\n", attr.qp_state);
+		seq_buf_printf(&kv->said, "STATE %d %u %u\n", attr.qp_state,
+			       attr.max_dest_rd_atomic, attr.max_rd_atomic);
 	return rv;
 }
 
@@ -332,12 +418,14 @@ static const struct {
 } commands[] = {
 	{ "srq", kv_srq }, { "srq_limit", kv_srq_limit }, { "unsafe", kv_unsafe },
 	{ "listen", kv_listen }, { "resolve", kv_resolve }, { "prepare", kv_prepare },
-	{ "accept", kv_accept }, { "connect", kv_connect }, { "mr", kv_mr }, { "user", kv_user },
+	{ "limits", kv_limits }, { "accept", kv_accept }, { "connect", kv_connect },
+	{ "reject", kv_reject }, { "unlisten", kv_unlisten }, { "mr", kv_mr }, { "user", kv_user },
 	{ "map", kv_map }, { "many", kv_many },
 	{ "key", kv_key }, { "free", kv_free }, { "recv", kv_recv }, { "post", kv_post },
 	{ "take", kv_take }, { "modify", kv_modify }, { "query", kv_query },
 	{ "drain", kv_drain }, { "disconnect", kv_disconnect }, { "destroy", kv_destroy },
-	{ "peek", kv_peek }, { "poke", kv_poke }, { "fill", kv_fill },
+	{ "memory", kv_memory }, { "peek", kv_peek }, { "poke", kv_poke }, { "set", kv_set },
+	{ "fill", kv_fill },
 };
 
 static int run(struct kv *kv, char *line)
@@ -389,7 +477,7 @@ static ssize_t kv_read(struct file *file, char __user *buf, size_t size, loff_t 
 
 static void free_memory(struct kv *kv)
 {
-	free_pages((unsigned long)kv->memory, MEMORY_ORDER);
+	free_pages((unsigned long)kv->memory, kv->order);
 	kfree(kv->slab);
 	kvfree(kv);
 }
@@ -400,7 +488,8 @@ static int kv_open(struct inode *inode, struct file *file)
 
 	if (!kv)
 		return -ENOMEM;
-	kv->memory = (u8 *)__get_free_pages(GFP_KERNEL | __GFP_ZERO, MEMORY_ORDER);
+	kv->order = MEMORY_ORDER;
+	kv->memory = (u8 *)__get_free_pages(GFP_KERNEL | __GFP_ZERO, kv->order);
 	kv->slab = kzalloc(SLAB_SIZE, GFP_KERNEL);
 	if (!kv->memory || !kv->slab) {
 		free_memory(kv);
@@ -422,7 +511,7 @@ static int kv_release(struct inode *inode, struct file *file)
 	int i;
 
 	if (kv->listener)
-		rdma_destroy_id(kv->listener);
+		destroy_id(kv->listener);
 	if (qp_of(kv)) {
 		ib_drain_qp(kv->id->qp);
 		rdma_destroy_qp(kv->id);
@@ -440,7 +529,7 @@ static int kv_release(struct inode *inode, struct file *file)
 			ib_dealloc_pd(kv->pd[i]);
 	}
 	if (kv->id)
-		rdma_destroy_id(kv->id);
+		destroy_id(kv->id);
 	while ((news = take_news(kv)))
 		kfree(news);
 	kv_forget_wrs(kv);
@@ -463,9 +552,10 @@ static struct miscdevice kv_device = {
 };
 
 /*
- * The first socket that may use the last memory has the kernel patch its code, and so has the end
- * of the last one: srnic makes such sockets for kernel ULPs. Each time an emulated processor may run
- * the code half patched: see guest_cmdline() in guest.sh. This socket is there from first to last.
+ * When the first socket may use the emergency reserves, and when the last such socket ends, the
+ * kernel patches its own code. srnic makes such sockets for kernel ULPs. An emulated processor may
+ * run the code half patched: see guest_cmdline() in guest.sh. This socket exists from the first to
+ * the last connection, so the code is patched only once.
  */
 static struct socket *with_reserves;
 

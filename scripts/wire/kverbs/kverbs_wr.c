@@ -27,9 +27,11 @@ struct kv_wr {
 /* NULL if they are not all in one of the two places */
 static u8 *octets(struct kv *kv, unsigned int at, size_t size)
 {
-	if (at < MEMORY_SIZE)
-		return size <= MEMORY_SIZE - at ? kv->memory + at : NULL;
-	at -= MEMORY_SIZE;
+	const size_t all = PAGE_SIZE << kv->order;
+
+	if (at < all)
+		return size <= all - at ? kv->memory + at : NULL;
+	at -= all;
 	return at <= SLAB_SIZE && size <= SLAB_SIZE - at ? kv->slab + at : NULL;
 }
 
@@ -175,6 +177,38 @@ int kv_many(struct kv *kv, char *args)
 		freed = repeat(kv, mrs, made, max, free_region);
 	kvfree(mrs);
 	return freed == count ? 0 : -EIO;
+}
+
+/* No piece of the old one is in use yet. */
+int kv_memory(struct kv *kv, char *args)
+{
+	unsigned int order;
+	u8 *memory;
+
+	if (sscanf(args, "%u", &order) != 1 || order > MAX_MEMORY_ORDER || kv->id ||
+	    kv->fill_start)
+		return -EINVAL;
+	memory = (u8 *)__get_free_pages(GFP_KERNEL | __GFP_ZERO, order);
+	if (!memory)
+		return -ENOMEM;
+	free_pages((unsigned long)kv->memory, kv->order);
+	kv->memory = memory;
+	kv->order = order;
+	return 0;
+}
+
+int kv_set(struct kv *kv, char *args)
+{
+	unsigned int at, size, octet;
+	u8 *p;
+
+	if (sscanf(args, "%u %u %i", &at, &size, &octet) != 3)
+		return -EINVAL;
+	p = octets(kv, at, size);
+	if (!p)
+		return -ERANGE;
+	memset(p, octet, size);
+	return 0;
 }
 
 int kv_peek(struct kv *kv, char *args)

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * For detectors.sh: a mistake, made on purpose as the module is loaded. A detector that does not
- * report it would not have reported the same mistake of a driver either.
+ * A module for detectors.sh that makes a mistake on purpose when it is loaded. A detector that does
+ * not report it would not report the same mistake of a driver, either.
  *
- *	what	leak: memory that nobody knows. lock_order: two locks, taken in either order.
- *		use_after_free: a read of freed memory. race: two threads that write one word, for two
- *		seconds. net_ref: a reference on the network namespace of the process, for good
+ * Parameter of the module:
+ *	what	leak: memory to which no pointer is left. lock_order: two locks, taken in either
+ *		order. use_after_free: a read of freed memory. race: two threads that write one
+ *		word, for two seconds. net_ref: a reference on the process's network namespace
+ *		that is never dropped
  */
 
 #include <linux/delay.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The references on network namespaces, for storms.py when one of them stays. When loaded, the
- * module writes each namespace but the first one into the log: the number that "ls -iL /run/netns"
- * shows, how many references there are, and where those that the kernel tracks were taken
- * (CONFIG_NET_NS_REFCNT_TRACKER). A socket of the kernel's is tracked; a process or an open file is
- * not.
+ * A module for storms.py, which loads it when a network namespace is not freed. It writes each
+ * namespace except the first one into the log: the number that "ls -iL /run/netns" shows, how many
+ * references there are, and where the kernel took those that it tracks
+ * (CONFIG_NET_NS_REFCNT_TRACKER). It tracks sockets of the kernel, but not processes and open
+ * files.
  *
  * A namespace without references is being taken down, and is not in the list any more.
  */

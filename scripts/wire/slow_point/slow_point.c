@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * For the wire tests: a chosen function takes its time, so that what can happen meanwhile does.
- * The processor is busy, not asleep: the function may hold a lock under which nobody may sleep.
+ * A module for the wire tests that delays a chosen function, so that races become likely. The
+ * processor is busy during the delay, not asleep: the function may hold a lock under which sleeping
+ * is forbidden.
  *
- *	function	which, when the module is loaded
- *	ms		how much longer it takes
- *	release		not 0: what is slow now goes on at once
- *	calls		how often it was slow
+ * Parameters of the module:
+ *	function	name of the function, set when the module is loaded
+ *	ms		milliseconds by which it is delayed
+ *	release		not 0: end the present delay at once
+ *	calls		number of calls that were delayed
  */
 
 #include <linux/delay.h>

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""session.c, held against a second codec, and against tshark.
+"""Compare session.c with a second codec, and with tshark.
 
-    judge.py codec SAY        chunks, good and bad: both codecs write and read the same
-    judge.py sequences SAY    sequences and DDP-SSNs: both judge the same of them
-    judge.py capture SAY      chunks of session.c in SCTP packets: tshark judges PPID, U and SSN, and
-                              reads with scripts/iw_mpa.lua what session.py reads
-    judge.py selftest SAY     prove that the capture's judge finds what is wrong
+    judge.py codec SAY        good and bad chunks: both codecs write the same bytes and read the same values
+    judge.py sequences SAY    sequences of chunks and DDP-SSNs: both come to the same judgement
+    judge.py capture SAY      chunks of session.c in SCTP packets: tshark judges PPID, U and SSN, and with
+                              scripts/iw_mpa.lua reads the same as session.py
+    judge.py selftest SAY     prove that the judge of captures finds mistakes
 
 SAY is the program that say.c becomes.
 """
@@ -83,7 +83,7 @@ def read_as(ppid, data):
 
 
 def some_octets(dice, good):
-    """Chunks that are good, cut, or changed; all short ones; any octets"""
+    """Chunks that are good, cut, or changed; all short ones; any bytes"""
     yield from ((17, data) for data in good)
     for ppid in (0, 15, 16, 17, 18, 16 << 24, 17 << 24):
         for size in range(12):
@@ -318,7 +318,7 @@ def capture(say):
 # --- is it found? ------------------------------------------------------------------------------
 
 def changed(sessions, which, at, change):
-    """The same, with one chunk's octets changed"""
+    """The same, with one chunk's bytes changed"""
     return [[(*chunk[:2], change(chunk[2])) if (which, at) == (i, j) else chunk
              for j, chunk in enumerate(chunks)] for i, chunks in enumerate(sessions)]
 

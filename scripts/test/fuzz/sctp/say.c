@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What session.c makes of the lines on stdin, a line for each:
- *
- *   encode SSN CODE A RTR IRD ORD PD	the chunk, or the errno; PD is in hex, or "-"
- *   decode PPID CHUNK			CODE SSN A RTR IRD ORD PD, or the reason
+ * Run session.c on the lines of stdin, and print a line for each:
+ *   encode SSN CODE A RTR IRD ORD PD	the bytes of the chunk, or the errno; PD is in hex, or "-"
+ *   decode PPID CHUNK			CODE SSN A RTR IRD ORD PD, or the reason for a refusal
  *   rtr SSN RTR, term SSN CODE		the Segment chunk of an RTR or Terminate message
- *   walk active|passive LETTERS	"legal", or where and why it is not, as that end sees it
+ *   walk active|passive LETTERS	"legal", or where and why that end refuses the sequence
  *   place EXPECTED SSN WINDOW		next, ahead or invalid
- *   play LETTERS A RTR IRD ORD PD	two ends: PPID and chunk of each letter
+ *   play LETTERS A RTR IRD ORD PD	two ends talk: PPID and chunk for each letter
  *
  * Letters are those of session.py.
  */

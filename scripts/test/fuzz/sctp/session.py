@@ -3,8 +3,8 @@
 
 Nothing here is shared with session.c, so a misreading of the RFCs would have to be made twice.
 
-Sequences are letters, one for each chunk; those of the active side are capital. s is a Segment; i a
-r t are the function codes 1 to 4, and e c x are 5 to 7, which are enhanced.
+A sequence of chunks is a string with a letter for each, a capital one if the active side sends it.
+s is a Segment; i a r t are the function codes 1 to 4, and e c x are 5 to 7, which are enhanced.
 """
 
 import re
@@ -69,8 +69,8 @@ def decode(ppid, data):
     return Chunk(code, ssn, a, rtr if a else 0, int(bits[2:16], 2), int(bits[18:], 2), pd[4:])
 
 
-# All that a session may be so far: RFC 5043 6.2 to 6.4, and RFC 6581 7 with the extended codes. A
-# Reject in answer to an Enhanced Initiate is taken and never sent.
+# Legal beginnings of a session: RFC 5043 6.2 to 6.4, and RFC 6581 7 for the enhanced chunks. A
+# Reject is accepted as the answer to an Enhanced Initiate, but must never be sent as one.
 OPEN = "[Ss]*(Ts*t?|tS*T?)?"
 TAKEN = re.compile(f"(I(a{OPEN}|r|t)?|E(c{OPEN}|x|r|t)?)?")
 SENT = re.compile(f"(I(a{OPEN}|r|t)?|E(c{OPEN}|x|t)?)?")

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A device whose hardware is another TCP: each TCP connection that it takes over is restored, from
- * the library's record, by a process in another network namespace. See takeover.sh.
+ * A device whose hardware is another TCP: a process in another network namespace restores each TCP
+ * connection that the device takes over, from the library's record. See takeover.sh.
  *
  *	rdma link add twin0 type iw_mpa_twin netdev eth0
  *
- * It has one QP, which is always there, and a ULP of its own, on iw_cm: the process that plays the
- * hardware tells it when to listen and to connect.
+ * The device has one QP, which always exists, and a ULP of its own, on iw_cm: the process that acts
+ * as the hardware tells the ULP when to listen and to connect.
  */
 
 #include "twin.h"
@@ -29,7 +29,7 @@
 #define TWIN_DRIVER_ID	((enum rdma_driver_id)0x74776e)
 #define TWIN_QPN	1
 #define TWIN_DEPTH	4
-#define TWIN_HEX	(16 * 1024)	/* octets that may come early */
+#define TWIN_HEX	(16 * 1024)	/* bytes that may come early */
 
 static bool thaw;
 module_param(thaw, bool, 0644);
@@ -46,15 +46,15 @@ struct twin_dev {
 };
 
 /**
- * struct twin - the one connection, and who listens
- * @lock: protects the fields behind it
+ * struct twin - the one connection, and the listener
+ * @lock: protects the fields after it
  * @dev: the device
- * @ep: from prepare to stop
- * @takeover: from prepare to "released"
- * @af_ops: control: how TCP reaches IP without a freeze
- * @thawed: control: the socket that was not left frozen, from prepare to stop
- * @listener: listens
- * @cm_id: the connection's
+ * @ep: the endpoint, from prepare to stop
+ * @takeover: the library's takeover, from prepare until the process has written "released"
+ * @af_ops: for a control: how TCP reached IP before the freeze
+ * @thawed: for a control: the socket that was not left frozen, from prepare to stop
+ * @listener: cm_id that listens
+ * @cm_id: cm_id of the connection
  */
 static struct twin {
 	struct mutex		lock;

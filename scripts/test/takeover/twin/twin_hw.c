@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The line to the process that plays the hardware: /dev/iw_mpa_twin. It reads one message in a
- * line, and writes one command. A message that begins with "op" is a question: the driver waits until
- * "answer ERRNO" is written.
+ * /dev/iw_mpa_twin, the interface to the process that acts as the hardware. The process reads
+ * messages, one per line, and writes commands. After a message that begins with "op" the driver
+ * waits until "answer ERRNO" is written.
  */
 
 #include "twin.h"

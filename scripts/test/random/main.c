@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Random sequences of system calls on RDMA devices of srnic: what no list of cases has.
+ *
+ *	random SEED SECONDS SLOW
+ *
+ * Users make objects, connect them, write into rings and speak on sockets; administrators take
+ * away what is below them. Each process has a stream of random numbers of its own, which follows
+ * from SEED, its place and how often it was begun there: a seed gives the same sequences, though
+ * not the same order between processes, and what comes of a call depends on others. Now and then
+ * one is killed, and its successor goes on.
+ * Arguments are mostly right: who is refused at once never comes far.
+ *
+ * Any call may fail. What must not happen: that one does not come back, that the kernel reports
+ * anything, that something is left behind. And each operation has to succeed now and then, lest
+ * the run be one of refusals.
+ */
+
+#define _GNU_SOURCE
+
+#include "random.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define USERS		5
+#define ADMINS		2
+#define PLACES		(USERS + ADMINS)
+#define SLOTS		(2 * PLACES)	/* a user may have a child */
+#define MOST_OPS	64
+#define ENOUGH		40	/* tries of an operation, one of which has to succeed */
+#define LOOKS		120	/* one a second, until a call is lost; times SLOW */
+
+/* One at a time, for looks of a watchdog that itself may be late */
+struct slot {
+	const struct op *op;
+	unsigned long number;
+};
+
+static struct shared {
+	struct key keys[KEYS];
+	unsigned long established, died;
+	struct slot slots[SLOTS];
+	unsigned long tried[2][MOST_OPS], done[2][MOST_OPS];
+} *shared;
+
+struct key *keys;
+unsigned long *established;
+int namespaces[NAMESPACES];
+static uint64_t state, stream, steps;
+static int my_slot, fail_fd = -1;
+static pid_t child, pids[PLACES];
+
+/* splitmix64 */
+uint64_t any(void)
+{
+	uint64_t z = state += 0x9e3779b97f4a7c15;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+	z = (z ^ z >> 27) * 0x94d049bb133111eb;
+	return z ^ z >> 31;
+}
+
+unsigned int chance(unsigned int n)
+{
+	return (any() >> 20) % n;
+}
+
+/* Now and then, one word is another one. */
+void spoil(void *at, size_t size)
+{
+	uint32_t value = CHOOSE(0u, 1u, 2u, 0xffu, 0xfffu, 0x1000u, 0xffffu, 0x7fffffffu,
+				0x80000000u, 0xfffffff0u, 0xffffffffu);
+
+	if (!one_in(25) || size < sizeof(value))
+		return;
+	if (one_in(3))
+		value = any();
+	memcpy((char *)at + chance(size / 4) * 4, &value, one_in(2) ? 4 : 1 + chance(3));
+}
+
+/* Where a wrong word in an address does not lead to it: peers write where it does lead to. */
+void *map_far(int number, size_t size)
+{
+	return mmap((void *)(0x200000000000 + number * 0x10000000000), size, PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+}
+
+int open_namespace(int number)
+{
+	return setns(namespaces[number], CLONE_NEWNET);
+}
+
+/* --- a process ------------------------------------------------------------------------- */
+
+static const struct op *choose(const struct op *ops, int *number)
+{
+	int sum = 0, i;
+
+	for (i = 0; ops[i].name; i++)
+		sum += ops[i].weight;
+	sum = chance(sum);
+	for (i = 0; sum >= ops[i].weight; i++)
+		sum -= ops[i].weight;
+	*number = i;
+	return &ops[i];
+}
+
+/* Where the kernel can do that, an allocation of the call fails. */
+static void let_fail(int number)
+{
+	char text[12];
+
+	if (fail_fd >= 0 && pwrite(fail_fd, text, sprintf(text, "%d", number), 0) < 0)
+		fail_fd = -1;
+}
+
+static bool step(const struct op *ops);
+
+/* For a while, another process has the same files, and the same memory for the device. */
+static void go_on_as_two(void)
+{
+	if (child > 0 && !waitpid(child, NULL, WNOHANG))
+		return;
+	child = fork();
+	if (child)
+		return;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	my_slot += PLACES;
+	stream = any();
+	fail_fd = -1;
+	verbs_forked();
+	for (int i = chance(100); i >= 0; i--)
+		step(user_ops);
+	_exit(0);
+}
+
+/* Whatever became of those before it, a step of a stream draws the same numbers. */
+static bool step(const struct op *ops)
+{
+	struct slot *slot = &shared->slots[my_slot];
+	bool is_user = ops == user_ops, fails, done;
+	int number;
+
+	state = stream ^ steps++ << 16;
+	state = any();
+	if (is_user && one_in(200) && my_slot < PLACES)
+		go_on_as_two();
+	fails = is_user && one_in(10);
+	slot->number++;
+	slot->op = choose(ops, &number);
+	if (fails)
+		let_fail(1 + chance(50));
+	done = slot->op->run();
+	if (fails)
+		let_fail(0);
+	__atomic_fetch_add(&shared->tried[is_user][number], 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&shared->done[is_user][number], done, __ATOMIC_RELAXED);
+	slot->op = NULL;
+	return done;
+}
+
+static void live(int place, uint64_t seed, unsigned int turn)
+{
+	const struct op *ops = place < USERS ? user_ops : admin_ops;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	my_slot = place;
+	state = seed ^ (uint64_t)place << 56 ^ (uint64_t)turn << 32;
+	stream = any();
+	if (ops == user_ops) {
+		if (one_in(5))
+			open_namespace(chance(NAMESPACES));
+		verbs_start();
+		cm_start();
+		fail_fd = open("/proc/thread-self/fail-nth", O_WRONLY);
+	}
+	/* Who is refused leaves the processor to others: without a device all is refused at once. */
+	for (;;) {
+		bool done = step(ops);
+
+		if (ops == admin_ops)
+			usleep(chance(100000));
+		else if (!done)
+			usleep(chance(5000));
+	}
+}
+
+/* --- who looks after them -------------------------------------------------------------- */
+
+static void start(int place, uint64_t seed)
+{
+	static unsigned int turns[PLACES];
+
+	fflush(stdout);
+	/* Who was killed in a call is in none now. */
+	shared->slots[place].op = NULL;
+	shared->slots[place + PLACES].op = NULL;
+	pids[place] = fork();
+	if (!pids[place])
+		live(place, seed, turns[place]);
+	turns[place]++;
+}
+
+/* A call that does not come back is in one slot, with one number, at each look. */
+static bool watch(int limit)
+{
+	static struct { unsigned long number; int looks; } seen[SLOTS];
+	char command[64];
+	bool good = true;
+
+	for (int i = 0; i < SLOTS; i++) {
+		const struct slot *slot = &shared->slots[i];
+
+		if (!slot->op || slot->number != seen[i].number)
+			seen[i].looks = 0;
+		seen[i].number = slot->number;
+		if (++seen[i].looks != limit)
+			continue;
+		good = false;
+		printf("lost: %s, of process %d\n", slot->op->name, i);
+		fflush(stdout);
+		sprintf(command, "cat /proc/%d/task/*/stack", pids[i % PLACES]);
+		if (system(command))
+			printf("no stack\n");
+	}
+	return good;
+}
+
+static bool reap(int place, int limit)
+{
+	kill(pids[place], SIGKILL);
+	while (limit--) {
+		if (waitpid(pids[place], NULL, WNOHANG))
+			return true;
+		usleep(1000000);
+	}
+	printf("process %d cannot be killed\n", place);
+	return false;
+}
+
+static bool tell(const struct op *ops, int kind)
+{
+	bool good = true;
+
+	for (int i = 0; ops[i].name; i++) {
+		unsigned long tried = shared->tried[kind][i], done = shared->done[kind][i];
+		bool never = !done && tried >= ENOUGH;
+
+		printf("%-20s %9lu %9lu%s\n", ops[i].name, tried, done,
+		       never ? "  never succeeded" : "");
+		good &= !never;
+	}
+	return good;
+}
+
+static bool open_namespaces(void)
+{
+	for (int i = 0; i < NAMESPACES; i++) {
+		if (i && unshare(CLONE_NEWNET))
+			return false;
+		namespaces[i] = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+		if (namespaces[i] < 0)
+			return false;
+	}
+	return !open_namespace(0);
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t seed;
+	bool good = true;
+	int slow, i;
+	time_t end;
+
+	if (argc != 4)
+		return 2;
+	seed = strtoull(argv[1], NULL, 0);
+	slow = atoi(argv[3]);
+	shared = map_far(0, sizeof(*shared));
+	keys = shared->keys;
+	established = &shared->established;
+	signal(SIGPIPE, SIG_IGN);
+	state = seed;
+	/* A system that has another namespace cannot be made exclusive any more. */
+	if (!admin_set_up(one_in(2)) || !open_namespaces()) {
+		perror("set up");
+		return 1;
+	}
+	end = time(NULL) + atoi(argv[2]);
+	for (i = 0; i < PLACES; i++)
+		start(i, seed);
+	while (time(NULL) < end && good) {
+		usleep(1000000);
+		good = watch(LOOKS * slow);
+		for (i = 0; i < PLACES; i++) {
+			if (waitpid(pids[i], NULL, WNOHANG) > 0)
+				shared->died++;
+			else if (!one_in(5 * PLACES))
+				continue;
+			good &= reap(i, LOOKS * slow);
+			start(i, seed);
+		}
+	}
+	for (i = 0; i < PLACES; i++)
+		good &= reap(i, LOOKS * slow);
+	good &= admin_clear();
+	printf("operation, how often, and with success\n");
+	good &= tell(user_ops, 1) & tell(admin_ops, 0) & (shared->established > 0);
+	printf("connections established: %lu; processes that died: %lu\n", shared->established,
+	       shared->died);
+	return !good;
+}

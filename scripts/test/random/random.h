@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Random system calls on RDMA devices: what the files of this folder share. See main.c.
+ */
+
+#ifndef RANDOM_H
+#define RANDOM_H
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define LINKS		4	/* srnic on network devices rv0, rv1 ... */
+#define PORTS		3	/* of listeners, from PORT on */
+#define PORT		7000
+#define OWN_PORT	7100	/* of TCP alone: who connects there is answered by us */
+#define NAMESPACES	3	/* the first one is that of the host */
+
+/* An operation does something, or is refused. */
+struct op {
+	const char *name;
+	int weight;
+	bool (*run)(void);
+};
+
+extern const struct op user_ops[], admin_ops[];
+
+/* What all processes see: remote memory, by which one peer can reach another */
+struct key {
+	uint32_t rkey, size;
+	uint64_t addr;
+};
+
+#define KEYS	32
+extern struct key *keys;
+extern unsigned long *established;
+extern int namespaces[NAMESPACES];
+
+/* main.c: of the process */
+uint64_t any(void);
+unsigned int chance(unsigned int n);
+void spoil(void *at, size_t size);
+void *map_far(int number, size_t size);
+int open_namespace(int number);
+
+#define one_in(n)	(chance(n) == 0)
+/* One of some numbers, each as likely as it is often there */
+#define CHOOSE(...) ({ static const unsigned int of_[] = { __VA_ARGS__ };	\
+	of_[chance(sizeof(of_) / sizeof(of_[0]))]; })
+
+/* Addresses of the device on a link, in either family */
+static inline void address_of(struct sockaddr_in6 *sa, int link, int port, bool six)
+{
+	struct sockaddr_in *sin = (struct sockaddr_in *)sa;
+
+	*sa = (struct sockaddr_in6) {};
+	if (six) {
+		sa->sin6_family = AF_INET6;
+		sa->sin6_port = htons(port);
+		sa->sin6_addr.s6_addr[0] = 0xfd;
+		sa->sin6_addr.s6_addr[7] = link + 1;
+		sa->sin6_addr.s6_addr[15] = 1;
+		return;
+	}
+	sin->sin_family = AF_INET;
+	sin->sin_port = htons(port);
+	sin->sin_addr.s_addr = htonl(0x0a090001 + link * 0x100);
+}
+
+static inline int link_of(const struct sockaddr_in6 *sa)
+{
+	const struct sockaddr_in *sin = (const struct sockaddr_in *)sa;
+	int link = ntohl(sin->sin_addr.s_addr) >> 8 & 0xff;
+
+	if (sa->sin6_family == AF_INET6)
+		link = sa->sin6_addr.s6_addr[7] - 1;
+
+	return link >= 0 && link < LINKS ? link : (int)chance(LINKS);
+}
+
+/*
+ * verbs.c, for who connects a QP of the link: the number of one that may be connected, or 0, and
+ * what its peer may reach; then what it may reach at its peer
+ */
+uint32_t verbs_qp_for(int link, struct key *key);
+void verbs_peer(uint32_t number, const struct key *key);
+void verbs_start(void);
+void verbs_forked(void);
+
+/* cm.c */
+void cm_start(void);
+
+/* admin.c: what is there at first, and what is to be left at the end */
+bool admin_set_up(bool exclusive);
+bool admin_clear(void);
+
+#endif
