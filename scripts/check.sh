@@ -4,23 +4,23 @@
 # Run every suite, also after a failure, and sum up what they print.
 #
 #   scripts/check.sh [SUITE...]               (no argument: static kunit fuzz wire interop bench e2e takeover)
-#   scripts/check.sh --all [--part N/M]       all rows of scripts/test/check/rows, or part N of M of them: some hours
-#   scripts/check.sh --all [--part N/M] -l    which rows these are, and what is known of each
-#   scripts/check.sh --selftest               does it find what it is there for?
+#   scripts/check.sh --all [--part N/M]       run all rows of scripts/test/check/rows, or part N of M: takes some hours
+#   scripts/check.sh --all [--part N/M] -l    list these rows, with the last result and time of each
+#   scripts/check.sh --selftest               prove that this script notices each kind of failure
 #
-# Without arguments suites run beside each other where there are two processors and 7 GB of memory:
-# see run_all. What runs in the background is told when the others have ended.
+# Without arguments suites run at the same time if there are two processors and 7 GB of memory: see run_all. The results
+# of suites in the background are printed when the suites in the foreground have ended.
 #
-# A suite prints "ok N name" and "not ok N name", and at its end "# suite: N passed, N failed".
-# One that ends without that line, or with other numbers than we counted, that exits as if something
-# had failed though nothing has, that runs no test, or that leaves one out, is one more failure.
+# A suite prints "ok N name" and "not ok N name", and at its end "# suite: N passed, N failed". One more failure is
+# counted if a suite ends without that last line, or with other numbers in it than this script has counted, has an exit
+# status of failure though no test has failed, runs no test, or leaves out a number.
 #
-# No suite has a limit in seconds, for it may wait long for its turn on a busy machine. All of them
-# together have one, so that a hang is told: what runs then is ended, and named with the last that it
-# said, and so is what has not begun.
+# Here no suite has a time limit of its own, since it may wait long for its turn on a busy machine. All suites together
+# have one, so that a hang is reported: suites that are still running then are ended, and each is named with its last
+# line of output; suites that have not begun are named, too.
 #
-# With --all what has passed is kept, and not run again before something has changed that concerns it; AFRESH=y
-# runs it. When all of scripts/test/check/rows has passed, its sum is printed: see test/check/parts.sh.
+# With --all a row that has passed runs again only after a change of a file that concerns it; AFRESH=y runs all. When
+# all rows of scripts/test/check/rows have passed, their total is printed: see test/check/parts.sh.
 
 . "$(dirname "$0")/lib/lib.sh"
 # shellcheck source=scripts/lib/tap.sh
@@ -35,8 +35,12 @@ OURS=${DRIVER:-srnic}/${DRIVER:-srnic}
 WITH_SIW=${DRIVER:-srnic}/siw,siw/${DRIVER:-srnic}
 
 SCRIPTS=$TOP/scripts	# the selftest has its own
+ONCE_MORE='# all of it once more'	# what stands before does not count
 
 DEADLINE=0	# in $SECONDS
+LOGS=		# of all suites that have ended
+OUTER=${BROKEN_BY_QEMU:-}	# that of another check.sh, of which this is a suite
+FAULTS=		# of the suite itself, as lines
 PASSED=0
 FAILED=0
 declare -a REPORT=()
@@ -46,6 +50,7 @@ count() { grep -cE "$1" "$2" || true; }
 
 fail_suite() {
 	FAILED=$((FAILED + 1))
+	FAULTS+="# $2"$'\n'
 	printf 'not ok %s: %s\n' "$1" "$2"
 }
 
@@ -97,11 +102,16 @@ suite_of() {
 end_processes() {
 	# shellcheck disable=SC2046 # words
 	kill $(jobs -pr) 2>/dev/null || true
+	[[ -z $LOGS ]] || rm -rf "$LOGS"
 }
 
-# A process that waits for another in the foreground hears a signal only when that has ended, and
-# timeout puts each suite into a group of processes that the terminal does not know: suites run in
-# the background.
+keep_logs() {
+	LOGS=$(mktemp -d "$CACHE/check-logs.XXXXXX")
+	: >"$LOGS/list"
+}
+
+# Suites run in the background: bash handles a signal only when the command in the foreground has ended, and timeout
+# puts each suite into a process group that the terminal's Ctrl-C does not reach.
 trap end_processes EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT
@@ -109,9 +119,9 @@ trap 'exit 143' TERM
 
 may_take() { DEADLINE=$((SECONDS + 60 * $1)); }
 
-# start [VARIABLE=VALUE...] SUITE [ARGUMENT...]: the process becomes that suite, which goes when the
-# process goes that started it. What bash starts in the background ignores Ctrl-C: not so a suite,
-# which may end programs like that.
+# start [VARIABLE=VALUE...] SUITE [ARGUMENT...]: this process becomes the suite, which ends when the process that
+# started it ends. Programs that bash starts in the background ignore Ctrl-C (SIGINT); this undoes that, since a suite
+# may use SIGINT to end programs.
 start() {
 	local script left=$((DEADLINE - SECONDS))
 	local -a settings=()
@@ -127,6 +137,26 @@ start() {
 		timeout -k 1m "$left" "$script" "$@" </dev/null
 }
 
+# attempt [VARIABLE=VALUE...] SUITE [ARGUMENT...]: once more if QEMU broke a guest of it, see guest_broken_by_qemu: no
+# result says anything then.
+attempt() {
+	local rc=0
+
+	# Within another check.sh that one runs all of this again.
+	[[ -z $OUTER ]] || { (start "$@") || rc=$?; return "$rc"; }
+	BROKEN_BY_QEMU=$(mktemp "$LOGS/broken.XXXXXX")
+	export BROKEN_BY_QEMU
+	(start "$@") || rc=$?
+	# Whoever started this may have been killed.
+	if [[ $rc -ne 0 && -s $BROKEN_BY_QEMU ]] && kill -0 $$; then
+		printf '# retried: %s\n%s\n' "$(<"$BROKEN_BY_QEMU")" "$ONCE_MORE"
+		rc=0
+		(start "$@") || rc=$?
+	fi
+	rm -f "$BROKEN_BY_QEMU"
+	return "$rc"
+}
+
 # status_of STATUS: of what has just ended. A suite may end with timeout's status for reasons of its own.
 status_of() {
 	if [[ ($1 -eq 124 || $1 -eq 137) && $SECONDS -ge $DEADLINE ]]; then echo late; else echo "$1"; fi
@@ -134,10 +164,28 @@ status_of() {
 
 # count_suite STATUS LOG SECONDS NAME
 count_suite() {
+	local failed=$FAILED number lost
+
+	RETRIED+=$(grep '^# retried: ' "$2" || true)$'\n'
+	if grep -qx "$ONCE_MORE" "$2"; then
+		lost=$(sed "/^$ONCE_MORE\$/q" "$2" | grep -cE '^not ok [0-9]+ ' || true)
+		REPORT+=("$4: ran twice; $lost failures of the first time are not counted")
+		sed -i "1,/^$ONCE_MORE\$/d" "$2"
+	fi
+	FAULTS=
 	# shellcheck disable=SC2086 # words
 	judge "$(suite_of $4)" "$1" "$2" "$3" "$4"
-	RETRIED+=$(grep '^# retried: ' "$2" || true)$'\n'
-	rm -f "$2"
+	failed=$((FAILED - failed - $(count '^not ok [0-9]+ ' "$2")))
+	number=$(($(wc -l <"$LOGS/list") + 1))
+	printf '%s' "$FAULTS" | cat "$2" - >"$LOGS/$number"
+	rm "$2"
+	echo "$number $3 $failed $4" >>"$LOGS/list"
+}
+
+# write_page: what ran, as a page for a browser
+write_page() {
+	"$TOP/scripts/test/check/report.py" "$LOGS" "$1" || fail_suite check 'the page cannot be written'
+	echo "# what ran now, as a page: $1"
 }
 
 # run_suite [VARIABLE=VALUE...] SUITE [ARGUMENT...]: seen as it runs, and kept for counting
@@ -147,7 +195,7 @@ run_suite() {
 	log=$(mktemp "$CACHE/check-$(suite_of "$@").XXXXXX")
 	printf '# suite %s\n' "$*"
 	say "check: $*"
-	start "$@" >"$log" &
+	attempt "$@" >"$log" &
 	suite=$!
 	tail -n +1 -f --pid="$suite" "$log" &
 	wait "$suite" || rc=$?
@@ -158,8 +206,8 @@ run_suite() {
 
 LANES=()	# of each: process and folder of logs
 
-# run_beside all|rest NAME...: in the background, one after another, until finish_beside; with all
-# that they ask for of the processors, or the rest that others leave
+# run_beside all|rest NAME...: run these suites in the background, one after another, until finish_beside is called.
+# "all" gives them normal priority, "rest" only the processor time that others leave.
 run_beside() {
 	local share=$1 logs
 
@@ -175,7 +223,7 @@ run_beside() {
 			began=$SECONDS
 			rc=0
 			# shellcheck disable=SC2086 # words
-			(start $name) >"$logs/$number" 2>&1 || rc=$?
+			attempt $name >"$logs/$number" 2>&1 || rc=$?
 			echo "$(status_of "$rc") $((SECONDS - began))" >"$logs/$number.end"
 		done
 	) &
@@ -226,8 +274,9 @@ is_roomy() {
 	[[ $(nproc) -ge 2 && $(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo) -ge $((7 << 20)) ]]
 }
 
-# prepare: at once, lest one of them waits for the packages of another. What is missing here each suite
-# would complain about anew. In the background for the reason that is given at the traps.
+# prepare: install the packages for all suites at once, so that no suite waits for another one's installation, and
+# missing packages are reported once. It runs in the background, since bash handles no signal while a foreground command
+# runs.
 prepare() {
 	local rc=0
 
@@ -240,10 +289,10 @@ prepare() {
 	exit 1
 }
 
-# A guest, or a pair of guests that talk to each other, keeps about one processor busy. The wire
-# tests have two guests that do not talk to each other; of the other suites with guests two run at a
-# time. Unit tests wait for timers most of the time, and bench counts instructions, not time. Static
-# tests and the fuzzer look at no clock: they take what is left.
+# A guest, or a pair of guests that talk to each other, keeps about one processor busy. So two suites with guests run at
+# a time, except the wire tests, which have two independent guests and run alone. The unit tests mostly wait for timers,
+# and bench counts instructions, not time, so both run beside others. Static tests and the fuzzer measure no time: they
+# get the processor time that is left.
 run_all() {
 	prepare
 	if ! is_roomy || [[ -n ${PAIRS:-} ]]; then
@@ -253,9 +302,11 @@ run_all() {
 	run_beside rest static fuzz
 	run_beside all kunit "$(name_with_option bench)"
 	run_suites wire
-	run_beside all "$(name_with_option interop)" "PAIRS=$WITH_SIW $(name_with_option e2e)"
+	# This lane takes as long as what runs in the foreground.
+	run_beside all "$(name_with_option interop)" "PAIRS=$WITH_SIW $(name_with_option e2e)" \
+		"PAIRS=$OURS $(name_with_option e2e) -k ^[2-9]"
 	# shellcheck disable=SC2046 # words
-	run_suite "PAIRS=$OURS" $(name_with_option e2e)
+	run_suite "PAIRS=$OURS" $(name_with_option e2e) -k '^[01]'
 	finish_beside
 	# It judges when packets come: nobody is beside it.
 	run_suites takeover
@@ -267,8 +318,10 @@ run_all() {
 . "$TOP/scripts/test/check/selftest.sh"
 
 main() {
+	keep_logs
 	case ${1:-} in
 	'')
+		rm -f "$CACHE/check.html"
 		may_take "$LIMIT_MIN"
 		run_all
 		;;
@@ -286,6 +339,7 @@ main() {
 	printf '# %s\n' "${REPORT[@]}"
 	[[ ${#ROWS[@]} -eq 0 ]] || sum_up
 	tap_causes <<<"$RETRIED"
+	write_page "$CACHE/check.html"
 	printf '# check: %d passed, %d failed\n' "$PASSED" "$FAILED"
 	printf '%d passed, %d failed\n' "$PASSED" "$FAILED"
 	[[ $FAILED -eq 0 ]]

@@ -3,9 +3,9 @@
 #
 # Sourced by check.sh: the rows of scripts/test/check/rows, in parts that one can wait for.
 #
-# What a row has come to is kept in $CACHE/check-all, with the commit that it ran on. One that has passed
-# is not run again while nothing that concerns it has changed: see concerned_by. AFRESH=y runs it. When all
-# rows have passed, their sum is printed.
+# The result of each row of scripts/test/check/rows is kept in $CACHE/check-all, with the commit that was tested. A row
+# that has passed is not run again while no file that concerns it has changed: see concerned_by. AFRESH=y runs it. When
+# all rows have passed, their total is printed.
 
 PART_LIMIT_MIN=240	# for a part: a hang is to be reported, not waited for
 PART_MIN=100		# by the minutes of scripts/test/check/rows: the longest part of make check-all,
@@ -74,13 +74,14 @@ commit_of_tree() {
 	[[ -n $changes ]] || in_git rev-parse HEAD 2>/dev/null || true
 }
 
-# concerned_by FILE: the suites to which a change of it can make a difference. A file that is not here
-# concerns all. A row of scripts/test/check/rows that has changed is another row, of which nothing is kept.
+# concerned_by FILE: print the suites whose results a change of FILE can affect. A file that is not listed here concerns
+# all suites. A row of scripts/test/check/rows that is changed counts as a new one, without a result.
 concerned_by() {
 	case $1 in
 	scripts/test/check/rows) echo static ;;
 	Documentation/infiniband/iw_mpa_admin.rst) echo static series package usage e2e ;;	# 130-admin-guide
 	Documentation/infiniband/iw_mpa_interop.rst) echo static series package usage interop ;;
+	Documentation/*_conformance.rst) echo static series package usage wire device ;;	# reports are by its rules
 	Documentation/* | *.md | LICENSES/* | MAINTAINERS) echo static series package usage ;;
 	.ci/* | Makefile | scripts/test/usage.sh | scripts/test/static/offered.py) echo static refusals usage ;;
 	scripts/check.sh | scripts/test/check/*) echo static refusals usage check ;;
@@ -92,15 +93,17 @@ concerned_by() {
 	scripts/test/static/conformance.py | scripts/test/static/check-layers.py) echo static ;;
 	scripts/deb/rpm/* | scripts/lib/release.sh) echo static usage ;;
 	scripts/deb/link) echo static package usage refusals e2e ;;	# 126-link
-	scripts/deb/* | scripts/lib/deb.sh) echo static dkms package usage refusals ;;
+	scripts/deb/headers) echo static dkms package usage refusals device e2e ;;	# 124-doctor
+	scripts/deb/* | scripts/lib/deb.sh) echo static dkms package usage refusals device ;;
 	scripts/test/package.sh) echo static package usage refusals ;;
 	scripts/test/dkms.sh) echo static refusals dkms ;;
-	scripts/e2e/* | scripts/e2e.sh) echo static e2e debug interop dkms package usage suites ;;
+	scripts/e2e/* | scripts/e2e.sh) echo static e2e debug interop dkms package usage suites refusals ;;
 	scripts/test/device.sh) echo static device ;;
 	scripts/test/fuzz.sh | scripts/test/fuzz/*) echo static fuzz usage ;;
 	scripts/test/interop.sh | scripts/test/interop/*) echo static interop usage ;;
 	scripts/mutate.sh | scripts/test/mutate/*) echo static mutate ;;
 	scripts/series.sh | scripts/test/series/*) echo static series refusals usage ;;
+	scripts/test/random.sh | scripts/test/random/*) echo static random ;;
 	scripts/test/soak.sh) echo static soak debug ;;
 	scripts/static.sh) echo static refusals usage ;;
 	scripts/test/suites.sh | scripts/suites/* | scripts/rdma-core/*) echo static suites usage ;;
@@ -164,8 +167,8 @@ keep() {
 	mv "$(kept_file "$1").tmp" "$(kept_file "$1")"
 }
 
-# processors: sets SPENT, the seconds of processors that all took that has ended. How long a row takes
-# where nothing is beside it shows in them also on a busy machine.
+# processors: set SPENT to the processor time, in seconds, of all programs that have ended. On a busy machine it shows
+# how long a row would take on an idle one.
 processors() {
 	times >"$KEPT/times"
 	SPENT=$(awk 'NR == 2 { split($1 "s" $2, t, /[ms]/); print int(60 * (t[1] + t[4]) + t[2] + t[5]) }' "$KEPT/times")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2016
 #
-# Sourced by check.sh: check.sh --selftest. Suites that are made up err in each way that it has to see.
+# Sourced by check.sh for check.sh --selftest. Fake suites fail in each way that check.sh has to notice.
 
 # fake SUITE COMMANDS
 fake() {
@@ -34,8 +34,8 @@ within() {
 	"${@:2}"
 }
 
-# in_the_end SECONDS "FAKE..." COMMAND...: outcome, with more and more time until each of these suites has
-# had its turn. On a busy machine it may not have come by then.
+# in_the_end SECONDS "FAKE..." COMMAND...: repeat "outcome" with more and more time until each of the fake suites has
+# run: on a busy machine the time may be too short.
 in_the_end() {
 	local seconds fake
 
@@ -69,6 +69,30 @@ selftest_of_judge() {
 		'not ok miscounts: printed 1 ok and 0 not ok, but sums up: # miscounts: 2 passed, 0 failed' \
 		'not ok pretends: exit status 3 after no failure' 'not ok idles: ran no test' \
 		'not ok skips: left a test out' '6 passed, 6 failed'
+	write_page "$dir/page"
+	[[ $(grep -o '<td class="failed">FAILED</td><td class="">[a-z]*' "$dir/page" | sed 's/.*>//' | paste -sd ' ') == \
+		'fails dies miscounts pretends idles skips b' ]] || die "the page says otherwise: $(<"$dir/page")"
+	grep -qx 'exit status 3 after no failure</pre>' "$dir/page" || die "the page does not say why: $(<"$dir/page")"
+}
+
+# Only that QEMU broke a guest is a reason to run a suite again, and only once.
+selftest_of_once_more() {
+	fake broken 'echo "a cause" >"$BROKEN_BY_QEMU"; echo "not ok 1 a"; echo "# broken: 0 passed, 1 failed"; exit 1'
+	fake mended '[[ -e $0.began ]] || { touch "$0.began"; exec "${0%/*}/broken.sh"; }
+		echo "ok 1 a"; echo "ok 2 b"; echo "# mended: 2 passed, 0 failed"; rm "$0.began"'
+	outcome within 3000 run_suites mended broken fails
+	says '# mended +2 passed, 0 failed, .*' '# broken +0 passed, 1 failed, .*' '3 passed, 2 failed'
+	[[ $(grep -c '^# retried: a cause$' "$OUTPUT") -eq 2 ]] || die "not tried twice: $(<"$OUTPUT")"
+	says '# mended: ran twice; 1 failures of the first time are not counted'
+	OUTER=yes outcome within 3000 run_suites broken
+	[[ $(grep -c '^# retried: a cause$' "$OUTPUT") -eq 0 ]] || die "within another: $(<"$OUTPUT")"
+	outcome within 3000 mended_beside
+	says '# retried: a cause' '# mended +2 passed, 0 failed, .*' '2 passed, 0 failed'
+}
+
+mended_beside() {
+	run_beside all mended
+	finish_beside
 }
 
 # No suite is too slow, all of them together may be.
@@ -147,8 +171,8 @@ while time.process_time() < 1.2: pass"
 	says '.*there is no part 2/4.*' 'exit status 1'
 }
 
-# A suite that names a script or a folder of them, or a target of make, is concerned by it; and so it is if
-# a file of its own folder does.
+# A script, a folder of scripts, or a target of make concerns each suite that names it, and each suite with a file in
+# its folder that does.
 selftest_of_concerns() {
 	local suite path
 
@@ -192,13 +216,18 @@ suites_of_rows() {
 selftest() (
 	dir=$(mktemp -d "$CACHE/selftest.XXXXXX")
 	trap 'end_processes; rm -rf "$dir"' EXIT
+	"$TOP/scripts/test/check/report.py" --selftest
 	selftest_of_concerns
 	TREE=$dir/tree
 	SCRIPTS=$TREE/scripts
 	KEPT=$dir/kept
 	OUTPUT=$dir/output
 	mkdir -p "$SCRIPTS/test/check"
+	# That of the check.sh of which this may be a part is not for the fakes.
+	export BROKEN_BY_QEMU=$dir/told
+	OUTER=
 	selftest_of_judge
+	selftest_of_once_more
 	selftest_of_limit
 	selftest_of_parts
 )
