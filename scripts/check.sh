@@ -6,6 +6,7 @@
 #   scripts/check.sh [SUITE...]               (no argument: static kunit fuzz wire interop bench e2e takeover)
 #   scripts/check.sh --all [--part N/M]       run all rows of scripts/test/check/rows, or part N of M: takes some hours
 #   scripts/check.sh --all [--part N/M] -l    list these rows, with the last result and time of each
+#   scripts/check.sh --all --record           write which have passed into scripts/test/check/passed
 #   scripts/check.sh --selftest               prove that this script notices each kind of failure
 #
 # Without arguments suites run at the same time if there are two processors and 7 GB of memory: see run_all. The results
@@ -330,7 +331,7 @@ main() {
 		selftest
 		return
 		;;
-	-*) die 'usage: check.sh [SUITE... | --all [--part N/M] [-l] | --selftest]' ;;
+	-*) die 'usage: check.sh [SUITE... | --all [--part N/M] [-l | --record] | --selftest]' ;;
 	*)
 		may_take "$PART_LIMIT_MIN"
 		run_suites "$@"

@@ -88,7 +88,7 @@ names_of() {
 
 apt() {
 	DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=600 \
-		-o APT::Install-Recommends=false "$@"
+		-o APT::Install-Recommends=false -o APT::Get::Allow-Downgrades=true "$@"
 }
 
 has_candidates() {
@@ -205,6 +205,18 @@ cross_compilers() {
 	kernel_row "$1"
 	compiler=$(compiler_of "$(find_krel "$1")")
 	[[ $KARCH == "$ARCH" ]] || echo "${compiler:-gcc}-$(gnu_of "$KARCH")"
+}
+
+# install_sources KERNEL: in the version of its headers, since siw of another one would misbehave. While Debian replaces
+# a kernel, its archive has newer sources than headers.
+install_sources() {
+	local package version
+
+	kernel_row "$1"
+	package=$(source_package "${KRELEASES//\\/}")
+	version=$(package_version "linux-headers-$(find_krel "$1")")
+	[[ $(package_version "$package") != "$version" ]] || return 0
+	(install_missing "$package=$version") || install_missing "$package"
 }
 
 make_programs() (
@@ -330,7 +342,6 @@ main() {
 		[[ $(arch_of "$word") != arm64 || " $* " != *' guest '* ]] || set -- "$@" root guest-arm64
 		[[ $word != cloud || " $* " != *' guest '* ]] || set -- "$@" guest-cloud
 		! is_own "$word" || packages+=("$(headers_of "$word")")
-		[[ -z $sources ]] || ! is_own "$word" || packages+=("$(source_package "${KRELEASES//\\/}")")
 	done
 	! is_other "$KERNEL" || has_headers "$KREL" || packages+=("linux-headers-$KREL")
 	for word in "$@"; do
@@ -342,6 +353,9 @@ main() {
 		packages+=(${GROUP[$word]})
 	done
 	locked setup install_missing "${packages[@]}"
+	for word in "${kernels[@]}"; do
+		[[ -z $sources ]] || ! is_own "$word" || locked setup install_sources "$word"
+	done
 	[[ " $* " != *' guest '* ]] || locked setup fetch_tools
 	[[ " $* " != *' guest '* ]] || ! kernel_debugs "$KERNEL" || locked setup fetch_smb_tools
 	for word in "${kernels[@]}"; do

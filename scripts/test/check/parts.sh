@@ -3,17 +3,19 @@
 #
 # Sourced by check.sh: the rows of scripts/test/check/rows, in parts that one can wait for.
 #
-# The result of each row of scripts/test/check/rows is kept in $CACHE/check-all, with the commit that was tested. A row
-# that has passed is not run again while no file that concerns it has changed: see concerned_by. AFRESH=y runs it. When
-# all rows have passed, their total is printed.
+# The result of each row of scripts/test/check/rows is kept in $CACHE/check-all, with the commit that was tested. Rows
+# that have passed may be written into scripts/test/check/passed, with --record, so that other machines know of them. A
+# row that has passed is not run again while no file that concerns it has changed: see concerned_by. AFRESH=y runs it.
+# When all rows have passed, their total is printed. Two parts may run at the same time.
 
 PART_LIMIT_MIN=240	# for a part: a hang is to be reported, not waited for
 PART_MIN=100		# by the minutes of scripts/test/check/rows: the longest part of make check-all,
 MOST_MIN=120		# and of any --part
-USAGE_ALL='usage: check.sh --all [--part N/M] [-l]'
+USAGE_ALL='usage: check.sh --all [--part N/M] [-l | --record]'
 
 TREE=$TOP		# of git; the selftest has its own, as the next
 KEPT=$CACHE/check-all
+RECORD=scripts/test/check/passed	# below TREE
 
 # What would make a row another one, were it in the environment
 FOREIGN=(AFRESH DEBUG DRIVER KERNEL KERNELS KREL MAKEFLAGS MAKEOVERRIDES MFLAGS PAIRS PART PEER PEERS T)
@@ -79,12 +81,13 @@ commit_of_tree() {
 concerned_by() {
 	case $1 in
 	scripts/test/check/rows) echo static ;;
+	"$RECORD") ;;
 	Documentation/infiniband/iw_mpa_admin.rst) echo static series package usage e2e ;;	# 130-admin-guide
 	Documentation/infiniband/iw_mpa_interop.rst) echo static series package usage interop ;;
 	Documentation/*_conformance.rst) echo static series package usage wire device ;;	# reports are by its rules
 	Documentation/* | *.md | LICENSES/* | MAINTAINERS) echo static series package usage ;;
 	.ci/* | Makefile | scripts/test/usage.sh | scripts/test/static/offered.py) echo static refusals usage ;;
-	scripts/check.sh | scripts/test/check/*) echo static refusals usage check ;;
+	scripts/check.sh | scripts/test/check/*) echo static refusals usage ;;
 	drivers/infiniband/hw/* | drivers/infiniband/sw/iw_mpa_skeleton/*) echo static kunit mutate series usage takeover e2e dkms package ;;
 	kunit/*) echo static kunit mutate series ;;
 	scripts/bench.sh | scripts/test/bench/*) echo static bench clock usage ;;
@@ -114,16 +117,12 @@ concerned_by() {
 	esac
 }
 
-# concerns FILE SUITE: check runs others; it has static, too, but not for the sake of pages.
+# concerns FILE SUITE
 concerns() {
-	local concerned suite
+	local concerned
 
 	concerned=" $(concerned_by "$1") "
-	[[ $concerned != ' all ' ]] || return 0
-	for suite in ${2/#check/check kunit fuzz wire interop bench e2e takeover}; do
-		[[ $concerned != *" $suite "* ]] || return 0
-	done
-	return 1
+	[[ $concerned == ' all ' || $concerned == *" $2 "* ]]
 }
 
 # holds COMMIT SUITE: is what ran on that commit true of the tree as it is, with what is not committed?
@@ -139,14 +138,42 @@ holds() {
 
 kept_file() { echo "$KEPT/$(cksum <<<"$1" | cut -d ' ' -f 1)"; }
 
+# recorded ROW: what another machine may have found
+recorded() {
+	local commit passed took used row
+
+	[[ -e $TREE/$RECORD ]] || return 0
+	while read -r commit passed took used row; do
+		[[ $row != "$1" ]] || echo "$commit $passed $took $used"
+	done <"$TREE/$RECORD"
+}
+
+# record: what has passed and is still true
+record() {
+	local row
+
+	{
+		echo '# SPDX-License-Identifier: GPL-2.0'
+		echo '# Written by scripts/check.sh --all --record: COMMIT PASSED SECONDS SECONDS-OF-PROCESSORS ROW'
+		for row in "${ROWS[@]}"; do
+			read_kept "$row"
+			[[ $WAS != passed ]] || echo "$RAN_ON $DID_PASS $TOOK $USED $row"
+		done
+	} >"$TREE/$RECORD.tmp"
+	mv "$TREE/$RECORD.tmp" "$TREE/$RECORD"
+}
+
 # read_kept ROW: sets what is known: WAS is one of passed, failed, stale and none
 read_kept() {
 	local file
 
 	WAS=none RAN_ON=- DID_PASS=0 DID_FAIL=0 TOOK=0 USED=0
 	file=$(kept_file "$1")
-	[[ -e $file && $(tail -n 1 "$file") == "$1" ]] || return 0
-	read -r RAN_ON DID_PASS DID_FAIL TOOK USED <"$file"
+	if [[ -e $file && $(tail -n 1 "$file") == "$1" ]]; then
+		read -r RAN_ON DID_PASS DID_FAIL TOOK USED <"$file"
+	else
+		read -r RAN_ON DID_PASS TOOK USED < <(recorded "$1") || return 0
+	fi
 	# shellcheck disable=SC2086 # words
 	if ! holds "$RAN_ON" "$(suite_of $1)"; then
 		WAS=stale
@@ -170,8 +197,8 @@ keep() {
 # processors: set SPENT to the processor time, in seconds, of all programs that have ended. On a busy machine it shows
 # how long a row would take on an idle one.
 processors() {
-	times >"$KEPT/times"
-	SPENT=$(awk 'NR == 2 { split($1 "s" $2, t, /[ms]/); print int(60 * (t[1] + t[4]) + t[2] + t[5]) }' "$KEPT/times")
+	times >"$LOGS/times"
+	SPENT=$(awk 'NR == 2 { split($1 "s" $2, t, /[ms]/); print int(60 * (t[1] + t[4]) + t[2] + t[5]) }' "$LOGS/times")
 }
 
 run_row() {
@@ -262,9 +289,9 @@ take_part() {
 	LAST=$FIRST
 }
 
-# all_of_it [--part N/M] [-l]
+# all_of_it [--part N/M] [-l | --record]
 all_of_it() {
-	local list=no number
+	local only='' number
 
 	read_rows
 	fill "$PART_MIN"
@@ -274,13 +301,14 @@ all_of_it() {
 	while [[ $# -gt 0 ]]; do
 		case $1 in
 		--part) take_part "${2?$USAGE_ALL}" && shift ;;
-		-l) list=yes ;;
+		-l) only=list_rows ;;
+		--record) only=record ;;
 		*) die "$USAGE_ALL" ;;
 		esac
 		shift
 	done
-	if [[ $list == yes ]]; then
-		list_rows
+	if [[ -n $only ]]; then
+		"$only"
 		exit
 	fi
 	AGAIN=${AFRESH:-}
