@@ -424,7 +424,7 @@ listed_by() {
 	while IFS= read -r entry; do
 		case $entry in
 		'usage '*) continue ;;
-		'debug '*' wire'*) words=(KERNEL="$(cut -d ' ' -f 2 <<<"$entry")" scripts/wire.sh -l) ;;
+		'debug kasan faults') words=(KERNEL=kasan scripts/wire.sh -l -k '^(data_)?faults_') ;;
 		wire* | *' wire'*) read -ra words <<<"${entry/wire/scripts/wire.sh -l}" ;;
 		soak) words=(scripts/test/soak.sh -l) ;;
 		*) continue ;;
