@@ -163,9 +163,18 @@ status_of() {
 	if [[ ($1 -eq 124 || $1 -eq 137) && $SECONDS -ge $DEADLINE ]]; then echo late; else echo "$1"; fi
 }
 
+# list_log "SECONDS FAULTS NAME" <LOG: for the page
+list_log() {
+	local number
+
+	number=$(($(wc -l <"$LOGS/list") + 1))
+	cat >"$LOGS/$number"
+	echo "$number $1" >>"$LOGS/list"
+}
+
 # count_suite STATUS LOG SECONDS NAME
 count_suite() {
-	local failed=$FAILED number lost
+	local failed=$FAILED lost
 
 	RETRIED+=$(grep '^# retried: ' "$2" || true)$'\n'
 	if grep -qx "$ONCE_MORE" "$2"; then
@@ -177,10 +186,8 @@ count_suite() {
 	# shellcheck disable=SC2086 # words
 	judge "$(suite_of $4)" "$1" "$2" "$3" "$4"
 	failed=$((FAILED - failed - $(count '^not ok [0-9]+ ' "$2")))
-	number=$(($(wc -l <"$LOGS/list") + 1))
-	printf '%s' "$FAULTS" | cat "$2" - >"$LOGS/$number"
+	printf '%s' "$FAULTS" | cat "$2" - | list_log "$3 $failed $4"
 	rm "$2"
-	echo "$number $3 $failed $4" >>"$LOGS/list"
 }
 
 # write_page: what ran, as a page for a browser

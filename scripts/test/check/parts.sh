@@ -202,12 +202,13 @@ processors() {
 }
 
 run_row() {
-	local row=$1 commit before="$PASSED $FAILED" began=$SECONDS spent
+	local row=$1 commit before="$PASSED $FAILED" began=$SECONDS spent said
 
 	read_kept "$row"
 	if [[ $WAS == passed && -z $AGAIN ]]; then
-		echo "# suite $row"
-		echo "# $DID_PASS passed on ${RAN_ON:0:12} in $TOOK s, and nothing that concerns it has changed"
+		said="# $DID_PASS passed on ${RAN_ON:0:12} in $TOOK s, and nothing that concerns it has changed"
+		printf '# suite %s\n%s\n' "$row" "$said"
+		list_log "$TOOK 0 $row" <<<"$said"
 		PASSED=$((PASSED + DID_PASS))
 		REPORT+=("$(printf '%-7s %4d passed, 0 failed, %d s, on %s' "$row" "$DID_PASS" "$TOOK" "${RAN_ON:0:12}")")
 		return

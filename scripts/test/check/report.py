@@ -3,7 +3,8 @@
 """One HTML page of what scripts/check.sh ran: suites, times, and what failed.
 
     report.py FOLDER FILE    FOLDER/list has a line for each suite, "LOG SECONDS FAULTS NAME": its log in the
-                             folder, and how many failures check.sh found that the log does not show
+                             folder, and how many failures check.sh found that the log does not show; the log of a
+                             row that passed earlier says only how often, and on which commit
     report.py --selftest     prove that a page shows them all
 """
 
@@ -17,6 +18,7 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../
 import page  # pylint: disable=wrong-import-position
 
 RESULT = re.compile(r"(ok|not ok) \d+ (.*)")
+KEPT = re.compile(r"# (\d+) passed on [0-9a-f]{12} .*")
 
 
 class Suite:
@@ -24,10 +26,12 @@ class Suite:
 
     def __init__(self, name, seconds, faults, lines):
         self.name, self.seconds, self.faults = name, int(seconds), int(faults)
-        self.results, self.begin = [], []
+        self.results, self.begin, self.kept = [], [], 0
         for line in lines:
-            result = RESULT.fullmatch(line)
-            if result:
+            result, kept = RESULT.fullmatch(line), KEPT.fullmatch(line)
+            if kept:
+                self.kept, self.name = int(kept[1]), f"{name}: {line[2:]}"
+            elif result:
                 self.results.append((result[1] == "ok", result[2], []))
             elif line.startswith("# "):
                 (self.results[-1][2] if self.results else self.begin).append(line[2:])
@@ -37,7 +41,7 @@ class Suite:
 
     def row(self):
         failed = len(self.failures()) + self.faults
-        return ("FAILED" if failed else "ok", self.name, len(self.results) - len(self.failures()), failed,
+        return ("FAILED" if failed else "ok", self.name, self.kept + len(self.results) - len(self.failures()), failed,
                 self.seconds)
 
 
@@ -79,13 +83,16 @@ def document(suites):
 
 def selftest():
     with tempfile.TemporaryDirectory() as folder:
-        page.write(folder, "list", "1 7 0 A=b one -k ^x\n2 90 1 two\n")
+        page.write(folder, "list", "1 7 0 A=b one -k ^x\n2 90 1 two\n3 5 0 three\n")
         page.write(folder, "1", "# before\nok 1 a\nnot ok 2 <b>\n# why\x1b & where\n# one: 1 passed, 1 failed\n")
         page.write(folder, "2", "ok 1 c\n# the last word\n")
+        page.write(folder, "3", "# 41 passed on 0123456789ab in 5 s\n")
         suites = list(read(folder))
-    assert [suite.row() for suite in suites] == [("FAILED", "A=b one -k ^x", 1, 1, 7), ("FAILED", "two", 1, 1, 90)]
+    assert [suite.row() for suite in suites] == [
+        ("FAILED", "A=b one -k ^x", 1, 1, 7), ("FAILED", "two", 1, 1, 90),
+        ("ok", "three: 41 passed on 0123456789ab in 5 s", 41, 0, 5)]
     whole = document(suites)
-    for words in ("2 passed, 2 failed", "A=b one -k ^x: &lt;b&gt;", "why? &amp; where", "two: the suite itself",
+    for words in ("43 passed, 2 failed", "A=b one -k ^x: &lt;b&gt;", "why? &amp; where", "two: the suite itself",
                   "the last word", '<td class="ok">ok</td><td class="">a</td>'):
         assert words in whole, words
 

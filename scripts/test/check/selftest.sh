@@ -155,6 +155,8 @@ while time.process_time() < 1.2: pass"
 	outcome all_of_it
 	says "# 1 passed $on" "# 2 passed $on" '# suite A=b mutate x' '4 passed, 0 failed' \
 		'# check-all: all 3 rows: 4 passed, 0 failed, [0-9]+ min; on: [0-9a-f]{12} [0-9a-f]{12}'
+	write_page "$dir/page"
+	grep -qE '>wire: 2 passed on [0-9a-f]{12} ' "$dir/page" || die "the page has no row that passed earlier"
 	# A page changes, then what concerns one row; this is not committed, and so nothing is kept of it.
 	echo 'a page' >"$TREE/README.md"
 	outcome all_of_it -l
