@@ -4,8 +4,11 @@
 # Run every suite, also after a failure, and sum up what they print.
 #
 #   scripts/check.sh [SUITE...]               (no argument: static kunit fuzz wire interop bench e2e takeover)
-#   scripts/check.sh --all [--part N/M]       run all rows of scripts/test/check/rows, or part N of M: takes some hours
-#   scripts/check.sh --all [--part N/M] -l    list these rows, with the last result and time of each
+#   scripts/check.sh --all [--part N/M] [-k REGEX]
+#                                             run all rows of scripts/test/check/rows, those of part N of M, or those
+#                                             that match: takes some hours
+#   scripts/check.sh --all [--part N/M] [-k REGEX] -l
+#                                             list these rows, with the last result and time of each
 #   scripts/check.sh --all --record           write which have passed into scripts/test/check/passed
 #   scripts/check.sh --selftest               prove that this script notices each kind of failure
 #
@@ -338,7 +341,7 @@ main() {
 		selftest
 		return
 		;;
-	-*) die 'usage: check.sh [SUITE... | --all [--part N/M] [-l | --record] | --selftest]' ;;
+	-*) die 'usage: check.sh [SUITE... | --all [--part N/M] [-k REGEX] [-l | --record] | --selftest]' ;;
 	*)
 		may_take "$PART_LIMIT_MIN"
 		run_suites "$@"

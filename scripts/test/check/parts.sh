@@ -11,7 +11,7 @@
 PART_LIMIT_MIN=240	# for a part: a hang is to be reported, not waited for
 PART_MIN=100		# by the minutes of scripts/test/check/rows: the longest part of make check-all,
 MOST_MIN=120		# and of any --part
-USAGE_ALL='usage: check.sh --all [--part N/M] [-l | --record]'
+USAGE_ALL='usage: check.sh --all [--part N/M] [-k REGEX] [-l | --record]'
 
 TREE=$TOP		# of git; the selftest has its own, as the next
 KEPT=$CACHE/check-all
@@ -24,6 +24,7 @@ ROWS=()		# of scripts/test/check/rows, in its order
 MINUTES=()	# of each, as it says there
 PART_OF=()	# of each, from 1 on
 PARTS=0
+CHOSEN=.	# regular expression for the rows to run
 
 read_rows() {
 	local minutes row
@@ -231,7 +232,7 @@ run_part() {
 	may_take "$PART_LIMIT_MIN"
 	echo "# part $1/$PARTS"
 	for row in "${!ROWS[@]}"; do
-		[[ ${PART_OF[row]} -ne $1 ]] || run_row "${ROWS[row]}"
+		[[ ${PART_OF[row]} -ne $1 || ! ${ROWS[row]} =~ $CHOSEN ]] || run_row "${ROWS[row]}"
 	done
 	REPORT+=("$(printf 'part %s: %d passed, %d failed, %d s' "$1/$PARTS" $((PASSED - ${before% *})) \
 		$((FAILED - ${before#* })) $((SECONDS - began)))")
@@ -263,7 +264,7 @@ list_rows() {
 
 	printf '%-5s %7s %7s %7s  %-7s %-12s %s\n' part minutes took cpu result commit row
 	for row in "${!ROWS[@]}"; do
-		[[ ${PART_OF[row]} -ge $FIRST && ${PART_OF[row]} -le $LAST ]] || continue
+		[[ ${PART_OF[row]} -ge $FIRST && ${PART_OF[row]} -le $LAST && ${ROWS[row]} =~ $CHOSEN ]] || continue
 		read_kept "${ROWS[row]}"
 		took=- used=-
 		[[ $WAS == none ]] || { took=$(((TOOK + 30) / 60)) && used=$(((USED + 30) / 60)); }
@@ -290,7 +291,7 @@ take_part() {
 	LAST=$FIRST
 }
 
-# all_of_it [--part N/M] [-l | --record]
+# all_of_it [--part N/M] [-k REGEX] [-l | --record]
 all_of_it() {
 	local only='' number
 
@@ -302,12 +303,14 @@ all_of_it() {
 	while [[ $# -gt 0 ]]; do
 		case $1 in
 		--part) take_part "${2?$USAGE_ALL}" && shift ;;
+		-k) CHOSEN=${2?$USAGE_ALL} && shift ;;
 		-l) only=list_rows ;;
 		--record) only=record ;;
 		*) die "$USAGE_ALL" ;;
 		esac
 		shift
 	done
+	printf '%s\n' "${ROWS[@]}" | grep -qE -- "$CHOSEN" || die "no row matches: $CHOSEN"
 	if [[ -n $only ]]; then
 		"$only"
 		exit

@@ -157,6 +157,10 @@ while time.process_time() < 1.2: pass"
 		'# check-all: all 3 rows: 4 passed, 0 failed, [0-9]+ min; on: [0-9a-f]{12} [0-9a-f]{12}'
 	write_page "$dir/page"
 	grep -qE '>wire: 2 passed on [0-9a-f]{12} ' "$dir/page" || die "the page has no row that passed earlier"
+	AFRESH=y outcome all_of_it -k ire
+	says '# suite wire' '2 passed, 0 failed'
+	outcome all_of_it -k none
+	says '.*no row matches: none' 'exit status 1'
 	# A page changes, then what concerns one row; this is not committed, and so nothing is kept of it.
 	echo 'a page' >"$TREE/README.md"
 	outcome all_of_it -l

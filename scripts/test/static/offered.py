@@ -23,7 +23,7 @@ import sys
 TOP = pathlib.Path(__file__).resolve().parents[3]
 NOT_RUN = {'check-all'}         # which runs all else
 FOLDERS = ('scripts/', 'scripts/lib/', 'scripts/test/')       # of scripts that offer something
-OWN = {'check.sh': {'--all', '--part', '--record'}}
+OWN = {'check.sh': {'--all', '--part', '-k', '--record'}}
 SHORTER = {'-k', '--sample', '--seed', '--count', '--minutes', '--keep'}    # with these a script does less of the same
 STANDS_FOR = {'VARIABLE', 'NAME', 'PACKAGE'}    # in front of "=", no variable
 
