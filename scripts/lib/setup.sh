@@ -86,9 +86,11 @@ names_of() {
 	done
 }
 
+# With a package apt would upgrade others that are made of the same source: of linux-libc-dev's those that
+# install_sources has brought.
 apt() {
-	DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=600 \
-		-o APT::Install-Recommends=false -o APT::Get::Allow-Downgrades=true "$@"
+	DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=600 -o APT::Install-Recommends=false \
+		-o APT::Get::Upgrade-By-Source-Package=false -o APT::Get::Allow-Downgrades=true "$@"
 }
 
 has_candidates() {
