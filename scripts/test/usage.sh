@@ -310,6 +310,22 @@ test_takeover_list() {
 	said '^passive_4 ' '^control_deaf_4 '
 }
 
+# A guest runs, and gdb sees that the processor is in its kernel.
+test_gdb() {
+	local guest status=0
+
+	"$TOP/scripts/lib/setup.sh" build guest "=gdb" || return
+	"$TOP/scripts/lib/guest/run.sh" -d none 'sleep 3000' >"$WORK/guest" 2>&1 &
+	guest=$!
+	until grep -q ' running: ' "$WORK/guest" || ! kill -0 "$guest"; do
+		sleep 1
+	done
+	ends "$TOP/scripts/lib/guest/gdb.py" A -batch -ex 'info registers rip' -ex detach </dev/null || status=$?
+	kill "$guest"
+	wait "$guest" || true
+	[[ $status -eq 0 ]] && said '^rip +0xffffffff'
+}
+
 # The newer kernel in guest A
 test_e2e_kernels() {
 	ends env KERNELS='6.12 6.1' PAIRS=srnic/srnic "$TOP/scripts/e2e.sh" -k '^010' || return

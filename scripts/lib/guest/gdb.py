@@ -1,0 +1,38 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Attach gdb to the kernel of a guest that runs: it stands still until gdb is left.
+
+    gdb.py GUEST [ARGUMENT...]      GUEST: A or B, of the suite that has begun last; ARGUMENTs are gdb's
+"""
+
+import glob
+import os
+import sys
+
+from flap import Monitor
+
+CACHE = os.environ.get("IW_MPA_CACHE") or os.path.expanduser("~/.cache/iw_mpa")
+
+
+def open_stub(guest):
+    """Have QEMU wait for gdb at a socket, whose path is returned"""
+    for path in sorted(glob.glob(f"{CACHE}/run/*/{guest}.qmp"), key=os.path.getmtime, reverse=True):
+        try:
+            monitor = Monitor(path)
+        except OSError:
+            continue            # its suite was killed
+        stub = f"{os.path.splitext(path)[0]}.gdb"
+        monitor.do("human-monitor-command", **{"command-line": f"gdbserver unix:{stub},server=on,wait=off"})
+        return stub
+    sys.exit(f"no guest {guest} runs")
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    os.execvp("gdb", ["gdb", "-q", "-ex", "set architecture i386:x86-64",
+                      "-ex", f"target remote {open_stub(sys.argv[1])}", *sys.argv[2:]])
+
+
+if __name__ == "__main__":
+    main()
