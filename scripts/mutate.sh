@@ -5,10 +5,12 @@
 # to R3, and runs the KUnit suites against each: see scripts/test/mutate/mutate.py.
 #
 #   scripts/mutate.sh [--seed N] [--count N] [--minutes N] [--keep]
+#   scripts/mutate.sh --people [--minutes N] [--keep]
 #
-# N mutants of each group are tried; the seed, which has a fixed default, chooses them. With --minutes the run ends
-# after that time, and the next one goes on there. --keep is for work on tests or code: mutants that were found before
-# that work count as found.
+# N mutants of each group are tried; the seed, which has a fixed default, chooses them. With --people it is all of
+# those that people have written, in groups by kind: scripts/test/mutate/people. With --minutes the run ends after that
+# time, and the next one goes on there. --keep is for work on tests or code: mutants that were found before that work
+# count as found.
 
 . "$(dirname "$0")/lib/lib.sh"
 . "$TOP/scripts/lib/tap.sh"
@@ -77,7 +79,8 @@ main() {
 		--seed | --count) CHOICE+=("$1" "${2?a number}") ;;
 		--minutes) MINUTES=("$1" "${2?a number}") ;;
 		--keep) KEEP=(--keep) && shift && continue ;;
-		*) die 'usage: mutate.sh [--seed N] [--count N] [--minutes N] [--keep]' ;;
+		--people) CHOICE+=(--people) && WORK=$CACHE/mutate/people && shift && continue ;;
+		*) die 'usage: mutate.sh [--people] [--seed N] [--count N] [--minutes N] [--keep]' ;;
 		esac
 		shift 2
 	done

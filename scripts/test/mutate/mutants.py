@@ -9,10 +9,15 @@ stands beside the original, selected by "MUTANT(n)", so that one build has all m
 
 Traces, messages and assertions are not changed; nor are memory barriers, since no test on one
 processor can notice that they are missing.
+
+A person's mutants are in the file "people", which says what they are. They may change several
+statements, and one may stand within what another one changes.
 """
 
 import hashlib
+import pathlib
 import re
+import tempfile
 
 TOKEN = re.compile(r'''
     (?P<space>\s+|\\\n|/\*.*?\*/|//[^\n]*)|
@@ -78,6 +83,7 @@ class Source:
                        if m.lastgroup not in ('space', 'pre')]
         self.match = {}         # index of an opening token -> index of its closing one
         self.units = {}         # span -> "condition", "value" or "statement"
+        self.bodies = {}        # function -> its first and last token
         self.mutants = []
         self.function = None
         self.pair_up()
@@ -110,6 +116,14 @@ class Source:
     def of(self, span):
         return self.text[span[0]:span[1]]
 
+    def find(self, function, text):
+        """The span of the one place in a function where this stands; None if there is not one"""
+        wanted = [m[0] for m in TOKEN.finditer(text) if m.lastgroup not in ('space', 'pre')]
+        first, last = self.bodies.get(function, (0, 0))
+        here = [token.text for token in self.tokens[first:last]]
+        places = [n for n in range(len(here)) if here[n:n + len(wanted)] == wanted]
+        return self.span(first + places[0], first + places[0] + len(wanted) - 1) if len(places) == 1 else None
+
     def add(self, kind, unit, text, note):
         line = self.text.count("\n", 0, unit[0]) + 1
         self.mutants.append(Mutant((self.path, self.function, line), kind, unit, text, note))
@@ -125,6 +139,7 @@ class Source:
                 continue
             if n and self.is_(n - 1, ')'):
                 self.function = self.tokens[back[n - 1] - 1].text
+                self.bodies[self.function] = n, self.match[n]
                 self.block(n)
             n = self.match[n] + 1
 
@@ -244,7 +259,8 @@ class Source:
         first, second = self.span(*one), self.span(*two)
         texts = self.of(first), self.of(second)
         if flat(texts[0]) != flat(texts[1]) and all("(" in text for text in texts):
-            self.add("swapped", (first[0], second[1]), (first, second),
+            self.units[first[0], second[1]] = "statement"
+            self.add("swapped", (first[0], second[1]), f"{texts[1]} {texts[0]}",
                      f"{flat(texts[0])} {flat(texts[1])} -> swapped")
 
     def edits(self, unit, first, last):
@@ -325,12 +341,10 @@ def schemata(source, mutants):
     by_unit = {}
     for mutant in mutants:
         by_unit.setdefault(mutant.span, []).append(mutant)
-    swaps = {span: group[0] for span, group in by_unit.items() if group[0].kind == "swapped"}
 
-    def unit(span):
+    def unit(span, text):
         """The text of a condition, value or statement with its mutants"""
-        text = source.text[span[0]:span[1]]
-        for mutant in by_unit.get(span, ()):
+        for mutant in by_unit[span]:
             new = one_line(mutant.text)
             if source.units[span] == "condition":
                 text = f"(MUTANT({mutant.number}) ? !!({new}) : !!({text}))"
@@ -340,20 +354,47 @@ def schemata(source, mutants):
                 text = f"{{ if (MUTANT({mutant.number})) {{ {new} }} else {{ {text} }} }}"
         return text
 
-    def swapped(mutant):
-        first, second = mutant.text
-        one, two = unit(first), unit(second)
-        between = source.text[first[1]:second[0]]
-        return (f"{{ if (MUTANT({mutant.number})) {{ {one_line(two)} {one_line(one)} }} else {{ "
-                f"{one}{between}{two} }} }}")
+    def doubled(start, end, spans):
+        """A part of the file with these units, which are in order, the outer ones first"""
+        out = []
+        while spans:
+            span = spans[0]
+            inside = [s for s in spans[1:] if s[0] < span[1]]
+            assert span[1] <= end, f"{source.path}: {by_unit[span][0].name()}: it overlaps with another"
+            out += [source.text[start:span[0]], unit(span, doubled(*span, inside))]
+            start, spans = span[1], spans[1 + len(inside):]
+        return "".join(out) + source.text[start:end]
 
-    inside = {span for mutant in swaps.values() for span in mutant.text}
-    spans = sorted(span for span in by_unit if span not in inside)
-    out, at = [], 0
-    for span in spans:
-        out += [source.text[at:span[0]], swapped(swaps[span]) if span in swaps else unit(span)]
-        at = span[1]
-    return "".join(out) + source.text[at:]
+    return doubled(0, len(source.text), sorted(by_unit, key=lambda span: (span[0], -span[1])))
+
+
+def people(top, folder, text):
+    """What people have written: path -> Source with their mutants alone; and what does not fit"""
+    entries, kind = [], None
+    for line in text.splitlines():
+        if line[:1] in ('-', '+'):
+            entries[-1][line[0]] += line[1:] + "\n"
+        elif line.startswith('['):
+            kind = line.strip('[]')
+        elif line and not line.startswith('#'):
+            where, note = line.split(': ', 1)
+            path, function = where.split()
+            entries.append({"kind": kind, "path": folder + path, "function": function, "note": note,
+                            "-": "", "+": ""})
+    sources = load(top, dict.fromkeys(entry["path"] for entry in entries))
+    for source in sources.values():
+        source.mutants = []
+    bad = []
+    for entry in entries:
+        source = sources[entry["path"]]
+        source.function = entry["function"]
+        span = source.find(entry["function"], entry["-"])
+        if not span:
+            bad.append(f"{entry['path']} {entry['function']}: {entry['note']}")
+            continue
+        source.units.setdefault(span, "statement" if source.text[span[1] - 1] in ';}' else "value")
+        source.add(entry["kind"], span, entry["+"].strip() or ";", entry["note"])
+    return sources, bad
 
 
 # --- proof of itself --------------------------------------------------------------------------
@@ -387,9 +428,31 @@ MADE = (
     "h(&a->x, (u32)-m); -> removed", 'g(a, "a < b"); h(&a->x, (u32)-m); -> swapped',
     "break; -> removed", "return true; -> return false;",
 )
-DOUBLED = '''	{ if (MUTANT(2)) { h(&a->x, (u32)-m); @ } else { @
+DOUBLED = '''	{ if (MUTANT(2)) { h(&a->x, (u32)-m); g(a, "a < b"); } else { { if (MUTANT(1)) { ; } else { g(a, "a < b"); } }
 	h(&a->x, (u32)-m); } }
-'''.replace('@', '{ if (MUTANT(1)) { ; } else { g(a, "a < b"); } }')
+'''
+PEOPLE = '''# what they do
+[a kind]
+sample.c f: two statements
+-	if (!a || n >= 2) /* as it
+-		was */ return -EINVAL;
++	if (!a)
++		return n;
+sample.c f: a part of the first
+-	n >= 2
++	n > 2
+
+[another kind]
+sample.c f: nothing in its place
+-	g(a, "a < b");
+sample.c f: it is not there
+-	n >= 3
+sample.c f: it is there twice
+-	n
+'''
+WRITTEN = '''	{ if (MUTANT(0)) { if (!a) return n; } else { if (!a || (MUTANT(1) ? (n > 2) : (n >= 2)))	/* n < 1 */
+		return -EINVAL; } }
+'''
 
 
 def check_whole(source):
@@ -402,7 +465,19 @@ def check_whole(source):
         assert f"MUTANT({number})" in changed, mutant.name()
 
 
+def people_selftest():
+    with tempfile.TemporaryDirectory() as top:
+        pathlib.Path(top, "sample.c").write_text(SAMPLE, encoding='utf-8')
+        sources, bad = people(pathlib.Path(top), "", PEOPLE)
+    assert bad == ["sample.c f: it is not there", "sample.c f: it is there twice"], bad
+    source = sources["sample.c"]
+    assert [m.kind for m in source.mutants] == ["a kind", "a kind", "another kind"]
+    check_whole(source)
+    assert WRITTEN in schemata(source, source.mutants), schemata(source, source.mutants)
+
+
 def selftest():
+    people_selftest()
     source = Source("sample.c", SAMPLE)
     made = [mutant.note for mutant in source.mutants]
     assert sorted(made) == sorted(MADE), sorted(set(made) ^ set(MADE))

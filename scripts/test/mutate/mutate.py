@@ -11,6 +11,7 @@
     --state FILE    keep the list of mutants and their results in FILE, from step to step
     --seed N        choose mutants by N: the same ones for the same code
     --count N       choose N mutants in each group
+    --people        take those that people have written, all of them: one group for each kind
     --minutes N     end after that time; the next call goes on
     --keep          mutants that were found before count as found, though tests or other code changed
     --drop FILE     with --make: FILE is a log of the compiler; leave out mutants that it rejected
@@ -22,6 +23,7 @@ scripts/test/mutate/mutants.explained lists the mutants that no suite finds, and
 """
 
 import argparse
+import collections
 import contextlib
 import hashlib
 import json
@@ -42,6 +44,8 @@ import ktap          # noqa: E402
 import mutants       # noqa: E402
 
 EXPLAINED = TOP / 'scripts/test/mutate/mutants.explained'
+PEOPLE = TOP / 'scripts/test/mutate/people'
+LEAST, LEAST_OF_A_KIND = 100, 10          # of what people have written
 FOLDER = 'drivers/infiniband/sw/'
 GROUPS = {
     'srnic R0 to R3': ('srnic', ('srnic-r0', 'srnic-r1', 'srnic-r2', 'srnic-r3')),
@@ -110,21 +114,33 @@ def layer_files(layers):
     return files
 
 
+def of_people():
+    """path -> the Source with their mutants, if they still fit the code"""
+    sources, bad = mutants.people(TOP, FOLDER, PEOPLE.read_text(encoding='utf-8'))
+    if bad:
+        sys.exit("\n".join(["people: no such statements, or not once:", *bad]))
+    return sources
+
+
 def pick(args, dropped):
-    """group -> its mutants, in the order of the sources, numbered through"""
-    chosen, number = {}, 0
-    for group, (_, layers) in GROUPS.items():
+    """path -> Source; and group -> its mutants, in the order of the sources, numbered through"""
+    every, chosen = {}, {}
+    if args.people:
+        every = of_people()
+        for mutant in (m for source in every.values() for m in source.mutants):
+            chosen.setdefault(mutant.kind, []).append(mutant)
+    for group, (_, layers) in {} if args.people else GROUPS.items():
         paths = layer_files(layers)
         sources = mutants.load(TOP, paths)
         for source in sources.values():
             source.mutants = [m for m in source.mutants if m.name() not in dropped]
         some = mutants.choose(sources, paths, args.seed, args.count)
         some.sort(key=lambda m: (paths.index(m.path), m.line, m.name()))
-        for mutant in some:
-            number += 1
-            mutant.number = number
-        chosen[group] = sources, some
-    return chosen
+        every.update(sources)
+        chosen[group] = some
+    for number, mutant in enumerate((m for some in chosen.values() for m in some), 1):
+        mutant.number = number
+    return every, chosen
 
 
 class State:
@@ -149,7 +165,7 @@ class State:
 
 def not_taken(state, log):
     """Mutants of the lines about which the compiler complains"""
-    errors = set(re.findall(r'(drivers/infiniband/sw/[\w/]+\.c):(\d+):\d+: error', log))
+    errors = set(re.findall(r'(drivers/infiniband/sw/[\w/]+\.[ch]):(\d+):\d+: error', log))
     names = [m["name"] for m in state.mutants() if (m["path"], str(m["line"])) in errors]
     return names
 
@@ -165,17 +181,17 @@ def make(args, state):
         names = not_taken(state, args.drop.read_text(encoding='utf-8', errors='replace'))
         if not names:
             sys.exit("mutate.py: the compiler complains, but of no mutant")
+        if args.people:
+            sys.exit("\n".join(["people: these do not compile:", *names]))
         state.data["dropped"] += names
         print(f"# {len(names)} that do not compile: others in their place")
     dropped = set(state.data["dropped"])
-    chosen = pick(args, dropped)
-    listed = []
-    for group, (sources, some) in chosen.items():
-        for path, source in sources.items():
-            mine = [m for m in some if m.path == path]
-            put(args.make / path, mutants.schemata(source, mine))
-        listed += [{"group": group, "number": m.number, "name": m.name(), "path": m.path,
-                    "line": m.line, "kind": m.kind, "found": None} for m in some]
+    sources, chosen = pick(args, dropped)
+    for path, source in sources.items():
+        mine = [m for some in chosen.values() for m in some if m.path == path]
+        put(args.make / path, mutants.schemata(source, mine))
+    listed = [{"group": group, "number": m.number, "name": m.name(), "path": m.path, "line": m.line,
+               "kind": m.kind, "found": None} for group, some in chosen.items() for m in some]
     put(args.make / 'mutant.h', HEADER)
     put(args.make / 'mutant.c', MODULE % (len(listed) + 1))
     old = {m["name"]: m for m in state.mutants()}
@@ -186,7 +202,8 @@ def make(args, state):
             mutant["found"] = old.get(mutant["name"], {}).get("found")
         state.data.update(mutants=listed, suites={})
     state.save()
-    print(f"# seed {args.seed}: {len(listed)} mutants of {len(chosen)} groups")
+    which = "people" if args.people else f"seed {args.seed}"
+    print(f"# {which}: {len(listed)} mutants of {len(chosen)} groups")
 
 
 # --- running them -----------------------------------------------------------------------------
@@ -336,23 +353,43 @@ def explained():
     return reasons
 
 
-def verdict(state):
-    """A result for each survivor without a reason, and one for each group"""
+def share(group, mine, reasons):
+    """The share of a group that is found"""
+    if any(m["found"] is None for m in mine) or not mine:
+        print(f"not ok {group}: not all were run")
+        return
+    lost = [m for m in mine if m["found"] in SURVIVES]
+    same = [m for m in lost if reasons.get(m["name"], '').startswith('same:')]
+    real = len(mine) - len(same)
+    found = len(mine) - len(lost)
+    print("ok" if real < FEWEST or 100 * found >= WANTED * real else "not ok",
+          f"{group}: {found} of {real} mutants are found; {len(same)} more change nothing")
+
+
+def verdict(args, state):
+    """A result for each survivor without a reason, and one for each group; of people's, also one for all"""
     reasons = explained()
-    for group in GROUPS:
-        mine = [m for m in state.mutants() if m["group"] == group]
-        if any(m["found"] is None for m in mine) or not mine:
-            print(f"not ok {group}: not all were run")
-            continue
-        lost = [m for m in mine if m["found"] in SURVIVES]
-        same = [m for m in lost if reasons.get(m["name"], '').startswith('same:')]
-        for mutant in lost:
-            if mutant["name"] not in reasons:
-                print(f"not ok {group}: {mutant['name']}: {mutant['found']}")
-        real = len(mine) - len(same)
-        found = len(mine) - len(lost)
-        print("ok" if real < FEWEST or 100 * found >= WANTED * real else "not ok",
-              f"{group}: {found} of {real} mutants are found; {len(same)} more change nothing")
+    for mutant in state.mutants():
+        if mutant["found"] in SURVIVES and mutant["name"] not in reasons:
+            print(f"not ok {mutant['group']}: {mutant['name']}: {mutant['found']}")
+    groups = dict.fromkeys(m["group"] for m in state.mutants()) if args.people else GROUPS
+    for group in groups:
+        share(group, [m for m in state.mutants() if m["group"] == group], reasons)
+    if args.people:
+        share("all that people make", state.mutants(), reasons)
+
+
+def people_selftest():
+    """Each fits the code, and they can be in one kernel. Return: their names"""
+    sources = of_people()
+    every = [m for source in sources.values() for m in source.mutants]
+    for source in sources.values():
+        mutants.check_whole(source)
+        assert mutants.schemata(source, source.mutants).count("\n") == source.text.count("\n"), source.path
+    kinds = collections.Counter(m.kind for m in every)
+    names = {m.name() for m in every}
+    assert len(names) == len(every) >= LEAST and min(kinds.values()) >= LEAST_OF_A_KIND, kinds
+    return names
 
 
 def selftest():
@@ -362,7 +399,7 @@ def selftest():
     sources = mutants.load(TOP, paths)
     for source in sources.values():
         mutants.check_whole(source)
-    names = {m.name() for source in sources.values() for m in source.mutants}
+    names = {m.name() for source in sources.values() for m in source.mutants} | people_selftest()
     bad = [name for name, reason in explained().items()
            if name not in names or not reason.startswith(HOW)]
     if bad:
@@ -380,6 +417,7 @@ def main():
     parser.add_argument("--kunit")
     parser.add_argument("--selftest", action="store_true")
     parser.add_argument("--keep", action="store_true")
+    parser.add_argument("--people", action="store_true")
     parser.add_argument("--verdict", action="store_true")
     parser.add_argument("--state", type=pathlib.Path)
     parser.add_argument("--seed", type=int, default=1)
@@ -397,7 +435,7 @@ def main():
     if args.kunit:
         kunit(args, state, args.suites)
     if args.verdict:
-        verdict(state)
+        verdict(args, state)
 
 
 if __name__ == '__main__':
