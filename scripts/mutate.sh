@@ -36,11 +36,13 @@ put_mutants() {
 	mutate --make "$ours" "$@"
 }
 
-# What does not compile is no mutant, and the compiler tells of a few at a time.
+# What does not compile is no mutant, and the compiler tells of a few at a time. The time of the build is not in the
+# kernel: a run goes on only if it has the same one.
 build_mutants() {
 	local linux=$1 try
 	local -a drop=()
 
+	export KBUILD_BUILD_TIMESTAMP=0 KBUILD_BUILD_VERSION=1
 	for try in {1..12}; do
 		put_mutants "$linux" "${drop[@]}" || return
 		if (build_kernel "$linux" "$CACHE/um-net" net) >"$WORK/build.log" 2>&1 </dev/null; then
