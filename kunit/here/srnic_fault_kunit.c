@@ -187,23 +187,27 @@ static void fault_any_bit_flipped_crc_found(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, get_unaligned_be32(term), 0x20020000);
 }
 
-/* A Marker that points elsewhere with a right CRC; reserved bits do not count */
+/* The first or second Marker points elsewhere with a right CRC; reserved bits do not count */
 /* Rules: F-8-2: the error for each bit of FPDUPTR; F-4.2-1: no error for a bit that is reserved */
 static void fault_marker_points_elsewhere_found(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);
-	const struct fault_row row = A_WRITE("", MARKER, STAG_WRITE, BASE, SIZE, { 0 });
+	const struct fault_row row = A_WRITE("", MARKER, STAG_WRITE, BASE, 512, { 0 });
 	struct srnic_qp *qp = w->p->end[1].qp;
 	struct pair_end *e = &w->p->end[0];
-	u8 ulpdu[256];
-	u16 len = fault_ulpdu(w, &row, ulpdu);
+	u8 ulpdu[14 + 512];
+	u16 len;
 	int bit;
 
+	w->stags[STAG_WRITE] = pair_reg(w->p, &w->p->pd, w->mem, BASE, 512,
+					IB_ACCESS_REMOTE_WRITE)->stag;
+	len = fault_ulpdu(w, &row, ulpdu);
 	qp->params.rx_markers = true;
 	qp->params.crc = false;
 	e->qp->params.tx_markers = true;
-	for (bit = 0; bit < 32; bit++) {
-		bool reserved = bit < 16 || bit == 24 || bit == 25;
+	for (bit = 0; bit < 64; bit++) {
+		u8 octet = bit / 8 % 4;
+		bool reserved = octet < 2 || bit % 32 == 24 || bit % 32 == 25;
 
 		qp->state = SRNIC_RTS;
 		qp->fault.err = SRNIC_ERR_NONE;
@@ -211,7 +215,7 @@ static void fault_marker_points_elsewhere_found(struct kunit *test)
 		e->wire_pos = 0;
 		e->qp->tx.pos = 0;
 		pair_put_ulpdu(w->p, 0, ulpdu, len);
-		e->wire[bit / 8] ^= 1 << bit % 8;
+		e->wire[bit / 32 * 512 + octet] ^= 1 << bit % 8;
 		pair_deliver(w->p, 0);
 		KUNIT_EXPECT_EQ(test, qp->fault.err,
 				reserved ? SRNIC_ERR_NONE : SRNIC_ERR_MARKER);
@@ -275,12 +279,15 @@ static void fault_one_read_more_than_ird_refused(struct kunit *test)
 	u32 i;
 
 	row.term_len = MD_U;
-	for (i = 1; i <= PAIR_IRD + 1; i++) {
-		pair_expect_fault(w->p, 1, SRNIC_ERR_NONE);
+	for (i = 1; i <= PAIR_IRD; i++) {
 		row.msn = i;
 		pair_put_ulpdu(w->p, 0, ulpdu, fault_ulpdu(w, &row, ulpdu));
-		pair_deliver(w->p, 0);
 	}
+	KUNIT_EXPECT_TRUE(test, pair_deliver(w->p, 0));
+	pair_expect_fault(w->p, 1, SRNIC_ERR_NONE);
+	row.msn = i;
+	pair_put_ulpdu(w->p, 0, ulpdu, fault_ulpdu(w, &row, ulpdu));
+	pair_deliver(w->p, 0);
 	pair_expect_fault(w->p, 1, SRNIC_ERR_NO_BUFFER);
 	fault_expect_term(w->p, &row, ulpdu, 46);
 }

@@ -34,8 +34,8 @@ static const struct resp_row {
 	{ "R-5.2.2-4_empty", SRNIC_ERR_RESP_BOUNDS, { 0 }, 1 },
 	{ "R-5.2.2-3_one_over", SRNIC_ERR_RESP_BOUNDS, { SIZE + 1 }, 1 },
 	{ "R-5.2.2-3_one_over_in_third", SRNIC_ERR_RESP_BOUNDS, { 10, 20, SIZE - 29 }, 3 },
-	{ "R-5.2.2-3_gap", SRNIC_ERR_RESP_BOUNDS, { 10, 20 }, 2, .shift = 1 },
-	{ "R-5.2.2-3_back", SRNIC_ERR_RESP_BOUNDS, { 10, 20 }, 2, .shift = -1 },
+	{ "R-5.2.2-3_gap", SRNIC_ERR_RESP_BOUNDS, { 10, 20 }, 2, .shift = 1, .open = true },
+	{ "R-5.2.2-3_back", SRNIC_ERR_RESP_BOUNDS, { 10, 20 }, 2, .shift = -1, .open = true },
 	{ "R-5.2.2-2_first", SRNIC_ERR_RESP_STAG, { SIZE }, 1, .stag = true },
 	{ "R-5.2.2-2_last", SRNIC_ERR_RESP_STAG, { 10, 20, SIZE - 30 }, 3, .stag = true },
 	{ "R-5.2.2-4_never_ends", SRNIC_ERR_RESP_BOUNDS, { SIZE, 1 }, 2, .open = true },
@@ -181,12 +181,23 @@ static void fault_each_segment_checked_by_itself(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->mem[8], 0xee);
 }
 
-/* A Write inside of a Send does no harm; another opcode does */
+/* A third segment of a Send, behind two of 8 bytes */
+static const struct fault_row third_rows[] = {
+	{ "D-4.3-5_opcode", SRNIC_ERR_OPCODE, 0x41, 0x45, .msn = 1, .mo = 16, .len = 8,
+	  .term = { 2, 6, 0xc0 }, .term_len = MD_U },
+	A_SEND("D-7.1-4_gap", MO, 1, 17, 8, SIZE, { 0x12, 4, 0xc0 }),
+	A_SEND("D-7.1-4_back", MO, 1, 15, 8, SIZE, { 0x12, 4, 0xc0 }),
+};
+
+KUNIT_ARRAY_PARAM_DESC(third, third_rows, desc);
+
+/* A Write inside of a Send does no harm; another opcode or offset does */
 /* Rules: D-4.3-5: the error for the third segment; D-5.3-2: no error for a Write within the Send */
-static void fault_send_changes_opcode_refused(struct kunit *test)
+static void fault_third_segment_of_a_send_refused(struct kunit *test)
 {
+	const struct fault_row *row = test->param_value;
 	struct fault_world *w = fault_begin(test);
-	struct fault_row send = A_SEND("", OPCODE, 1, 0, 8, SIZE, { 2, 6, 0xc0 });
+	struct fault_row send = A_SEND("", NONE, 1, 0, 8, SIZE, { 0 });
 	const struct fault_row write = A_WRITE("", NONE, STAG_WRITE, BASE, 8, { 0 });
 	u8 ulpdu[256];
 	u16 len;
@@ -199,14 +210,11 @@ static void fault_send_changes_opcode_refused(struct kunit *test)
 	pair_put_ulpdu(w->p, 0, ulpdu, fault_ulpdu(w, &send, ulpdu));
 	pair_deliver(w->p, 0);
 	pair_expect_fault(w->p, 1, SRNIC_ERR_NONE);
-	send.mo = 16;
-	send.ddp = 0x41;
-	send.rdmap = 0x45;
-	len = fault_ulpdu(w, &send, ulpdu);
+	len = fault_ulpdu(w, row, ulpdu);
 	pair_put_ulpdu(w->p, 0, ulpdu, len);
 	pair_deliver(w->p, 0);
-	pair_expect_fault(w->p, 1, SRNIC_ERR_OPCODE);
-	fault_expect_term(w->p, &send, ulpdu, len);
+	pair_expect_fault(w->p, 1, row->err);
+	fault_expect_term(w->p, row, ulpdu, len);
 }
 
 /* A work request that cannot be done; what was before it is sent and completes */
@@ -331,7 +339,7 @@ static struct kunit_case later_cases[] = {
 	KUNIT_CASE(fault_octets_for_a_read_of_nothing_judged),
 	KUNIT_CASE(fault_source_revoked_in_response_rest_told),
 	KUNIT_CASE(fault_each_segment_checked_by_itself),
-	KUNIT_CASE(fault_send_changes_opcode_refused),
+	KUNIT_CASE_PARAM(fault_third_segment_of_a_send_refused, third_gen_params),
 	KUNIT_CASE(fault_local_work_request_terminates),
 	KUNIT_CASE(fault_second_error_not_told),
 	KUNIT_CASE(fault_read_without_a_sink_terminates),

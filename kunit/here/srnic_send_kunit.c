@@ -322,7 +322,7 @@ static void send_runs_end_anywhere(struct kunit *test)
 			u32 len = segments[i] * room + more;
 			struct ib_sge sge[] = {
 				{ .addr = addr, .length = len, .lkey = lkey },
-				{ .addr = addr + len, .length = 2 * room + 1, .lkey = lkey },
+				pair_sge(p->end[0].mem + len, 2 * room + 1),
 			};
 
 			for (n = 1; n <= 2; n++)

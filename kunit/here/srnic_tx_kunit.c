@@ -84,6 +84,20 @@ static void tx_kicks_while_memory_is_short_void(struct kunit *test)
 	pair_tcp_expect_arrival(test, 1);
 }
 
+/* Whoever holds the lock may have looked for work already: a work item looks again. */
+static void tx_doorbell_of_a_busy_sender_not_lost(struct kunit *test)
+{
+	struct srnic_qp *qp = pair_tcp_begin(test, &tx_plain);
+
+	flush_work(&qp->tx.work);
+	mutex_lock(&qp->tx.lock);
+	pair_tcp_post(test, 1);
+	srnic_tx_doorbell(qp);
+	mutex_unlock(&qp->tx.lock);
+	flush_work(&qp->tx.work);
+	pair_tcp_expect_arrival(test, 1);
+}
+
 /* TCP calls when it has room: no timer runs. */
 static void tx_tcp_without_room_asked_when_it_has(struct kunit *test)
 {
@@ -529,6 +543,7 @@ static void tx_repeat_rtr_memory_ends_midway_nothing_sent(struct kunit *test)
 static struct kunit_case tx_cases[] = {
 	KUNIT_CASE_PARAM(tx_tcp_without_memory_asked_by_timer, tx_refusal_gen_params),
 	KUNIT_CASE(tx_kicks_while_memory_is_short_void),
+	KUNIT_CASE(tx_doorbell_of_a_busy_sender_not_lost),
 	KUNIT_CASE(tx_tcp_without_room_asked_when_it_has),
 	KUNIT_CASE(tx_without_pages_goes_on_later),
 	KUNIT_CASE(tx_terminate_without_memory_given_up),

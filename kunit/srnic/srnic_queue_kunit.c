@@ -194,6 +194,24 @@ static void sq_user_ring_full_of_reads_sender_kicked(struct kunit *test)
 	KUNIT_EXPECT_NOT_ERR_OR_NULL(test, srnic_sq_next(e->qp));
 }
 
+/* The RTR message counts as a Read, but is no work request: the sender waits for its answer. */
+static void sq_read_behind_rtr_read_sender_kicked(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_qp *qp = p->end[0].qp;
+	struct ib_sge sge = pair_sge(p->end[0].mem, 8);
+	struct srnic_upcalls up = {};
+
+	pair_start(p, &queue_opts);
+	qp->params.ord = 1;
+	KUNIT_ASSERT_TRUE(test, srnic_sq_expect_rtr(qp));
+	pair_post_rdma(p, 0, 0, IB_WR_RDMA_READ, &sge, 0, 0);
+	KUNIT_EXPECT_PTR_EQ(test, srnic_sq_next(qp), NULL);
+	srnic_retire_read(qp, NULL, IB_WC_SUCCESS, &up);
+	KUNIT_EXPECT_TRUE(test, up.kick);
+	KUNIT_EXPECT_NOT_NULL(test, srnic_sq_next(qp));
+}
+
 /* With ORD 0 no Read leaves, and it fails */
 /* Rules: R-6.1-5: no FPDU is made, and LOC_QP_OP_ERR */
 static void sq_read_with_ord_0_fails(struct kunit *test)
@@ -559,6 +577,7 @@ static struct kunit_case queue_cases[] = {
 	KUNIT_CASE_PARAM(sq_user_element_bad_completes_in_error, bad_gen_params),
 	KUNIT_CASE(sq_user_ring_always_valid_flush_ends),
 	KUNIT_CASE(sq_user_ring_full_of_reads_sender_kicked),
+	KUNIT_CASE(sq_read_behind_rtr_read_sender_kicked),
 	KUNIT_CASE(sq_read_with_ord_0_fails),
 	KUNIT_CASE(sq_post_kernel_limits_kept),
 	KUNIT_CASE(sq_flush_completes_all_once),

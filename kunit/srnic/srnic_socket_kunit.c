@@ -311,15 +311,35 @@ static void socket_dropped_behind_fault(struct kunit *test)
 }
 
 /* Urgent data has no place in the stream: its byte would be missing. */
-static void socket_urgent_data_ends_the_stream(struct kunit *test)
-{
-	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
-	struct kvec vec = { .iov_base = single.p->end[0].wire, .iov_len = 1 };
-	struct msghdr msg = { .msg_flags = MSG_OOB };
+static const struct socket_bad {
+	const char	*desc;
+	int		flags;	/* with which an empty FPDU without a CRC is sent */
+	enum srnic_err	err;
+} socket_bads[] = {
+	{ "FPDU", 0, SRNIC_ERR_CRC },
+	{ "urgent data", MSG_OOB, SRNIC_ERR_URGENT },
+};
 
-	KUNIT_ASSERT_EQ(test, kernel_sendmsg(socket_world.peer, &msg, &vec, 1, 1), 1);
+KUNIT_ARRAY_PARAM_DESC(socket_bad, socket_bads, desc);
+
+/* The stream ends, and the sender has to tell. */
+static void socket_bad_bytes_wake_the_sender(struct kunit *test)
+{
+	const struct socket_bad *row = test->param_value;
+	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
+	u8 bytes[8] = {};
+	struct kvec vec = { .iov_base = bytes, .iov_len = sizeof(bytes) };
+	struct msghdr msg = { .msg_flags = row->flags };
+	u64 turns;
+
+	flush_work(&qp->tx.work);
+	turns = pair_count(single.p, SRNIC_CNT_tx_work);
+	KUNIT_ASSERT_EQ(test, kernel_sendmsg(socket_world.peer, &msg, &vec, 1, sizeof(bytes)),
+			(int)sizeof(bytes));
 	iw_mpa_quiet(SOCKET_WHILE_MS);
-	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_URGENT);
+	KUNIT_EXPECT_EQ(test, qp->fault.err, row->err);
+	flush_work(&qp->tx.work);
+	KUNIT_EXPECT_GT(test, pair_count(single.p, SRNIC_CNT_tx_work), turns);
 }
 
 /* Bytes that TCP counts and does not have */
@@ -361,6 +381,14 @@ static void socket_parts_of_parts_are_unreadable(struct kunit *test)
 	qp->rx.need = 0;	/* look again, though nothing more has come */
 	srnic_rx_run(qp, sk, U32_MAX);
 	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_NONE);
+	release_sock(sk);
+	/* TCP does not append it to a segment with parts. */
+	KUNIT_ASSERT_EQ(test, kernel_sendmsg(socket_world.peer, &msg, &half, 1, 1), 1);
+	iw_mpa_quiet(SOCKET_WHILE_MS);
+	lock_sock(sk);
+	KUNIT_ASSERT_PTR_NE(test, skb_peek_tail(&sk->sk_receive_queue), skb);
+	skb_shinfo(skb)->frag_list = NULL;
+	skb_shinfo(skb_peek_tail(&sk->sk_receive_queue))->frag_list = part;
 	skb_shinfo(part)->frag_list = nested;
 	qp->rx.need = 0;
 	srnic_rx_run(qp, sk, U32_MAX);
@@ -500,7 +528,7 @@ static struct kunit_case socket_cases[] = {
 	KUNIT_CASE(socket_closed_within_an_fpdu),
 	KUNIT_CASE(socket_dropped_behind_abrupt_end),
 	KUNIT_CASE(socket_dropped_behind_fault),
-	KUNIT_CASE(socket_urgent_data_ends_the_stream),
+	KUNIT_CASE_PARAM(socket_bad_bytes_wake_the_sender, socket_bad_gen_params),
 	KUNIT_CASE(socket_unreadable_ends_the_stream),
 	KUNIT_CASE(socket_parts_of_parts_are_unreadable),
 	KUNIT_CASE(socket_beyond_the_budget_taken_later),
