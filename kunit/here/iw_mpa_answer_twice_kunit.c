@@ -122,15 +122,17 @@ static void accept_behind_the_end_is_void(struct kunit *test)
 	closed_with_references(c, 2);
 }
 
-/* iw_cm forgets the reference while nobody finds the QP. Its end is told of later. */
+/* iw_cm forgets two references while nobody finds the QP. Its end is told of later. */
 static void accept_behind_the_end_of_its_qp_is_void(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 
 	accept_and_end_late(c, test->priv);
-	WRITE_ONCE(c->qp->hidden, true);
+	c->fid->hide_qp = true;
+	KUNIT_EXPECT_EQ(test, accept_with(c, 1), 0);
+	c->fid->hide_qp = false;
 	KUNIT_EXPECT_EQ(test, accept_with(c, 2), 0);
-	KUNIT_EXPECT_EQ(test, READ_ONCE(c->qp->refs), 2);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(c->qp->refs), 3);
 	fake_qp_gone(c->qp);
 	fake_qp_freed(c->qp);
 	WRITE_ONCE(c->qp->hidden, false);

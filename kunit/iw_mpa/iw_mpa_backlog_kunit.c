@@ -122,6 +122,26 @@ static void backlog_peer_that_leaves_while_it_waits_is_forgotten(struct kunit *t
 	peer_recv_frame(f, peers[SAID + 1], &c->frame);
 }
 
+/* The ULP stops listening, and has no room: each Request that waits for it is refused at once. */
+/* Rules: P-05 */
+static void backlog_listener_that_goes_refuses_all_that_wait(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct socket *peers[PEERS];
+	struct fake_id *id;
+	int i;
+
+	crowd(c, c->f, peers);
+	for (i = 0; i < SAID; i++)
+		id = fake_next_request(c->lis);
+	FAKE_POLL(c->f, so_many_wait(listener_of(id), PEERS - SAID));
+	fake_destroy(c->lis);
+	for (i = SAID; i < PEERS; i++) {
+		peer_recv_frame(c->f, peers[i], &c->frame);
+		KUNIT_EXPECT_TRUE(test, peer_frame_flags(&c->frame) & MPA_R);
+	}
+}
+
 /* A ULP that wants to see more Requests than it said before it answers. */
 /* Rules: B-12 */
 static void backlog_ulp_that_does_not_answer_is_asked_again(struct kunit *test)
@@ -176,6 +196,7 @@ static struct kunit_case backlog_cases[] = {
 	KUNIT_CASE(backlog_asks_as_many_as_the_ulp_said_in_order),
 	KUNIT_CASE(backlog_accept_and_a_peer_that_leaves_make_room),
 	KUNIT_CASE(backlog_peer_that_leaves_while_it_waits_is_forgotten),
+	KUNIT_CASE(backlog_listener_that_goes_refuses_all_that_wait),
 	KUNIT_CASE(backlog_ulp_that_does_not_answer_is_asked_again),
 	KUNIT_CASE(backlog_too_many_wait_in_tcp),
 	{}

@@ -387,6 +387,7 @@ static void reply_that_fails_is_told(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach stop");
 }
 
+/* Of what has come meanwhile the driver alone was told, so the library asks. */
 static void stop_takes_the_callbacks_back(struct kunit *test)
 {
 	struct line *line = line_open(test->priv);
@@ -395,6 +396,9 @@ static void stop_takes_the_callbacks_back(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, line_passive(line, true), IW_MPA_EV_HANDED_OFF_FENCED);
 	iw_mpa_offload_kick_rx(&line->ep);
+	line->qp->stop_rx = true;	/* the driver leaves it to TCP */
+	peer_send(test->priv, line->peer, "x", 1);
+	FAKE_POLL((struct fakes *)test->priv, tcp_inq(sk) == 1);
 	iw_mpa_offload_stop(&line->ep, IW_MPA_R_STREAM);
 	KUNIT_EXPECT_EQ(test, line->qp->why, IW_MPA_R_STREAM);
 	KUNIT_ASSERT_NOT_NULL(test, iw_mpa_sk_stream(sk));
@@ -402,6 +406,9 @@ static void stop_takes_the_callbacks_back(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, iw_mpa_sk_stream(sk)->priv);
 	KUNIT_EXPECT_PTR_EQ(test, sk->sk_data_ready, ours);
 	KUNIT_EXPECT_PTR_EQ(test, sk->sk_write_space, line->ms->stream.write_space);
+	line->ms->report = iw_mpa_event_of_sock;
+	iw_mpa_sock_shutdown(line->ms);
+	KUNIT_EXPECT_TRUE(test, line->ep.events & BIT(IW_MPA_EV_READABLE));
 	line_close(line);
 	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach kick_rx stop");
 }
