@@ -219,9 +219,9 @@ test_siw() {
 # --hazards warns, and takes them.
 test_hazards_of_others() {
 	guest_run B 'driver_clear && driver_set siw' || return
-	judge --device siw0 --hazards -k 'refused_port_is_asked_once' hazards >/dev/null || true
+	judge --device siw0 --hazards -k 'longest_private_data_of_the_ulp_reject_247' hazards >/dev/null || true
 	! grep '^error: ' <<<"$SAID" || return
-	said '^\[.*\] WARNING: 10\.0\.0\.2 may crash' '^(not )?ok .* hazards_refused_port' || return
+	said '^\[.*\] WARNING: 10\.0\.0\.2 may crash' '^(not )?ok .* hazards_longest_private_data' || return
 	! grep -E 'SKIP|not all tests ran' <<<"$SAID"
 }
 
