@@ -6,7 +6,7 @@
 #   scripts/check.sh [SUITE...]               (no argument: static kunit fuzz wire interop bench e2e takeover)
 #   scripts/check.sh --all [--part N/M] [-k REGEX]
 #                                             run all rows of scripts/test/check/rows, those of part N of M, or those
-#                                             that match: takes some hours
+#                                             that match: takes most of a day
 #   scripts/check.sh --all [--part N/M] [-k REGEX] -l
 #                                             list these rows, with the last result and time of each
 #   scripts/check.sh --all --record           write which have passed into scripts/test/check/passed

@@ -387,7 +387,7 @@ static void reply_that_fails_is_told(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach stop");
 }
 
-/* Of what has come meanwhile the driver alone was told, so the library asks. */
+/* TCP told only the driver of bytes that came before, so the library looks for some. */
 static void stop_takes_the_callbacks_back(struct kunit *test)
 {
 	struct line *line = line_open(test->priv);

@@ -310,10 +310,10 @@ static void socket_dropped_behind_fault(struct kunit *test)
 	socket_expect_dropped(test, qp);
 }
 
-/* Urgent data has no place in the stream: its byte would be missing. */
+/* An FPDU with a wrong CRC; urgent data has no place in the stream, which would lack its byte. */
 static const struct socket_bad {
 	const char	*desc;
-	int		flags;	/* with which an empty FPDU without a CRC is sent */
+	int		flags;	/* of the call that sends it */
 	enum srnic_err	err;
 } socket_bads[] = {
 	{ "FPDU", 0, SRNIC_ERR_CRC },
@@ -386,7 +386,7 @@ static void socket_parts_of_parts_are_unreadable(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, kernel_sendmsg(socket_world.peer, &msg, &half, 1, 1), 1);
 	iw_mpa_quiet(SOCKET_WHILE_MS);
 	lock_sock(sk);
-	KUNIT_ASSERT_PTR_NE(test, skb_peek_tail(&sk->sk_receive_queue), skb);
+	KUNIT_EXPECT_PTR_NE(test, skb_peek_tail(&sk->sk_receive_queue), skb);
 	skb_shinfo(skb)->frag_list = NULL;
 	skb_shinfo(skb_peek_tail(&sk->sk_receive_queue))->frag_list = part;
 	skb_shinfo(part)->frag_list = nested;

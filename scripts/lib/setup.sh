@@ -86,11 +86,13 @@ names_of() {
 	done
 }
 
-# With a package apt would upgrade others that are made of the same source: of linux-libc-dev's those that
-# install_sources has brought.
+APT_MAY=()	# options for one call
+
+# Where apt upgrades linux-libc-dev, it would by default also upgrade what install_sources has installed, since both are
+# made of the same source package.
 apt() {
 	DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=600 -o APT::Install-Recommends=false \
-		-o APT::Get::Upgrade-By-Source-Package=false -o APT::Get::Allow-Downgrades=true "$@"
+		-o APT::Get::Upgrade-By-Source-Package=false "${APT_MAY[@]}" "$@"
 }
 
 has_candidates() {
@@ -213,12 +215,17 @@ cross_compilers() {
 # a kernel, its archive has newer sources than headers.
 install_sources() {
 	local package version
+	local -a APT_MAY=(-o APT::Get::Allow-Downgrades=true)
 
 	kernel_row "$1"
 	package=$(source_package "${KRELEASES//\\/}")
 	version=$(package_version "linux-headers-$(find_krel "$1")")
-	[[ $(package_version "$package") != "$version" ]] || return 0
-	(install_missing "$package=$version") || install_missing "$package"
+	[[ -z $version || $(package_version "$package") != "$version" ]] || return 0
+	if [[ -n $version && $(id -u) -eq 0 ]] && has_candidates "$package=$version"; then
+		(install_missing "$package=$version") || install_missing "$package"
+	else
+		install_missing "$package"
+	fi
 }
 
 make_programs() (

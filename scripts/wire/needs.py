@@ -86,7 +86,7 @@ def has(name):
     # There everything is. Tests take the device away now and then, and with it what would be looked for.
     if Place.ours and os.path.exists(GUEST):
         return True
-    # Of another host, nobody here can see more than programs say, which libibverbs there lets open the device.
+    # In another host programs can open the device: run.py has tried it. All else that they cannot tell is not known here.
     if Place.over:
         return name == "user" or name == "hazards" and Place.hazards
     if name not in Place.known:

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Attach gdb to the kernel of a guest that runs: it stands still until gdb is left.
 
-    gdb.py GUEST [ARGUMENT...]      GUEST: A or B, of the suite that has begun last; ARGUMENTs are gdb's
+    gdb.py GUEST [ARGUMENT...]      ARGUMENTs are gdb's
+
+GUEST is A or B, of the suite that has begun last, or FOLDER/A, where FOLDER is that of a suite, below run/ in the cache.
 """
 
 import glob
@@ -16,7 +18,9 @@ CACHE = os.environ.get("IW_MPA_CACHE") or os.path.expanduser("~/.cache/iw_mpa")
 
 def open_stub(guest):
     """Have QEMU wait for gdb at a socket, whose path is returned"""
-    for path in sorted(glob.glob(f"{CACHE}/run/*/{guest}.qmp"), key=os.path.getmtime, reverse=True):
+    # The names of the folders begin with the time.
+    pattern = f"{guest}.qmp" if "/" in guest else f"{CACHE}/run/*/{guest}.qmp"
+    for path in sorted(glob.glob(pattern), reverse=True):
         try:
             monitor = Monitor(path)
         except OSError:

@@ -18,7 +18,7 @@ KEPT=$CACHE/check-all
 RECORD=scripts/test/check/passed	# below TREE
 
 # What would make a row another one, were it in the environment
-FOREIGN=(AFRESH DEBUG DRIVER KERNEL KERNELS KREL MAKEFLAGS MAKEOVERRIDES MFLAGS PAIRS PART PEER PEERS T)
+FOREIGN=(AFRESH DEBUG DRIVER KERNEL KERNELS KREL MAKEFLAGS MAKEOVERRIDES MFLAGS PAIRS PART PEER PEERS ROUNDS SUITE T)
 
 ROWS=()		# of scripts/test/check/rows, in its order
 MINUTES=()	# of each, as it says there
@@ -73,7 +73,7 @@ in_git() { git -c safe.directory='*' -C "$TREE" "$@"; }
 commit_of_tree() {
 	local changes
 
-	changes=$(in_git status --porcelain 2>/dev/null) || return 0
+	changes=$(in_git status --porcelain -- . ":!$RECORD" 2>/dev/null) || return 0
 	[[ -n $changes ]] || in_git rev-parse HEAD 2>/dev/null || true
 }
 
@@ -82,6 +82,7 @@ commit_of_tree() {
 concerned_by() {
 	case $1 in
 	scripts/test/check/rows) echo static ;;
+	scripts/lib/guest/gdb.py) echo static usage ;;
 	"$RECORD") ;;
 	Documentation/infiniband/iw_mpa_admin.rst) echo static series package usage e2e ;;	# 130-admin-guide
 	Documentation/infiniband/iw_mpa_interop.rst) echo static series package usage interop ;;
@@ -160,34 +161,42 @@ record() {
 			read_kept "$row"
 			[[ $WAS != passed ]] || echo "$RAN_ON $DID_PASS $TOOK $USED $row"
 		done
-	} >"$TREE/$RECORD.tmp"
-	mv "$TREE/$RECORD.tmp" "$TREE/$RECORD"
+	} >"$LOGS/record"
+	cp "$LOGS/record" "$TREE/$RECORD"
 }
 
 # read_kept ROW: sets what is known: WAS is one of passed, failed, stale and none
 read_kept() {
-	local file
+	local file known suite
 
 	WAS=none RAN_ON=- DID_PASS=0 DID_FAIL=0 TOOK=0 USED=0
 	file=$(kept_file "$1")
+	# shellcheck disable=SC2086 # words
+	suite=$(suite_of $1)
 	if [[ -e $file && $(tail -n 1 "$file") == "$1" ]]; then
 		read -r RAN_ON DID_PASS DID_FAIL TOOK USED <"$file"
-	else
-		read -r RAN_ON DID_PASS TOOK USED < <(recorded "$1") || return 0
-	fi
-	# shellcheck disable=SC2086 # words
-	if ! holds "$RAN_ON" "$(suite_of $1)"; then
 		WAS=stale
-	elif [[ $DID_FAIL -eq 0 ]]; then
-		WAS=passed
-	else
-		WAS=failed
+		if holds "$RAN_ON" "$suite"; then
+			if [[ $DID_FAIL -eq 0 ]]; then WAS=passed; else WAS=failed; fi
+			return
+		fi
 	fi
+	known=$(recorded "$1")
+	[[ -n $known ]] || return 0
+	if holds "${known%% *}" "$suite"; then
+		WAS=passed DID_FAIL=0
+	elif [[ $WAS == stale ]]; then
+		return
+	else
+		WAS=stale
+	fi
+	read -r RAN_ON DID_PASS TOOK USED <<<"$known"
 }
 
 # keep ROW COMMIT PASSED FAILED SECONDS SECONDS-OF-PROCESSORS: of a run that began on COMMIT
 keep() {
-	if [[ -z $2 || $(commit_of_tree) != "$2" ]]; then
+	# shellcheck disable=SC2086 # words
+	if [[ -z $2 || -z $(commit_of_tree) ]] || ! holds "$2" "$(suite_of $1)"; then
 		echo "# not kept, for the tree is not, or was not all the time, that of a commit: $1"
 		return
 	fi
@@ -225,6 +234,9 @@ run_row() {
 		$((SPENT - spent))
 }
 
+# is_chosen INDEX: of a row
+is_chosen() { [[ ${PART_OF[$1]} -ge $FIRST && ${PART_OF[$1]} -le $LAST && ${ROWS[$1]} =~ $CHOSEN ]]; }
+
 # run_part NUMBER
 run_part() {
 	local row began=$SECONDS before="$PASSED $FAILED"
@@ -232,7 +244,7 @@ run_part() {
 	may_take "$PART_LIMIT_MIN"
 	echo "# part $1/$PARTS"
 	for row in "${!ROWS[@]}"; do
-		[[ ${PART_OF[row]} -ne $1 || ! ${ROWS[row]} =~ $CHOSEN ]] || run_row "${ROWS[row]}"
+		! is_chosen "$row" || [[ ${PART_OF[row]} -ne $1 ]] || run_row "${ROWS[row]}"
 	done
 	REPORT+=("$(printf 'part %s: %d passed, %d failed, %d s' "$1/$PARTS" $((PASSED - ${before% *})) \
 		$((FAILED - ${before#* })) $((SECONDS - began)))")
@@ -264,7 +276,7 @@ list_rows() {
 
 	printf '%-5s %7s %7s %7s  %-7s %-12s %s\n' part minutes took cpu result commit row
 	for row in "${!ROWS[@]}"; do
-		[[ ${PART_OF[row]} -ge $FIRST && ${PART_OF[row]} -le $LAST && ${ROWS[row]} =~ $CHOSEN ]] || continue
+		is_chosen "$row" || continue
 		read_kept "${ROWS[row]}"
 		took=- used=-
 		[[ $WAS == none ]] || { took=$(((TOOK + 30) / 60)) && used=$(((USED + 30) / 60)); }
@@ -293,7 +305,7 @@ take_part() {
 
 # all_of_it [--part N/M] [-k REGEX] [-l | --record]
 all_of_it() {
-	local only='' number
+	local only='' number parts=()
 
 	read_rows
 	fill "$PART_MIN"
@@ -310,14 +322,17 @@ all_of_it() {
 		esac
 		shift
 	done
-	printf '%s\n' "${ROWS[@]}" | grep -qE -- "$CHOSEN" || die "no row matches: $CHOSEN"
+	for number in "${!ROWS[@]}"; do
+		! is_chosen "$number" || parts[PART_OF[number]]=${PART_OF[number]}
+	done
+	[[ ${#parts[@]} -gt 0 ]] || die "no row matches: $CHOSEN"
 	if [[ -n $only ]]; then
 		"$only"
 		exit
 	fi
 	AGAIN=${AFRESH:-}
 	unset -v "${FOREIGN[@]}"
-	for ((number = FIRST; number <= LAST; number++)); do
+	for number in "${parts[@]}"; do
 		run_part "$number"
 	done
 }
