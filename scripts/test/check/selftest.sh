@@ -242,9 +242,10 @@ selftest() (
 	KEPT=$dir/kept
 	OUTPUT=$dir/output
 	mkdir -p "$SCRIPTS/test/check"
-	# That of the check.sh of which this may be a part is not for the fakes.
+	# What the check.sh was told of which this may be a part is not for the fakes.
 	export BROKEN_BY_QEMU=$dir/told
 	OUTER=
+	unset -v AFRESH
 	selftest_of_judge
 	selftest_of_once_more
 	selftest_of_limit
