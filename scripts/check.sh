@@ -62,7 +62,7 @@ fail_suite() {
 judge() {
 	local suite=$1 rc=$2 log=$3 name=$5 ok not_ok summary
 
-	ok=$(count '^ok [0-9]+ ' "$log")
+	ok=$(($(count '^ok [0-9]+ ' "$log") - $(count '^ok [0-9]+ .*# SKIP' "$log")))
 	not_ok=$(count '^not ok [0-9]+ ' "$log")
 	PASSED=$((PASSED + ok))
 	FAILED=$((FAILED + not_ok))
@@ -181,8 +181,8 @@ count_suite() {
 
 	RETRIED+=$(grep '^# retried: ' "$2" || true)$'\n'
 	if grep -qx "$ONCE_MORE" "$2"; then
-		lost=$(sed "/^$ONCE_MORE\$/q" "$2" | grep -cE '^not ok [0-9]+ ' || true)
-		REPORT+=("$4: ran twice; $lost failures of the first time are not counted")
+		lost=$(sed "/^$ONCE_MORE\$/q" "$2" | grep -E '^not ok [0-9]+ ' || true)
+		REPORT+=("$4: ran twice; not counted, of the first time: ${lost//$'\n'/; }")
 		sed -i "1,/^$ONCE_MORE\$/d" "$2"
 	fi
 	FAULTS=
@@ -341,7 +341,7 @@ main() {
 		selftest
 		return
 		;;
-	-*) die 'usage: check.sh [SUITE... | --all [--part N/M] [-k REGEX] [-l | --record] | --selftest]' ;;
+	-*) die 'usage: check.sh [SUITE... | --all [--part N/M] [-k REGEX] [-l] | --all --record | --selftest]' ;;
 	*)
 		may_take "$PART_LIMIT_MIN"
 		run_suites "$@"

@@ -32,8 +32,7 @@
  * @whole: a fragment is the rest of a large one, not of a page
  * @pieces: number of fragments that can still be allocated
  * @clear_memalloc: function that is called before a socket loses its right to the emergency
- *	reserves; or
- * NULL
+ *	reserves; or NULL
  */
 struct pair_tcp {
 	struct pair_end	*to;

@@ -265,15 +265,15 @@ static void cq_handler_called_again_not_within_itself(struct kunit *test)
 /* An application can have them come without end: a work item calls in place of who came first. */
 static void cq_handler_called_in_a_row_a_few_times(struct kunit *test)
 {
-	struct workqueue_struct *wq = srnic_event_wq;
+	struct workqueue_struct *wq = alloc_workqueue("srnic_ring_kunit", WQ_PERCPU, 0);
 	struct pair *p = test->priv;
 	struct srnic_cq *cq = &p->end[0].scq;
 	struct ring_calls calls = { .cq = cq, .more = RING_MORE, .test = current };
 	struct srnic_upcalls up = { .cq = { cq } };
 	int ms;
 
-	srnic_event_wq = alloc_workqueue("srnic_ring_kunit", WQ_PERCPU, 0);
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, srnic_event_wq);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, wq);
+	swap(srnic_event_wq, wq);	/* back at the end */
 	cq->ibcq.comp_handler = ring_handler;
 	cq->ibcq.cq_context = &calls;
 	srnic_cq_call(&up);
@@ -281,8 +281,8 @@ static void cq_handler_called_in_a_row_a_few_times(struct kunit *test)
 	KUNIT_EXPECT_LT(test, calls.by_test, 50);
 	for (ms = 0; ms < 2000 && READ_ONCE(calls.calls) <= RING_MORE; ms += 20)
 		msleep(20);
-	destroy_workqueue(srnic_event_wq);
-	srnic_event_wq = wq;
+	swap(srnic_event_wq, wq);
+	destroy_workqueue(wq);
 	KUNIT_EXPECT_EQ(test, calls.calls, RING_MORE + 1);
 	KUNIT_EXPECT_EQ(test, calls.most, 1);
 	KUNIT_EXPECT_EQ(test, atomic_read(&cq->upcalls), 0);
@@ -291,10 +291,10 @@ static void cq_handler_called_in_a_row_a_few_times(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, calls.calls, RING_MORE + 2);
 }
 
-/* What stands behind the last queue is no queue. */
+/* The pointer after the last queue stands for what follows in the struct: it is no queue. */
 static void cq_handlers_of_both_queues_called_later(struct kunit *test)
 {
-	struct workqueue_struct *wq = srnic_event_wq;
+	struct workqueue_struct *wq = alloc_workqueue("srnic_ring_kunit", WQ_PERCPU, 0);
 	struct pair *p = test->priv;
 	struct srnic_cq *cqs[SRNIC_UPCALLS] = { &p->end[0].scq, &p->end[0].rcq };
 	struct ring_calls calls[SRNIC_UPCALLS] = {};
@@ -304,16 +304,16 @@ static void cq_handlers_of_both_queues_called_later(struct kunit *test)
 	} all = { .cq = { cqs[0], cqs[1], cqs[0] } };
 	int i;
 
-	srnic_event_wq = alloc_workqueue("srnic_ring_kunit", WQ_PERCPU, 0);
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, srnic_event_wq);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, wq);
+	swap(srnic_event_wq, wq);	/* back at the end */
 	for (i = 0; i < SRNIC_UPCALLS; i++) {
 		calls[i] = (struct ring_calls) { .cq = cqs[i], .test = current };
 		cqs[i]->ibcq.comp_handler = ring_handler;
 		cqs[i]->ibcq.cq_context = &calls[i];
 	}
 	srnic_cq_call_later(&all.up);
-	destroy_workqueue(srnic_event_wq);
-	srnic_event_wq = wq;
+	swap(srnic_event_wq, wq);
+	destroy_workqueue(wq);
 	for (i = 0; i < SRNIC_UPCALLS; i++) {
 		KUNIT_EXPECT_PTR_EQ(test, all.cq[i], NULL);
 		KUNIT_EXPECT_EQ(test, calls[i].calls, 1);
@@ -363,15 +363,15 @@ static void ring_block(struct work_struct *work)
  */
 static void cq_last_qp_waits_for_the_handler(struct kunit *test)
 {
-	struct workqueue_struct *wq = srnic_event_wq;
+	struct workqueue_struct *wq = alloc_ordered_workqueue("srnic_ring_kunit", 0);
 	struct pair *p = test->priv;
 	struct srnic_cq *cq = &p->end[0].scq;
 	struct ring_calls calls = { .cq = cq, .more = RING_MORE, .test = current };
 	struct srnic_upcalls up = { .cq = { cq } };
 	struct ring_blocker blocker;
 
-	srnic_event_wq = alloc_ordered_workqueue("srnic_ring_kunit", 0);
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, srnic_event_wq);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, wq);
+	swap(srnic_event_wq, wq);	/* back at the end */
 	init_completion(&blocker.go_on);
 	INIT_WORK_ONSTACK(&blocker.work, ring_block);
 	queue_work(srnic_event_wq, &blocker.work);
@@ -392,9 +392,9 @@ static void cq_last_qp_waits_for_the_handler(struct kunit *test)
 	/* Nothing is due: it does not wait. */
 	srnic_cq_join(cq);
 	srnic_cq_leave(cq);
-	destroy_workqueue(srnic_event_wq);
+	swap(srnic_event_wq, wq);
+	destroy_workqueue(wq);
 	destroy_work_on_stack(&blocker.work);
-	srnic_event_wq = wq;
 }
 
 /* What others have completed stays, in order, wherever in the ring it stands. */

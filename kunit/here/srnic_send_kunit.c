@@ -322,11 +322,15 @@ static void send_runs_end_anywhere(struct kunit *test)
 			u32 len = segments[i] * room + more;
 			struct ib_sge sge[] = {
 				{ .addr = addr, .length = len, .lkey = lkey },
-				pair_sge(p->end[0].mem + len, 2 * room + 1),
+				{ .addr = addr + len, .length = 2 * room + 1, .lkey = lkey },
 			};
 
 			for (n = 1; n <= 2; n++)
 				run_of(test, w, ++msn, sge, n);
+			/* The last piece alone is of all memory. */
+			sge[1] = pair_sge(p->end[0].mem + len, 2 * room + 1);
+			if (row->region)
+				run_of(test, w, ++msn, sge, 2);
 		}
 	}
 	pair_expect_fault(p, 0, SRNIC_ERR_NONE);

@@ -104,6 +104,12 @@ static void turn_read_without_memory_is_not_asked(struct kunit *test)
 	struct srnic_qp *qp = pair_tcp_begin(test, &turn_opts);
 	struct pair *p = test->priv;
 	struct ib_sge sge = pair_sge(p->end[0].mem, 8);
+	const struct ib_rdma_wr read = {
+		.wr = {
+			.opcode = IB_WR_RDMA_READ, .sg_list = &sge, .num_sge = 1,
+			.send_flags = IB_SEND_SIGNALED,
+		},
+	};
 	struct oracle o = {
 		.to = p->end[1].wire, .size = PAIR_WIRE, .crc = true,
 		.mulpdu = oracle_mulpdu(TURN_EMSS, false),
@@ -111,7 +117,7 @@ static void turn_read_without_memory_is_not_asked(struct kunit *test)
 
 	pair_tcp_pages(4, 0);
 	memset(p->end[0].mem, 0xee, 8);
-	pair_post_rdma(p, 0, 0, IB_WR_RDMA_READ, &sge, 0, 0);
+	KUNIT_ASSERT_EQ(test, turn_post(p, &read.wr), 0);
 	pair_tcp_run(qp);
 	oracle_message(&o, &(struct oracle_msg) {
 		.op = ORACLE_READ_RESP, .stag = sge.lkey, .to = sge.addr, .payload = payload,

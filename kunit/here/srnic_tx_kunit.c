@@ -90,8 +90,8 @@ static void tx_doorbell_of_a_busy_sender_not_lost(struct kunit *test)
 	struct srnic_qp *qp = pair_tcp_begin(test, &tx_plain);
 
 	flush_work(&qp->tx.work);
-	mutex_lock(&qp->tx.lock);
 	pair_tcp_post(test, 1);
+	mutex_lock(&qp->tx.lock);
 	srnic_tx_doorbell(qp);
 	mutex_unlock(&qp->tx.lock);
 	flush_work(&qp->tx.work);

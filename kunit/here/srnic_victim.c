@@ -50,8 +50,8 @@ struct fault_world *fault_begin(struct kunit *test)
 }
 
 /*
- * Make the ULPDU of @row in @ulpdu, which has room for 256 bytes. Return its
- * length.
+ * Make the ULPDU of @row in @ulpdu, which has room for a header and row->len bytes.
+ * Return its length.
  */
 u16 fault_ulpdu(const struct fault_world *w, const struct fault_row *row, u8 *ulpdu)
 {

@@ -374,7 +374,8 @@ static void qp_freed_is_missing(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, said);
 	KUNIT_EXPECT_FALSE(test, completion_done(&unregistered));
 	fake_qp_freed(c->qp);
-	wait_for_completion(&unregistered);
+	KUNIT_ASSERT_NE(test, wait_for_completion_timeout(&unregistered,
+							  msecs_to_jiffies(2 * FAKE_WAIT_MS)), 0);
 }
 
 /* 10. The driver calls too early, or after stop. */

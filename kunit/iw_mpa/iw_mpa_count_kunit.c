@@ -219,6 +219,23 @@ static void count_a_fence_that_an_fpdu_opens_is_not_lifted(struct kunit *test)
 	count_expect(test, counts, want);
 }
 
+/* iw_cm lets the ULP call again until it has handled ESTABLISHED. */
+static void count_each_further_accept(struct kunit *test)
+{
+	static const struct count_row want[] = {
+		{ IW_MPA_CNT_established, 1 }, { IW_MPA_CNT_accepted_again, 2 }, {}
+	};
+	struct counts *counts = count_begin(test);
+	struct fake_conn *c = conn_new(test);
+
+	conn_call(c);
+	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
+	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), 0);
+	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), 0);
+	conn_establish(c);
+	count_expect(test, counts, want);
+}
+
 /* Each reason has a counter of its own and of its name; that all is well has none. */
 static void count_each_reason_by_itself(struct kunit *test)
 {
@@ -251,6 +268,7 @@ static struct kunit_case count_cases[] = {
 	KUNIT_CASE(count_each_repeat_of_the_rtr_message),
 	KUNIT_CASE(count_a_fence_that_is_lifted),
 	KUNIT_CASE(count_a_fence_that_an_fpdu_opens_is_not_lifted),
+	KUNIT_CASE(count_each_further_accept),
 	KUNIT_CASE(count_each_reason_by_itself),
 	{}
 };

@@ -73,8 +73,7 @@ struct fake_event {
  * @fail_copies: the same, for events with private data, which iw_cm has to copy
  * @frozen: the event handler waits until the test resets this
  * @drop_requests: for a listener: drop each CONNECT_REQUEST silently, as iw_cm does while it
- *	destroys the
- * listener
+ *	destroys the listener
  * @nr_dropped: number of those that were dropped
  * @late: for a passive cm_id: iw_cm does not handle events yet; see fake_catch_up()
  * @held: events that iw_cm has not handled yet
@@ -86,9 +85,8 @@ struct fake_event {
  * @qp: the QP on which iw_cm has a reference
  * @nr_events: number of elements of @events
  * @events: the events from the library, in order
- * @answer: for a listener: function that answers each CONNECT_REQUEST in another thread, which does
- *	not
- * wait for the event handler to return
+ * @answer: for a listener: function that answers each CONNECT_REQUEST in another thread, which
+ *	does not wait for the event handler to return
  * @has_answered: for a passive cm_id: @answer has returned
  * @answered: for a passive cm_id: what @answer returned
  */

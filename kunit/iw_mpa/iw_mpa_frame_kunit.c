@@ -376,7 +376,7 @@ static void frame_encode_random_decodes_to_same(struct kunit *test)
 
 #undef HOLDS
 
-/* Every bit of a frame inverted, one at a time: what a frame is with one in @byte */
+/* Every bit of a frame inverted, one at a time: what a frame is with one in @octet */
 static enum iw_mpa_reason flip_reason(const u8 *flipped, size_t octet)
 {
 	u16 pd_length = get_unaligned_be16(flipped + 18);

@@ -336,8 +336,7 @@ static void socket_bad_bytes_wake_the_sender(struct kunit *test)
 	turns = pair_count(single.p, SRNIC_CNT_tx_work);
 	KUNIT_ASSERT_EQ(test, kernel_sendmsg(socket_world.peer, &msg, &vec, 1, sizeof(bytes)),
 			(int)sizeof(bytes));
-	iw_mpa_quiet(SOCKET_WHILE_MS);
-	KUNIT_EXPECT_EQ(test, qp->fault.err, row->err);
+	KUNIT_EXPECT_TRUE(test, socket_poll((u32 *)&qp->fault.err, row->err));
 	flush_work(&qp->tx.work);
 	KUNIT_EXPECT_GT(test, pair_count(single.p, SRNIC_CNT_tx_work), turns);
 }
@@ -367,16 +366,16 @@ static void socket_parts_of_parts_are_unreadable(struct kunit *test)
 	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
 	struct sock *sk = qp->rx.sk;
 	struct kvec half = { .iov_base = "", .iov_len = 1 };	/* of a length */
+	u32 begin = READ_ONCE(tcp_sk(sk)->rcv_nxt);
 	struct msghdr msg = {};
 	struct sk_buff *skb;
 
 	KUNIT_ASSERT_NOT_NULL(test, part);
 	KUNIT_ASSERT_NOT_NULL(test, nested);
 	KUNIT_ASSERT_EQ(test, kernel_sendmsg(socket_world.peer, &msg, &half, 1, 1), 1);
-	iw_mpa_quiet(SOCKET_WHILE_MS);
+	KUNIT_ASSERT_TRUE(test, socket_poll(&tcp_sk(sk)->rcv_nxt, begin + 1));
 	lock_sock(sk);
 	skb = skb_peek(&sk->sk_receive_queue);
-	KUNIT_ASSERT_NOT_NULL(test, skb);
 	skb_shinfo(skb)->frag_list = part;
 	qp->rx.need = 0;	/* look again, though nothing more has come */
 	srnic_rx_run(qp, sk, U32_MAX);
@@ -384,7 +383,7 @@ static void socket_parts_of_parts_are_unreadable(struct kunit *test)
 	release_sock(sk);
 	/* TCP does not append it to a segment with parts. */
 	KUNIT_ASSERT_EQ(test, kernel_sendmsg(socket_world.peer, &msg, &half, 1, 1), 1);
-	iw_mpa_quiet(SOCKET_WHILE_MS);
+	KUNIT_ASSERT_TRUE(test, socket_poll(&tcp_sk(sk)->rcv_nxt, begin + 2));
 	lock_sock(sk);
 	KUNIT_EXPECT_PTR_NE(test, skb_peek_tail(&sk->sk_receive_queue), skb);
 	skb_shinfo(skb)->frag_list = NULL;

@@ -221,11 +221,8 @@ install_sources() {
 	package=$(source_package "${KRELEASES//\\/}")
 	version=$(package_version "linux-headers-$(find_krel "$1")")
 	[[ -z $version || $(package_version "$package") != "$version" ]] || return 0
-	if [[ -n $version && $(id -u) -eq 0 ]] && has_candidates "$package=$version"; then
-		(install_missing "$package=$version") || install_missing "$package"
-	else
-		install_missing "$package"
-	fi
+	[[ -z $version || $(id -u) -ne 0 ]] || ! has_candidates "$package=$version" || package+="=$version"
+	install_missing "$package"
 }
 
 make_programs() (

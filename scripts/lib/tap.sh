@@ -2,8 +2,9 @@
 # shellcheck shell=bash
 #
 # Test results as every suite prints them, sourced after lib.sh:
-#   tap ok|"not ok" NAME       print one result, with the next number; a suite whose tests can run alone has a function
-#                              alone NAME, which prints the command for that
+#   tap ok|"not ok" NAME       print one result, with the next number; "ok" of a name with "# SKIP" is counted apart. A
+#                              suite whose tests can run alone has a function alone NAME, which prints the command for
+#                              that
 #   tap_run NAME COMMAND...    run a command as a test; print its output if it fails
 #   tap_relay PREFIX SUITE     print the results of a suite, which stdin has, with numbers of this script
 #   tap_start PREFIX SUITE COMMAND...
@@ -15,15 +16,17 @@
 
 TAP_PASSED=0
 TAP_FAILED=0
+TAP_SKIPPED=0
 TAP_RETRIED=()
 
 tap() {
-	case $1 in
-	ok) TAP_PASSED=$((TAP_PASSED + 1)) ;;
-	'not ok') TAP_FAILED=$((TAP_FAILED + 1)) ;;
+	case $1:$2 in
+	ok:*'# SKIP'*) TAP_SKIPPED=$((TAP_SKIPPED + 1)) ;;
+	ok:*) TAP_PASSED=$((TAP_PASSED + 1)) ;;
+	'not ok:'*) TAP_FAILED=$((TAP_FAILED + 1)) ;;
 	*) die "tap: no such result: $1" ;;
 	esac
-	printf '%s %d %s\n' "$1" $((TAP_PASSED + TAP_FAILED)) "$2"
+	printf '%s %d %s\n' "$1" $((TAP_PASSED + TAP_FAILED + TAP_SKIPPED)) "$2"
 	[[ $1 == ok ]] || ! declare -F alone >/dev/null || alone "$2" | sed 's/^/# alone: /'
 }
 
@@ -74,7 +77,7 @@ tap_relay() {
 		case $line in
 		'ok '[0-9]*) tap ok "$1 ${line#ok * }" ;;
 		'not ok '[0-9]*) tap 'not ok' "$1 ${line#not ok * }" ;;
-		"# $2: "*' passed, '*' failed') ended=yes ;;
+		"# $2: "*' passed, '*' failed'*) ended=yes ;;
 		'# retried: '*) tap_retried "${line#\# retried: }" ;;
 		'# retries: '*) ;;
 		*) printf '%s\n' "$line" ;;
@@ -118,6 +121,7 @@ tap_retries() {
 tap_end() {
 	[[ $((TAP_PASSED + TAP_FAILED)) -gt 0 ]] || tap 'not ok' "$1: no test was run"
 	tap_retries
-	printf '# %s: %d passed, %d failed%s\n' "$1" "$TAP_PASSED" "$TAP_FAILED" "${2:-}"
+	printf '# %s: %d passed, %d failed%s%s\n' "$1" "$TAP_PASSED" "$TAP_FAILED" \
+		"$([[ $TAP_SKIPPED -eq 0 ]] || echo ", $TAP_SKIPPED skipped")" "${2:-}"
 	[[ $TAP_FAILED -eq 0 ]]
 }

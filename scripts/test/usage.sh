@@ -312,20 +312,20 @@ test_takeover_list() {
 
 # gdb stops a guest and reads its registers.
 test_gdb() {
-	local guest path status=0
+	local guest folder status=0
 
 	"$TOP/scripts/lib/setup.sh" build guest "=gdb" || return
-	touch "$WORK/began"
 	"$TOP/scripts/lib/guest/run.sh" -d none 'sleep 3000' >"$WORK/guest" 2>&1 &
 	guest=$!
-	until grep -q ' running: ' "$WORK/guest"; do
+	until grep -q ' running in ' "$WORK/guest"; do
 		kill -0 "$guest" || return
 		sleep 1
 	done
-	path=$(find "$CACHE/run" -mindepth 2 -maxdepth 2 -name A.qmp -newer "$WORK/began" | sort | head -n 1)
-	ends "$TOP/scripts/lib/guest/gdb.py" "${path%.qmp}" -batch -ex 'info registers rip' -ex detach </dev/null || status=$?
+	folder=$(sed -n 's/^.* running in \(.*\): sleep.*/\1/p' "$WORK/guest")
+	ends "$TOP/scripts/lib/guest/gdb.py" "$folder/A" -batch -ex 'info registers rip' -ex detach </dev/null || status=$?
 	kill "$guest"
 	wait "$guest" || true
+	rm -rf "$folder"
 	[[ $status -eq 0 ]] && said '^rip +0x[0-9a-f]+' 'detached'
 }
 

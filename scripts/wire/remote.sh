@@ -93,13 +93,14 @@ remote_arguments() {
 
 # remote_capture FILE: from now on what goes between the two, if there is tshark and it may capture
 remote_capture() {
-	local said=$1.said
+	local said=$1.said end=$((SECONDS + 60))
 
 	[[ -x $(command -v tshark) ]] || return 0
 	dumpcap -q -B 32 -i "$REMOTE_LINK" -f "tcp portrange 20000-32000 and host $REMOTE_ADDRESS" -w "$1" \
 		</dev/null 2>"$said" &
 	REMOTE_CAPTURE=$!
 	until grep -q '^File: ' "$said"; do
+		((SECONDS < end)) || kill "$REMOTE_CAPTURE" 2>/dev/null || true
 		kill -0 "$REMOTE_CAPTURE" 2>/dev/null || { say "not captured: $(tail -n 1 "$said")" && REMOTE_CAPTURE= && return; }
 		sleep 0.1
 	done
@@ -110,10 +111,10 @@ remote_looks() { sed -n 's/^voluntary_ctxt_switches:[[:space:]]*//p' "/proc/$REM
 # remote_captured FILE: wait until all that was sent is in FILE. dumpcap sleeps between two polls of what has arrived,
 # and does not poll once more when it is told to end.
 remote_captured() {
-	local looks
+	local looks end=$((SECONDS + 60))
 
 	looks=$(remote_looks) || return
-	while [[ -e /proc/$REMOTE_CAPTURE && $(remote_looks) -lt $((looks + 3)) ]]; do
+	while [[ -e /proc/$REMOTE_CAPTURE && $(remote_looks) -lt $((looks + 3)) ]] && ((SECONDS < end)); do
 		sleep 0.1
 	done
 	kill -INT "$REMOTE_CAPTURE"

@@ -33,7 +33,7 @@ main() {
 	for name in $guests; do
 		[[ $driver == none ]] || guest_run "$name" "driver_set $driver"
 	done
-	say "running: $*"
+	say "running in $GUEST_RUN: $*"
 	set +e
 	(guest_run A "$*" 600)
 	status=$?

@@ -6,12 +6,12 @@
 # The result of each row of scripts/test/check/rows is kept in $CACHE/check-all, with the commit that was tested. Rows
 # that have passed may be written into scripts/test/check/passed, with --record, so that other machines know of them. A
 # row that has passed is not run again while no file that concerns it has changed: see concerned_by. AFRESH=y runs it.
-# When all rows have passed, their total is printed. Two parts may run at the same time.
+# When all rows have passed, their total is printed. One part runs at a time: rows of one suite share folders.
 
 PART_LIMIT_MIN=240	# for a part: a hang is to be reported, not waited for
 PART_MIN=100		# by the minutes of scripts/test/check/rows: the longest part of make check-all,
 MOST_MIN=120		# and of any --part
-USAGE_ALL='usage: check.sh --all [--part N/M] [-k REGEX] [-l | --record]'
+USAGE_ALL='usage: check.sh --all [--part N/M] [-k REGEX] [-l]; check.sh --all --record'
 
 TREE=$TOP		# of git; the selftest has its own, as the next
 KEPT=$CACHE/check-all
@@ -303,9 +303,11 @@ take_part() {
 	LAST=$FIRST
 }
 
-# all_of_it [--part N/M] [-k REGEX] [-l | --record]
+# all_of_it [--part N/M] [-k REGEX] [-l]; all_of_it --record
 all_of_it() {
 	local only='' number parts=()
+
+	[[ " $* " != *' --record '* || $# -eq 1 ]] || die "$USAGE_ALL"
 
 	read_rows
 	fill "$PART_MIN"

@@ -63,7 +63,7 @@ selftest_of_judge() {
 	fake miscounts 'echo "ok 1 a"; echo "# miscounts: 2 passed, 0 failed"'
 	fake pretends 'echo "ok 1 a"; echo "# pretends: 1 passed, 0 failed"; exit 3'
 	fake idles 'echo "# idles: 0 passed, 0 failed"'
-	fake skips 'echo "ok 1 a # SKIP"; echo "# skips: 1 passed, 0 failed"'
+	fake skips 'echo "ok 1 a # SKIP"; echo "ok 2 b"; echo "# skips: 1 passed, 0 failed, 1 skipped"'
 	outcome within 3000 run_suites passes fails dies miscounts pretends idles skips
 	says 'not ok dies: died without its summary \(exit status 124\)' \
 		'not ok miscounts: printed 1 ok and 0 not ok, but sums up: # miscounts: 2 passed, 0 failed' \
@@ -83,7 +83,7 @@ selftest_of_once_more() {
 	outcome within 3000 run_suites mended broken fails
 	says '# mended +2 passed, 0 failed, .*' '# broken +0 passed, 1 failed, .*' '3 passed, 2 failed'
 	[[ $(grep -c '^# retried: a cause$' "$OUTPUT") -eq 2 ]] || die "not tried twice: $(<"$OUTPUT")"
-	says '# mended: ran twice; 1 failures of the first time are not counted'
+	says '# mended: ran twice; not counted, of the first time: not ok 1 a'
 	OUTER=yes outcome within 3000 run_suites broken
 	[[ $(grep -c '^# retried: a cause$' "$OUTPUT") -eq 0 ]] || die "within another: $(<"$OUTPUT")"
 	outcome within 3000 mended_beside

@@ -116,11 +116,13 @@ static enum skel_err rx_read_resp(struct skel_qp *qp, const struct skel_seg *seg
 {
 	const struct skel_wqe *wqe = skel_wqe_at(&qp->sq, qp->sq.get);
 	const struct ib_sge *sink = &wqe->sge[0];	/* all 0 if the Read has none */
-	u32 left = wqe->bytes - qp->rx.read_len;
 	enum skel_err err;
+	u32 left;
 
+	/* Else the slot may be the poster's. */
 	if (!qp->tx.read_busy)
 		return SKEL_E_OPCODE;
+	left = wqe->bytes - qp->rx.read_len;
 	if (seg->len && seg->stag != sink->lkey)
 		return SKEL_E_TAG_STAG;
 	if ((seg->len && seg->to != sink->addr + qp->rx.read_len) || seg->len > left ||
