@@ -3,7 +3,8 @@
 connections.
 
 Nothing is judged here. A feature that is missing is no failure of later tests:
-see device.lacks().
+see device.lacks(). The peer does what any good one does, since a driver that
+errs may take its host with it: what it is like shall be known all the same.
 """
 
 import contextlib
@@ -26,21 +27,39 @@ class NoConnection(Exception):
 
 def _asks(bench, it):
     """Its Request"""
-    _, peer, request = bench.connecting()
+    client, peer, request = bench.connecting()
     it.rev = request.rev
     it.asks_rtr = bool(request.rev >= 2 and request.a)
     it.asks_crc = bool(request.flags & C)
+    rtr = request.rtr if it.asks_rtr else 0
+    kind = next((bit for bit in (WRITE, READ, SEND) if rtr & bit), 0)
+    if request.rev < 2:
+        peer.send(mpa.reply(flags=request.flags & C))
+    else:
+        peer.send(mpa.reply2(flags=request.flags & C, a=int(bool(kind)), rtr=kind, ird=4, ord=4))
+    if kind:
+        message = peer.recv_fpdu(it.asks_crc)
+        if message.op == "READ":
+            peer.send(mpa.read_response(message, crc=it.asks_crc))
+    client.event("ESTABLISHED")
     peer.close()
-    return request.rtr if it.asks_rtr else 0
+    return rtr
+
+
+RTR = {WRITE: mpa.rtr_write, READ: mpa.rtr_read, SEND: mpa.rtr_send}
 
 
 def _answers(bench, it):
     """Its Reply to a peer that can do everything"""
-    _, peer, reply = bench.accepted(mpa.request2(a=1, rtr=SEND | WRITE | READ, ird=4, ord=4))
+    server, peer, reply = bench.accepted(mpa.request2(a=1, rtr=SEND | WRITE | READ, ird=4, ord=4))
     if reply.rev < 2:
         it.rev = 1
+    rtr = reply.rtr if reply.rev >= 2 and reply.a else 0
+    kind = next((bit for bit in RTR if rtr & bit), WRITE)
+    peer.send(RTR[kind](crc=bool(reply.flags & C)))
+    server.event("ESTABLISHED")
     peer.close()
-    return reply.rtr if reply.rev >= 2 and reply.a else 0
+    return rtr
 
 
 def _marks(bench):
