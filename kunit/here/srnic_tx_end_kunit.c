@@ -213,6 +213,7 @@ static void end_own_error_is_reported_whatever_the_peer_does(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 1);
 	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates), 0);
 	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates_lost), 1);
+	KUNIT_EXPECT_FALSE(test, pair_tcp.fault.term);	/* so the log says nothing of it */
 	tcp_sk(p->sock->sk)->snd_una = una;
 }
 
@@ -234,6 +235,7 @@ static void end_own_error_is_reported_to_the_peer_in_time(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 1);
 	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates), 1);
 	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates_lost), 0);
+	KUNIT_EXPECT_TRUE(test, pair_tcp.fault.term && pair_tcp.fault.sent);
 	pair_deliver(p, 0);
 	pair_expect_fault(p, 1, SRNIC_ERR_TERM_RECEIVED);
 	if (row->reads) {

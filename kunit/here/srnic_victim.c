@@ -122,7 +122,7 @@ void fault_expect_term(struct pair *p, const struct fault_row *row, const u8 *ul
 	KUNIT_EXPECT_EQ(p->test, get_unaligned_be16(term + 4), len);
 	KUNIT_EXPECT_EQ(p->test, memcmp(term + 6, ulpdu, copied), 0);
 	/* The log says the same. */
-	said = srnic_fault_describe(p->end[1].qp);
+	said = srnic_fault_describe(p->end[1].qp, true);
 	KUNIT_EXPECT_PTR_EQ(p->test, said.text, srnic_errs[row->err].text);
 	KUNIT_EXPECT_TRUE(p->test, said.term && said.sent);
 	KUNIT_EXPECT_EQ(p->test, said.layer, term[0] >> 4);

@@ -64,8 +64,11 @@ bool srnic_term_is_due(const struct srnic_qp *qp)
 	       !qp->fault.silent;
 }
 
-/* What iw_mpa's log says of the first fault. */
-struct iw_mpa_fault srnic_fault_describe(const struct srnic_qp *qp)
+/*
+ * What iw_mpa's log says of the first fault. @sent: TCP has the Terminate
+ * message about it
+ */
+struct iw_mpa_fault srnic_fault_describe(const struct srnic_qp *qp, bool sent)
 {
 	const struct srnic_err_row *row = &srnic_errs[qp->fault.err];
 	struct iw_mpa_fault why = { .text = row->text };
@@ -76,7 +79,7 @@ struct iw_mpa_fault srnic_fault_describe(const struct srnic_qp *qp)
 		why.layer = qp->rx.term.layer;
 		why.etype = qp->rx.term.etype;
 		why.code = qp->rx.term.code;
-	} else if (srnic_term_is_due(qp)) {
+	} else if (sent) {
 		why.term = true;
 		why.sent = true;
 		why.layer = row->type >> 4;

@@ -10,7 +10,7 @@ void srnic_state_event(struct srnic_qp *qp, enum srnic_event event);
 void srnic_fault_record(struct srnic_qp *qp, const struct srnic_fault *fault);
 void srnic_fail(struct srnic_qp *qp, enum srnic_err err);
 bool srnic_term_is_due(const struct srnic_qp *qp);
-struct iw_mpa_fault srnic_fault_describe(const struct srnic_qp *qp);
+struct iw_mpa_fault srnic_fault_describe(const struct srnic_qp *qp, bool sent);
 
 /* Without qp->lock it may have changed before the caller uses it. */
 static inline enum srnic_state srnic_state(const struct srnic_qp *qp)

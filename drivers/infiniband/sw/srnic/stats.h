@@ -11,7 +11,7 @@ struct srnic_dev;
 
 /* Name and meaning. srnic.rst takes its tables from here and from term.h. */
 #define SRNIC_COUNTERS(X)						\
-	X(tx_fpdus,		"FPDUs sent")				\
+	X(tx_fpdus,		"FPDUs sent or lost with a connection")	\
 	X(tx_octets,		"bytes of the ULPDUs sent")		\
 	X(tx_batches,		"batches of FPDUs given to TCP")	\
 	X(tx_no_room,		"times TCP had no room")		\

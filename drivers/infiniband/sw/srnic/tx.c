@@ -170,10 +170,16 @@ void srnic_tx_kick(struct srnic_qp *qp)
 	queue_work(srnic_qp_wq(qp), &qp->tx.work);
 }
 
+/* Has TCP taken all of the Terminate message? */
+static bool tx_term_is_out(const struct srnic_qp *qp)
+{
+	return tx_state(qp) == SRNIC_TX_TERM && !qp->tx.batch.len;
+}
+
 /* The stream ends: iw_mpa closes it, and its log says why. */
 static enum tx_next tx_close(struct srnic_qp *qp)
 {
-	struct iw_mpa_fault why = srnic_fault_describe(qp);
+	struct iw_mpa_fault why = srnic_fault_describe(qp, tx_term_is_out(qp));
 
 	tx_event(qp, SRNIC_TX_EV_CLOSE);
 	srnic_batch_reset(&qp->tx.batch);
@@ -204,7 +210,7 @@ static void tx_term_gone(struct srnic_qp *qp)
 {
 	if (!srnic_term_is_due(qp))
 		return;
-	if (tx_state(qp) == SRNIC_TX_TERM && !qp->tx.batch.len)
+	if (tx_term_is_out(qp))
 		srnic_count(qp->dev, tx_terminates);
 	else
 		srnic_count(qp->dev, tx_terminates_lost);
