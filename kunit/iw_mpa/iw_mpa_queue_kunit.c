@@ -25,13 +25,20 @@ static void queue_exit(struct kunit *test)
 }
 
 /* The first QP is an application's. */
-static struct fake_conn *queue_user(struct kunit *test, bool initiator)
+static struct fake_conn *queue_conn(struct kunit *test)
 {
 	/* compared with NULL alone */
 	static struct ib_uqp_object *const object = (void *)1;
 	struct fake_conn *c = conn_new(test);
 
 	c->f->qps[0].ib.uobject = object;
+	return c;
+}
+
+static struct fake_conn *queue_user(struct kunit *test, bool initiator)
+{
+	struct fake_conn *c = queue_conn(test);
+
 	c->f->qps[0].held = BIT(FAKE_STOP);
 	if (initiator)
 		conn_active_up(c);
@@ -87,8 +94,42 @@ static void queue_responder_of_an_application_is_not_in_the_way(struct kunit *te
 	queue_expect_no_wait(test, false);
 }
 
-#ifdef CONFIG_LOCKDEP
 static struct iw_mpa_driver_ops queue_drv;
+static struct iw_mpa_ep *queue_ep;
+static bool queue_pending;
+
+static int queue_look_for_item(struct ib_qp *qp, const struct iw_mpa_handoff *ho)
+{
+	queue_pending = work_pending(&queue_ep->work);
+	return queue_drv.prepare(qp, ho);
+}
+
+/*
+ * Before accept nobody knows whose QP it will be. An item that is queued by then must not stop the
+ * driver later, when it runs.
+ */
+static void queue_item_of_an_application_leaves_the_queue_of_others(struct kunit *test)
+{
+	struct fake_conn *c = queue_conn(test);
+
+	queue_drv = c->f->drv;
+	c->f->drv.prepare = queue_look_for_item;
+	conn_call(c);
+	queue_ep = iw_mpa_ep_find((unsigned long)c->fid->id.provider_data);
+	KUNIT_ASSERT_NOT_NULL(test, queue_ep);
+	flush_workqueue(iw_mpa_wq);
+	iw_mpa_raise(queue_ep, IW_MPA_EV_READABLE);
+	KUNIT_EXPECT_TRUE(test, work_pending(&queue_ep->work));
+	queue_pending = true;
+	conn_accept(c);
+	KUNIT_EXPECT_FALSE(test, queue_pending);
+	iw_mpa_ep_drop(queue_ep);
+	conn_establish(c);
+	fake_qp_disconnect(c->qp, true);
+	fake_expect_closed(c->fid, 2);
+}
+
+#ifdef CONFIG_LOCKDEP
 static int queue_known;
 
 static void queue_look(void)
@@ -131,6 +172,7 @@ static void queue_runner_is_known_to_lockdep(struct kunit *test)
 static struct kunit_case queue_cases[] = {
 	KUNIT_CASE(queue_initiator_of_an_application_is_not_in_the_way),
 	KUNIT_CASE(queue_responder_of_an_application_is_not_in_the_way),
+	KUNIT_CASE(queue_item_of_an_application_leaves_the_queue_of_others),
 #ifdef CONFIG_LOCKDEP
 	KUNIT_CASE(queue_runner_is_known_to_lockdep),
 #endif

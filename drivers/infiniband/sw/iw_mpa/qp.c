@@ -81,6 +81,12 @@ int iw_mpa_qp_bind(struct iw_mpa_ep *ep, u32 qpn)
 	/* The caller of iw_connect or iw_accept has a reference on the QP. */
 	ep->dev->ibdev->ops.iw_add_ref(ep->off.qp);
 	ep->user = ep->off.qp->uobject;
+	/*
+	 * A work item queued before might run when there is another event, and then wait for the
+	 * application in the wrong queue. The caller is the runner and handles what it was for.
+	 */
+	if (ep->user && cancel_work(&ep->work))
+		iw_mpa_ep_drop(ep);
 	return 0;
 }
 
