@@ -12,6 +12,7 @@
 #include <net/inet_sock.h>
 
 #define LISTEN_TOS	0x10	/* TC_PRIO_INTERACTIVE */
+#define LISTEN_CROWD	130	/* more than two batches of a listener */
 
 static void listen_takes_several_connections(struct kunit *test)
 {
@@ -36,6 +37,40 @@ static void listen_takes_several_connections(struct kunit *test)
 	}
 	for (i = 0; i < 3; i++)
 		fake_expect_event(children[i], 0, IW_CM_EVENT_ESTABLISHED, 0);
+}
+
+/*
+ * TCP has many connections before the listener comes to take them, and reports no further one: the
+ * listener goes on until all are taken.
+ */
+static void listen_takes_all_of_a_crowd(struct kunit *test)
+{
+	static struct socket *peers[LISTEN_CROWD];
+	struct fake_conn *c = conn_new(test);
+	struct sockaddr_storage *addr;
+	struct iw_mpa_device *dev;
+	struct iw_mpa_listener *lis;
+	int i;
+
+	c->f->backlog = LISTEN_CROWD;
+	conn_listen(c);
+	addr = &c->lis->id.m_local_addr;
+	dev = iw_mpa_device_get(c->lis->id.device);
+	lis = list_first_entry(&dev->listeners, struct iw_mpa_listener, node);
+	iw_mpa_device_put(dev);
+	/* Who accepts waits for this lock. */
+	lock_sock(lis->sock.sock->sk);
+	for (i = 0; i < LISTEN_CROWD; i++) {
+		KUNIT_EXPECT_EQ(test, 0, sock_create_kern(&init_net, AF_INET, SOCK_STREAM,
+							  IPPROTO_TCP, &peers[i]));
+		KUNIT_EXPECT_EQ(test, 0, kernel_connect(peers[i], (struct sockaddr_unsized *)addr,
+							sizeof(struct sockaddr_in), 0));
+	}
+	release_sock(lis->sock.sock->sk);
+	/* This looks again and again. */
+	FAKE_POLL(c->f, data_race(lis->half_open_count) == LISTEN_CROWD);
+	for (i = 0; i < LISTEN_CROWD; i++)
+		sock_release(peers[i]);
 }
 
 /* A wildcard listener, and a peer of the same family or not, which has sent its Request. */
@@ -372,6 +407,7 @@ static void listen_on_a_port_in_use_is_refused(struct kunit *test)
 
 static struct kunit_case listen_cases[] = {
 	KUNIT_CASE(listen_takes_several_connections),
+	KUNIT_CASE(listen_takes_all_of_a_crowd),
 	KUNIT_CASE(listen_wildcard_ipv4_tells_concrete_addresses),
 	KUNIT_CASE(listen_wildcard_ipv6_tells_concrete_addresses),
 	KUNIT_CASE(listen_wildcard_ipv6_tells_ipv4_as_ipv4),

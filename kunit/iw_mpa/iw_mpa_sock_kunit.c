@@ -75,6 +75,31 @@ static void sock_unhook_leaves_alone_what_is_not_ours(struct kunit *test)
 	}
 }
 
+/* Somebody has bound the port, and shares it no more. TCP says so when the library listens. */
+static void sock_that_cannot_listen_is_closed(struct kunit *test)
+{
+	union iw_mpa_addr addr = {
+		.in = {
+			.sin_family = AF_INET,
+			.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+			.sin_port = htons(20991),
+		},
+	};
+	struct iw_mpa_sock_opts opts = { .net = &init_net, .local = &addr };
+	struct iw_mpa_sock ms = { .report = fake_sock_ignore };
+	struct socket *other;
+
+	KUNIT_ASSERT_EQ(test, 0, sock_create_kern(&init_net, AF_INET, SOCK_STREAM, IPPROTO_TCP,
+						  &other));
+	other->sk->sk_reuse = SK_CAN_REUSE;
+	KUNIT_ASSERT_EQ(test, 0, kernel_bind(other, (struct sockaddr_unsized *)&addr,
+					     sizeof(addr)));
+	other->sk->sk_reuse = SK_NO_REUSE;
+	KUNIT_EXPECT_EQ(test, -EADDRINUSE, iw_mpa_sock_listen(&ms, &opts, 4));
+	KUNIT_EXPECT_PTR_EQ(test, ms.sock, NULL);
+	sock_release(other);
+}
+
 /* A driver has changed what it may change: the library has the stream again, and TCP its own. */
 static void sock_detach_takes_both_callbacks_back(struct kunit *test)
 {
@@ -164,6 +189,7 @@ static void sock_listens_to_ipv6_alone(struct kunit *test)
 static struct kunit_case sock_cases[] = {
 	KUNIT_CASE(sock_unhook_restores_each_callback),
 	KUNIT_CASE(sock_unhook_leaves_alone_what_is_not_ours),
+	KUNIT_CASE(sock_that_cannot_listen_is_closed),
 	KUNIT_CASE(sock_detach_takes_both_callbacks_back),
 	KUNIT_CASE(sock_send_leaves_the_reserves_to_the_socket),
 #if IS_ENABLED(CONFIG_IPV6)
