@@ -100,6 +100,7 @@ KUNIT_ARRAY_PARAM_DESC(fault, fault_rows, desc);
 static void fault_one_fpdu_judged(struct kunit *test)
 {
 	const struct fault_row *row = test->param_value;
+	bool inv = (row->rdmap & 0xf) == SRNIC_OP_SEND_INV;
 	struct fault_world *w = fault_begin(test);
 	struct pair *p = w->p;
 	u8 ulpdu[256], *recv = p->end[1].mem + 16384;
@@ -112,6 +113,7 @@ static void fault_one_fpdu_judged(struct kunit *test)
 	pair_put_ulpdu(p, 0, ulpdu, len);
 	pair_deliver(p, 0);
 	pair_expect_fault(p, 1, row->err);
+	KUNIT_EXPECT_EQ(test, pair_count(p, SRNIC_CNT_remote_invalidated), inv && !row->err);
 	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(p->end[1].mem, 0xee, 4096), NULL);
 	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(w->mem + SIZE, 0xee, 4096 - SIZE), NULL);
 	if (row->err == SRNIC_ERR_NONE)

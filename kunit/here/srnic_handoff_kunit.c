@@ -300,13 +300,22 @@ static void handoff_write_space_passed_on(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_count(single.p, SRNIC_CNT_tx_work), works + 1);
 	sk->sk_sndbuf = sndbuf;
 	sk->sk_wmem_queued = 0;
+	/* A Terminate message waits for room, too. */
+	single.qp->state = SRNIC_TERMINATE;
+	mutex_lock(&single.qp->tx.lock);
+	sk->sk_write_space(sk);
+	single.qp->state = SRNIC_RTS;
+	mutex_unlock(&single.qp->tx.lock);
+	KUNIT_EXPECT_EQ(test, handoff_spaces, 3);
+	flush_work(&single.qp->tx.work);
+	KUNIT_EXPECT_EQ(test, pair_count(single.p, SRNIC_CNT_tx_work), works + 2);
 	/* The library takes the callbacks back. */
 	stream.priv = NULL;
 	sk->sk_write_space(sk);
 	sk->sk_data_ready(sk);
 	flush_work(&single.qp->tx.work);
 	KUNIT_EXPECT_EQ(test, single.qp->tx.state, SRNIC_TX_SHUT);
-	KUNIT_EXPECT_EQ(test, handoff_spaces, 2);
+	KUNIT_EXPECT_EQ(test, handoff_spaces, 3);
 	write_lock_bh(&sk->sk_callback_lock);
 	sk->sk_user_data = user_data;
 	sk->sk_write_space = write_space;

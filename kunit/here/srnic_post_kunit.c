@@ -513,12 +513,65 @@ static void post_open_lets_it_out(struct kunit *test)
 	post_expect_all_flushed(test);
 }
 
+/* --- a chain of which the second work request is refused --- */
+
+static void post_chain_of_sends(struct kunit *test)
+{
+	struct ib_send_wr wrs[] = {
+		{ .wr_id = post.sends, .opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED,
+		  .next = &wrs[1] },
+		{ .opcode = IB_WR_SEND, .num_sge = -1 },
+	};
+	const struct ib_send_wr *bad = NULL;
+
+	KUNIT_EXPECT_EQ(test, srnic_verbs.post_send(post_qp(), wrs, &bad), -EINVAL);
+	KUNIT_EXPECT_PTR_EQ(test, bad, &wrs[1]);
+	post.sends++;
+}
+
+static void post_chain_of_recvs(struct kunit *test)
+{
+	struct ib_recv_wr wrs[] = {
+		{ .wr_id = POST_RECV + post.recvs, .next = &wrs[1] },
+		{ .num_sge = SRNIC_MAX_SGE + 1 },
+	};
+	const struct ib_recv_wr *bad = NULL;
+
+	KUNIT_EXPECT_EQ(test, srnic_verbs.post_recv(post_qp(), wrs, &bad), -EINVAL);
+	KUNIT_EXPECT_PTR_EQ(test, bad, &wrs[1]);
+	post.recvs++;
+}
+
+/* What is in front of it is sent or flushed, as it would be alone. */
+static void post_what_is_before_a_refused_one_counts(struct kunit *test)
+{
+	struct pair *p = single.p;
+
+	post_begin(test, ULP_KERNEL);
+	post_prepare(NULL);
+	post_open();
+	pair_post_recv(&p->end[1], 7, NULL, 0);
+	post_chain_of_sends(test);
+	flush_workqueue(srnic_wq);
+	pair_deliver(p, 0);
+	pair_expect_wc(p, &p->end[1].rcq, 7, IB_WC_SUCCESS);
+	post_stop(NULL);
+	/* Each asks for a flush. */
+	post_chain_of_recvs(test);
+	flush_workqueue(srnic_wq);
+	post_take_completions(test);
+	KUNIT_EXPECT_EQ(test, post.recvs_done, post.recvs);
+	post_chain_of_sends(test);
+	post_expect_all_flushed(test);
+}
+
 static struct kunit_case post_cases[] = {
 	KUNIT_CASE_PARAM(post_end_kernel, post_moment_gen_params),
 	KUNIT_CASE_PARAM(post_end_kernel_srq, post_moment_gen_params),
 	KUNIT_CASE_PARAM(post_end_application, post_moment_gen_params),
 	KUNIT_CASE_PARAM(post_end_application_srq, post_moment_gen_params),
 	KUNIT_CASE_PARAM(post_open_lets_it_out, post_open_gen_params),
+	KUNIT_CASE(post_what_is_before_a_refused_one_counts),
 	{}
 };
 

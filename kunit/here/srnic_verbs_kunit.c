@@ -10,6 +10,7 @@
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "ring.h"
 #include "rq.h"
 
 /* One object of each kind, of which a test makes some */
@@ -35,7 +36,9 @@ static struct thing *thing_new(struct kunit *test)
 	thing->srq.ibsrq.device = ibdev;
 	thing->qp.ibqp.device = ibdev;
 	thing->attrs.context = &thing->ctx;
-	thing->attrs.driver_udata.outlen = 1024;	/* nobody comes to write there */
+	/* No application has this address. */
+	thing->attrs.driver_udata.outbuf = (void __user *)-PAGE_SIZE;
+	thing->attrs.driver_udata.outlen = 1024;
 	return thing;
 }
 
@@ -178,8 +181,11 @@ static void expect_none(struct kunit *test, const struct kind *kind)
 static void verbs_that_fail_count_nothing(struct kunit *test)
 {
 	const struct kind *kind;
+	struct mm_struct *mm;
 	struct thing *thing;
+	s64 before;
 
+	no_core.mmap_free = srnic_ring_mmap_free;
 	for (kind = kinds; kind < kinds + SHARED; kind++) {
 		/* The RDMA core has no room for the key of a ring. */
 		thing = thing_new(test);
@@ -194,7 +200,16 @@ static void verbs_that_fail_count_nothing(struct kunit *test)
 		thing->attrs.driver_udata.outlen = 1;
 		KUNIT_EXPECT_EQ(test, kind->create(thing, &thing->attrs), -EINVAL);
 		expect_none(test, kind);
+		/* The answer does not get there: each ring goes, of which a QP has two. */
+		thing = thing_new(test);
+		mm = no_core_process_begin();
+		before = atomic64_read(&mm->pinned_vm);
+		KUNIT_EXPECT_EQ(test, kind->create(thing, &thing->attrs), -EFAULT);
+		no_core_process_end();
+		expect_none(test, kind);
+		KUNIT_EXPECT_EQ_MSG(test, atomic64_read(&mm->pinned_vm), before, "%s", kind->desc);
 	}
+	no_core.mmap_free = NULL;
 }
 
 /* A kernel without INFINIBAND cannot pin memory. */

@@ -20,6 +20,7 @@ struct plain {
 	u32		at;		/* bytes that the reader has consumed */
 	enum srnic_err	err;		/* error at which the reader has stopped */
 	u32		fpdus;		/* number of good FPDUs */
+	u32		octets;		/* number of bytes of their ULPDUs */
 	u8		mem[FEED_USED];	/* memory of regions and receives */
 	u32		msn;	/* MSN of the next Send, or of the one that is incomplete */
 	u32		send_len;	/* bytes of the incomplete Send so far */
@@ -83,6 +84,7 @@ static bool plain_read(struct plain *r, struct plain_fpdu *f, u32 end)
 		r->err = SRNIC_ERR_MARKER;
 	r->at = f->at;
 	r->fpdus += !r->err;
+	r->octets += r->err ? 0 : f->len;
 	return true;
 }
 
@@ -244,7 +246,7 @@ static void any_expect(struct kunit *test, const struct plain *r, int round)
 static void rx_any_stream_as_a_plain_reader_has_it(struct kunit *test)
 {
 	struct plain *r = kunit_kzalloc(test, sizeof(*r), GFP_KERNEL);
-	u64 fpdus = 0;
+	u64 fpdus = 0, octets = 0;
 	int round, i;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, r);
@@ -266,6 +268,9 @@ static void rx_any_stream_as_a_plain_reader_has_it(struct kunit *test)
 		any_expect(test, r, round);
 		fpdus += r->fpdus;
 		KUNIT_ASSERT_EQ_MSG(test, pair_count(single.p, SRNIC_CNT_rx_fpdus), fpdus,
+				    "round %d", round);
+		octets += r->octets;
+		KUNIT_ASSERT_EQ_MSG(test, pair_count(single.p, SRNIC_CNT_rx_octets), octets,
 				    "round %d", round);
 		feed_end(test);
 	}

@@ -85,6 +85,10 @@ static void stream_send_any_length_arrives(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, wc.byte_len, lens[i]);
 		KUNIT_EXPECT_EQ(test, memcmp(p->end[1].mem, p->end[0].mem + i, lens[i]), 0);
 		KUNIT_EXPECT_EQ(test, p->end[1].mem[lens[i]], 0xee);
+		KUNIT_EXPECT_EQ(test, pair_count(p, SRNIC_CNT_tx_fpdus),
+				pair_count(p, SRNIC_CNT_rx_fpdus));
+		KUNIT_EXPECT_EQ(test, pair_count(p, SRNIC_CNT_tx_octets),
+				pair_count(p, SRNIC_CNT_rx_octets));
 	}
 	pair_expect_fault(p, 0, SRNIC_ERR_NONE);
 	pair_expect_fault(p, 1, SRNIC_ERR_NONE);
