@@ -27,6 +27,10 @@ of_an_interface() {
 	on "$CLIENT" 'ip link add plain0 type veth peer name plain1; at_clean_up "ip link delete plain0 2>/dev/null || :"'
 	libexec "$CLIENT" 'up --netdev plain0'
 	on "$CLIENT" "rdma link show srnic_plain0/1 | grep 'netdev plain0'"
+	# systemd stops the unit of an interface that gets another name, and the link stays.
+	on "$CLIENT" 'ip link set plain0 name plain9'
+	expect_text "$(libexec "$CLIENT" 'down --netdev plain0')" '^iw-mpa: srnic_plain0 stays, .* plain0 is plain9 by now$'
+	on "$CLIENT" 'ip link set plain9 name plain0 && [[ -e /sys/class/infiniband/srnic_plain0 ]]'
 	libexec "$CLIENT" 'down --netdev plain0'
 	on "$CLIENT" 'ip link delete plain0; [[ ! -e /sys/class/infiniband/srnic_plain0 ]]'
 	expect_text "$(libexec "$CLIENT" 'up --netdev eth0')" '^iw-mpa: eth0 has a line in /etc/iw-mpa/links, which holds$'

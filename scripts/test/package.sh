@@ -377,6 +377,10 @@ test_netdev() {
 		[[ \$(systemctl is-active iw-mpa-link@rnic-0) == inactive ]]
 		iw-mpa link up; rdma link show srnic_plain0/1; rdma link show rnic-0/1
 		systemctl is-active ${unit}plain0 iw-mpa-link@rnic-0" 180
+	# To systemd another name is another interface, but the link stays.
+	inside "ip link set plain0 name plain9; poll 60 eval '! systemctl is-active ${unit}plain0'; sleep 1
+		journalctl -u ${unit}plain0 | grep 'srnic_plain0 stays'; rdma link show srnic_plain0/1 | grep 'netdev plain9'
+		ip link set plain9 name plain0; poll 60 systemctl is-active ${unit}plain0" 180
 	inside "ip link delete plain0; poll 60 eval '! systemctl is-active ${unit}plain0'
 		ip link add plain0 type veth peer name plain1; poll 60 systemctl is-active ${unit}plain0
 		systemctl disable --now ${unit}plain0 ${unit}eth0; [[ ! -e /sys/class/infiniband/srnic_plain0 ]]
