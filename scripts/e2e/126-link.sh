@@ -37,6 +37,14 @@ of_an_interface() {
 	on "$CLIENT" '[[ ! -e /sys/class/infiniband/srnic_eth0 ]]'
 }
 
+# By its name nothing is taken away that is neither a link of ours nor in the file.
+of_no_line() {
+	local output
+
+	! output=$(guest_run "$CLIENT" "/host$TOP/scripts/iw-mpa link down siw9 2>&1") || fail "there is no siw9" || return 1
+	expect_text "$output" '^iw-mpa: /etc/iw-mpa/links has no link siw9, and iw_mpa has none of that name$'
+}
+
 # A target at an address of the link does not listen again by itself, but by what the guide says.
 port_at_an_address() {
 	local links='/sys/kernel/config/nvmet/ports/1/subsystems'
@@ -59,6 +67,7 @@ check() {
 		on "$name" 'mkdir -p /etc/iw-mpa && echo siw0 eth0 >/etc/iw-mpa/links; at_clean_up "rm -f /etc/iw-mpa/links"'
 	done
 	of_an_interface
+	of_no_line
 	guest_serve "$SERVER" server $((PORT + 1000)) "rping -s -P -a $SERVER_IP -p $((PORT + 1000))"
 	guest_bg "$CLIENT" client "rping -c -a $SERVER_IP -p $((PORT + 1000)) -C 10000000"
 	on "$CLIENT" 'program_is_connected() { rdma resource show cm_id link siw0/1 | grep -q "state CONNECT .* comm rping"; }
