@@ -388,6 +388,18 @@ test_netdev() {
 		ip link delete plain0; rdma link show rnic-0/1" 120
 }
 
+# A kernel without the modules, such as one whose headers are missing, boots without a failure, and the journal has it.
+# When they come, they have the settings.
+test_no_module() {
+	inside "iw-mpa link down; rmmod srnic iw_mpa; mv /usr/lib/modules/$KREL/updates /root
+		status=0; systemctl restart iw-mpa-modules systemd-modules-load systemd-sysctl || status=\$?
+		mv /root/updates /usr/lib/modules/$KREL; [[ \$status -eq 0 ]]
+		[[ ! -e /proc/sys/net/iw_mpa && -z \$(systemctl --failed --no-legend | grep -E 'iw-mpa|modules|sysctl') ]]
+		journalctl -b -u iw-mpa-modules | grep 'modprobe.*iw_mpa'" 180
+	inside 'iw-mpa link up; grep -x 12345 /proc/sys/net/iw_mpa/reply_timeout_ms' 120
+	link_works
+}
+
 attach_disk() {
 	inside ". /share/guest/nvme.sh; modprobe nvme-rdma; echo \"transport=rdma,traddr=10.0.0.1,trsvcid=4420,\\
 nqn=\$NVME_NQN,hostnqn=nqn.2014-08.org.nvmexpress:uuid:\$NVME_UUID,hostid=\$NVME_UUID\" >/dev/nvme-fabrics
@@ -950,6 +962,7 @@ test_kernel() {
 	step 'RDMA for a group, if asked for' test_group
 	step 'iw-mpa doctor finds nothing wrong' test_doctor
 	step 'a unit makes a link of an interface' test_netdev
+	step 'a kernel without the modules is no failure' test_no_module
 	step 'what the kernel uses is not taken away' test_users
 	step 'an upgrade beside a mounted disk leaves the modules that are in use' test_upgrade_mounted
 	step 'units export a disk and connect to it, also when the link has been removed and is back' test_storage
