@@ -165,9 +165,13 @@ test_cross() {
 }
 
 test_deb() {
+	local deb
+
 	ends make -s -C "$TOP" deb || return
-	[[ $(wc -l <"$WORK/said") -eq 1 && $(dpkg-deb -f "$(<"$WORK/said")" Version) == "$(our_version)"-* ]] ||
-		{ echo "no package: $(<"$WORK/said")" && return 1; }
+	deb=$(<"$WORK/said")
+	[[ $(wc -l <"$WORK/said") -eq 1 && $(dpkg-deb -f "$deb" Version) == "$(our_version)"-* ]] ||
+		{ echo "no package: $deb" && return 1; }
+	unshare -m "$0" --deb-goes "$deb"
 }
 
 # headers_of RELEASE PACKAGE...: are these the packages? On an Ubuntu, which other kernels do not care about
@@ -208,15 +212,189 @@ installed() {
 # enabled ROOT: what systemd is to start there
 enabled() { find "$1/etc/systemd" -name 'iw-mpa-*' -printf '%P\n' | sort; }
 
-# rpm_goes RPM: install, upgrade and remove the RPM on a copy of this host. After the upgrade the links that are made at
-# boot still have to be there; after removal no file of the RPM may be left.
-rpm_goes() {
-	local tmp=$WORK/host root=$WORK/host/root
+# make_host: a copy of this host in $WORK/host/root, for the caller's namespace of mounts
+make_host() {
+	local tmp=$WORK/host
 
 	mkdir -p "$tmp"
 	mount -t tmpfs -o mode=755 usage "$tmp" && mkdir "$tmp"/{upper,work,root} &&
-		mount -t overlay -o "lowerdir=/,upperdir=$tmp/upper,workdir=$tmp/work" usage "$root" &&
-		rpm --root "$root" --nodeps --noscripts -i "$1" || return
+		mount -t overlay -o "lowerdir=/,upperdir=$tmp/upper,workdir=$tmp/work" usage "$tmp/root"
+}
+
+# fake PROGRAM [SHELL-COMMAND]: on that copy it writes its arguments to /log, then does that
+fake() {
+	local file=$WORK/host/root/usr/local/sbin/$1
+
+	printf '%s\n' '#!/bin/sh' "echo $1 \"\$@\" >>/log" "${2:-}" >"$file"
+	chmod +x "$file"
+}
+
+# A host with a network device, eth0, and two links, of srnic and of another driver. Nothing of ours is loaded.
+fake_host() {
+	local root=$WORK/host/root
+
+	make_host && mount --rbind /dev "$root/dev" && mount -t tmpfs sys "$root/sys" || return
+	mkdir -p "$root"/{etc/iw-mpa,run} "$root"/sys/{class/net/eth0,module}
+	# shellcheck disable=SC2016 # there
+	fake rdma 'link=/sys/class/infiniband/${3%/1}
+		case "$1 $2" in
+		"link add") mkdir -p "$link/iw_mpa" && echo "$7" >"$link/netdev" ;;
+		"link delete") rm -r "$link" ;;
+		"link show") echo "link $3 state ACTIVE physical_state LINK_UP netdev $(cat "$link/netdev") " ;;
+		esac'
+	# shellcheck disable=SC2016 # there
+	fake modprobe 'case $1 in -R) exit 1 ;; -qa) mkdir -p /sys/module/iw_mpa /sys/module/srnic ;; esac'
+	fake rmmod
+	fake systemctl
+	fake dkms
+	chroot "$root" rm -f /log /usr/lib/systemd/systemd-sysctl
+	chroot "$root" sh -c 'mkdir -p /usr/lib/systemd; ln -s /usr/local/sbin/sysctl-fake /usr/lib/systemd/systemd-sysctl'
+	fake sysctl-fake
+	make_link srnic0 eth0
+	make_link rxe0 eth0
+	rmdir "$root/sys/class/infiniband/rxe0/iw_mpa"
+}
+
+# make_link NAME NETDEV
+make_link() {
+	mkdir -p "$WORK/host/root/sys/class/infiniband/$1/iw_mpa"
+	echo "$2" >"$WORK/host/root/sys/class/infiniband/$1/netdev"
+}
+
+has_link() { [[ -e $WORK/host/root/sys/class/infiniband/$1 ]]; }
+
+# there COMMAND...: on that copy, which has a process 1 of its own, and its arguments' output in $WORK/said
+there() {
+	rm -f "$WORK/host/root/log"
+	# shellcheck disable=SC2016 # there
+	unshare -pf chroot "$WORK/host/root" sh -c 'mount -t proc proc /proc; "$@"; status=$?; umount /proc; exit $status' \
+		- "$@" >"$WORK/said" 2>&1 </dev/null
+}
+
+link() { there /usr/libexec/iw-mpa/link "$@"; }
+
+# logged REGEX: a program was called so
+logged() { grep -qsE -- "$1" "$WORK/host/root/log" || { echo "not called: $1" && cat "$WORK/host/root/log"; return 1; }; }
+
+links_are() { printf '%s\n' "$@" >"$WORK/host/root/etc/iw-mpa/links"; }
+
+# What is no link does not count as one, for none of those that read the file.
+file_is_read() {
+	local root=$WORK/host/root
+
+	links_are '   #plain0 eth0' '	# plain0 eth0' 'e/f eth0' '  srnic7   eth7  crc=0' 'bad0 eth8 crc:0' 'alone'
+	link up --netdev eth0 && has_link srnic_eth0 || return
+	link up --netdev eth7 && said '^iw-mpa: eth7 has a line' || return
+	! link up || return
+	said 'a name has letters.*: e/f$' 'a line is a name.*: alone$' 'a line is a name.*: bad0 eth8 crc:0$' || return
+	! grep '#' "$WORK/said" || return
+	rm -rf "$root/units"
+	there sh -c 'mkdir /units; /usr/lib/systemd/system-generators/iw-mpa-generator /units' || return
+	(cd "$root/units" && find . -name 'iw-mpa-link@*.service' | sort) >"$WORK/said"
+	diff "$WORK/said" - <<-'END'
+	./sys-subsystem-net-devices-eth7.device.wants/iw-mpa-link@srnic7.service
+	./sys-subsystem-net-devices-eth8.device.wants/iw-mpa-link@bad0.service
+	END
+}
+
+# sysctl.d's settings come with the module, when it comes late.
+module_comes_late() {
+	rm -rf "$WORK"/host/root/sys/module/*
+	links_are 'srnic1 eth0'
+	link up srnic1 && has_link srnic1 && logged '^sysctl-fake --prefix=/net/iw_mpa$' || return
+	link down srnic1 && ! has_link srnic1 && link up srnic1 && has_link srnic1 && ! grep sysctl "$WORK/host/root/log"
+}
+
+# Only a link of ours, or of the file, is taken away by its name.
+down_by_name() {
+	links_are 'srnic1 eth0'
+	! link --follow down srnic9 && said 'has no link srnic9' || return
+	! link --follow down rxe0 && said 'has no link rxe0' && has_link rxe0 || return
+	link --follow down srnic0 && ! has_link srnic0 || return
+	# What systemd stops may be gone.
+	link down srnic9
+}
+
+# To systemd eth0 is gone, but for the kernel it has another name.
+rename_keeps_link() {
+	local sys=$WORK/host/root/sys name
+
+	links_are 'srnic1 eth0'
+	for name in srnic1 srnic_eth0; do
+		make_link "$name" lan0
+	done
+	mv "$sys/class/net/eth0" "$sys/class/net/lan0"
+	link down srnic1 && said '^iw-mpa: srnic1 stays' && has_link srnic1 || return
+	links_are '# none'
+	link down --netdev eth0 && said '^iw-mpa: srnic_eth0 stays' && has_link srnic_eth0 || return
+	# By hand it goes; and if its line is another one by now.
+	links_are 'srnic1 eth0'
+	link --follow down srnic1 && ! has_link srnic1 || return
+	link --follow down srnic_eth0 && ! has_link srnic_eth0 || return
+	mkdir "$sys/class/net/eth0"
+	make_link srnic1 lan0
+	link down srnic1 && ! has_link srnic1
+}
+
+# Removal takes links and modules away, but not those of the host of a chroot.
+removal() {
+	local root=$WORK/host/root
+
+	mkdir -p "$root/sys/module/iw_mpa"
+	make_link srnic1 eth0
+	links_are 'srnic1 eth0'
+	rm -f "$root/log"
+	chroot "$root" /usr/libexec/iw-mpa/link remove || return
+	mount -t proc proc "$root/proc" || return
+	chroot "$root" /usr/libexec/iw-mpa/link remove || return
+	umount "$root/proc"
+	! grep -s . "$root/log" && has_link srnic1 || return
+	link remove && ! has_link srnic1 && logged '^rmmod iw_mpa$'
+}
+
+# What mends that is said. A kernel that dkms skips is no fault.
+dkms_fails() {
+	local root=$WORK/host/root status=0 build
+
+	build=$root/lib/modules/$(uname -r)/build
+	cp "$WORK/host/control/postinst" "$root/postinst"
+	mkdir -p "$root/usr/lib/dkms" "$build"
+	rm -f "$build/.config"
+	printf '%s\n' '#!/bin/sh' 'exit 10' >"$root/usr/lib/dkms/common.postinst"
+	chmod +x "$root/usr/lib/dkms/common.postinst"
+	fake modinfo 'exit 1'
+	there /postinst configure || status=$?
+	[[ $status -eq 10 ]] && said '^iw-mpa: srnic is not built for ' || return
+	echo '# CONFIG_INFINIBAND is not set' >"$build/.config"
+	echo '#!/bin/sh' >"$root/usr/lib/dkms/common.postinst"
+	there /postinst configure && said '^iw-mpa: kernel .* has no RDMA '
+}
+
+# deb_goes DEB: what the package's scripts do on a copy of this host
+deb_goes() {
+	local what
+
+	fake_host && dpkg-deb -x "$1" "$WORK/host/root" && dpkg-deb -e "$1" "$WORK/host/control" || return
+	for what in file_is_read module_comes_late down_by_name rename_keeps_link removal dkms_fails; do
+		"$what" || { echo "$what fails; what was said last:" && cat "$WORK/said" && return 1; }
+	done
+}
+
+# rpm_goes RPM: install, upgrade and remove the RPM on a copy of this host. After the upgrade the links that are made at
+# boot still have to be there; after removal no file of the RPM may be left. dkms builds for each kernel with headers.
+rpm_goes() {
+	local root=$WORK/host/root kernel
+
+	make_host && rpm --root "$root" --nodeps --noscripts -i "$1" || return
+	fake dkms
+	rm -rf "$root"/lib/modules/*
+	for kernel in 6.1.0-1 6.12.0-1; do
+		mkdir -p "$root/lib/modules/$kernel/build"
+		touch "$root/lib/modules/$kernel/build/Makefile"
+	done
+	ln -s /nothing "$root/lib/modules/build"
+	rpm -qp --qf '%{POSTTRANS}' "$1" | chroot "$root" sh -s
+	grep -o ' -k .* ' "$root/log" | diff - <(printf ' -k %s -q \n' 6.1.0-1 6.12.0-1) || return
 	enabled "$root" >"$WORK/before"
 	systemctl --root="$root" -q enable iw-mpa-netdev@eth0 iw-mpa-netdev@enp0s3.100 || return
 	enabled "$root" >"$WORK/between"
@@ -445,6 +623,10 @@ main() {
 	local name
 
 	case ${1:-} in
+	--deb-goes)
+		deb_goes "$2"
+		return
+		;;
 	--rpm-goes)
 		rpm_goes "$2"
 		return
