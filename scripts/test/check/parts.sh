@@ -111,6 +111,9 @@ concerned_by() {
 	scripts/test/random.sh | scripts/test/random/*) echo static random ;;
 	scripts/test/soak.sh) echo static soak debug ;;
 	scripts/static.sh) echo static refusals usage ;;
+	scripts/ci-setup) echo static package ;;
+	scripts/iw-mpa) echo static package usage e2e debug ;;
+	scripts/iw_mpa.lua) echo static package usage e2e debug wire device soak takeover fuzz ;;	# of judge_tshark.py
 	scripts/test/suites.sh | scripts/suites/* | scripts/rdma-core/*) echo static suites usage ;;
 	scripts/test/takeover.sh | scripts/test/takeover/*) echo static takeover usage ;;
 	scripts/wire/*/*) echo all ;;	# modules that build.sh builds for each guest
