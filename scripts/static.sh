@@ -313,6 +313,9 @@ test_stage_edit() { scripts/lib/stage-edit.py --selftest; }
 
 test_layers_selftest() { scripts/test/static/check-layers.py --selftest; }
 
+# iw-mpa, ci-setup and iw_mpa.lua, where there is no RDMA device
+test_tools() { scripts/test/static/tools.py; }
+
 test_mutants() { scripts/test/mutate/mutate.py --selftest; }
 
 test_layers() {
@@ -486,7 +489,7 @@ test_whitespace() {
 }
 
 ALL=(compiler compiler_6.12 new_driver install high_memory sparse checkpatch kernel_doc shell python stage_edit
-	layers_selftest layers mutants docs reclaim work_queues conformance check offered length versions spdx paths
+	layers_selftest layers mutants tools docs reclaim work_queues conformance check offered length versions spdx paths
 	whitespace)
 
 alone() { echo "scripts/static.sh $1"; }

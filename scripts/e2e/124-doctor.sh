@@ -60,22 +60,28 @@ libraries() {
 	on "$SERVER" 'umount /usr/lib/*/libibverbs'
 }
 
-# rule TEXT: the only one; empty: none
+# rule TEXT POLICY: the only one, beside a chain that accepts what comes to the port; empty: none
 rule() {
 	on "$SERVER" "nft delete table inet doctor 2>/dev/null; [[ -n '$1' ]] || exit 0
 		nft add table inet doctor && nft add chain inet doctor input '{ type filter hook input priority 0; policy $2; }' &&
+		nft add set inet doctor ports '{ type inet_service; elements = { $PORT }; }' &&
+		nft add chain inet doctor user && nft add rule inet doctor user tcp dport @ports accept &&
 		nft add rule inet doctor input $1"
 }
 
 firewall() {
+	local open
+
 	rule "tcp dport { 22, $PORT } drop" accept
 	finds "$SERVER" "the firewall drops what comes to port $PORT: inet doctor input$"
 	rule "ip saddr 10.0.0.9 tcp dport $PORT reject" accept
 	expect_text "$(doctor "$SERVER" 0)" "^warning  the firewall drops some of what comes to port $PORT"
 	rule 'ct state established accept' drop
 	finds "$SERVER" "the firewall drops what comes to port $PORT: policy of inet doctor input$"
-	rule "tcp dport 1-$PORT accept" drop
-	[[ $(doctor "$SERVER" 0) != *'the firewall'* ]] || fail 'it complains of a port that is open'
+	for open in "tcp dport 1-$PORT accept" 'jump user' 'goto user'; do
+		rule "$open" drop
+		[[ $(doctor "$SERVER" 0) != *'the firewall'* ]] || fail "it complains of a port that is open: $open" || return 1
+	done
 	rule '' ''
 }
 

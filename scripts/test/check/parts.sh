@@ -111,6 +111,7 @@ concerned_by() {
 	scripts/test/random.sh | scripts/test/random/*) echo static random ;;
 	scripts/test/soak.sh) echo static soak debug ;;
 	scripts/static.sh) echo static refusals usage ;;
+	scripts/test/static/tools.py) echo static ;;
 	scripts/ci-setup) echo static package ;;
 	scripts/iw-mpa) echo static package usage e2e debug ;;
 	scripts/iw_mpa.lua) echo static package usage e2e debug wire device soak takeover fuzz ;;	# of judge_tshark.py

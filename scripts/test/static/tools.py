@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""What can be said of scripts/iw-mpa without an RDMA device
+
+    tools.py [-v] [CLASS[.TEST]...]
+"""
+
+import importlib.machinery
+import importlib.util
+import pathlib
+import sys
+import unittest
+
+TOP = pathlib.Path(__file__).resolve().parents[3]
+
+
+def load(path):
+    loader = importlib.machinery.SourceFileLoader('tool', str(path))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader('tool', loader))
+    loader.exec_module(module)
+    return module
+
+
+sys.dont_write_bytecode = True
+TOOL = load(TOP / 'scripts' / 'iw-mpa')
+
+
+# --- doctor: firewalls ----------------------------------------------------------------------------
+
+# As nft -j prints them
+DROP, ACCEPT, RETURN = {'drop': None}, {'accept': None}, {'return': None}
+CONNTRACK = {'xt': {'type': 'match', 'name': 'conntrack'}}      # of iptables, which JSON does not tell of
+OFTEN = {'limit': {'rate': 10, 'burst': 5, 'per': 'second', 'inv': True}}
+
+
+def match(kind, key, right, op='=='):
+    if kind in ('meta', 'ct'):
+        return {'match': {'op': op, 'left': {kind: {'key': key}}, 'right': right}}
+    return {'match': {'op': op, 'left': {'payload': {'protocol': kind, 'field': key}}, 'right': right}}
+
+
+def to(chain, how='jump'):
+    return {how: {'target': chain}}
+
+
+def vmap(key, *pairs):
+    return {'vmap': {'key': key, 'data': {'set': [list(pair) for pair in pairs]}}}
+
+
+PORT, OTHER = match('tcp', 'dport', 4420), match('tcp', 'dport', 22)
+SOME = match('ip', 'saddr', {'prefix': {'addr': '192.0.2.0', 'len': 24}})
+STATE, IIFNAME = {'ct': {'key': 'state'}}, {'meta': {'key': 'iifname'}}
+UP = match('ct', 'state', ['established', 'related'], 'in')
+LOCAL = {'match': {'op': '==', 'left': {'fib': {'result': 'type', 'flags': ['daddr']}}, 'right': 'local'}}
+
+# What is said, "" for nothing; the policy; the rules of the chain "input"; other chains
+FIREWALLS = {
+    'open': ('', 'accept', [[UP, ACCEPT]], {}),
+    'policy': ('fault', 'drop', [[UP, ACCEPT], [OTHER, ACCEPT], [match('meta', 'iifname', 'lo'), ACCEPT]], {}),
+    'port': ('fault', 'accept', [[PORT, DROP]], {}),
+    'reject': ('fault', 'accept', [[PORT, {'counter': None}, {'reject': {'type': 'tcp reset'}}]], {}),
+    'not_the_port': ('fault', 'accept', [[match('tcp', 'dport', {'set': [22, {'range': [1, 80]}]}, '!='), DROP]], {}),
+    'range': ('', 'drop', [[match('tcp', 'dport', {'range': [4000, 5000]}), ACCEPT]], {}),
+    'greater': ('warning', 'accept', [[match('tcp', 'dport', 1024, '>'), DROP]], {}),
+    'port_from_some': ('warning', 'accept', [[SOME, PORT, DROP]], {}),
+    'port_for_some': ('warning', 'drop', [[SOME, PORT, ACCEPT]], {}),
+    'all_for_some': ('warning', 'drop', [[SOME, ACCEPT]], {}),
+    'none_for_some': ('', 'accept', [[SOME, DROP]], {}),
+    # Jumps, as ufw has them and, with goto, firewalld
+    'jump_accepts': ('', 'drop', [[to('first')], [to('user')]],
+                     {'first': [[CONNTRACK, ACCEPT], [CONNTRACK, DROP], [to('local')]],
+                      'local': [[{'xt': {'type': 'match', 'name': 'addrtype'}}, RETURN], [DROP]],
+                      'user': [[PORT, ACCEPT]]}),
+    'jump_drops': ('fault', 'accept', [[to('user')], [ACCEPT]], {'user': [[OTHER, RETURN], [DROP]]}),
+    'jump_of_some': ('', 'accept', [[SOME, to('bad')]], {'bad': [[DROP]]}),
+    'return': ('', 'accept', [[to('user')]], {'user': [[PORT, RETURN], [DROP]]}),
+    'goto_accepts': ('', 'drop', [[to('zones')], [DROP]],
+                     {'zones': [[to('zone', 'goto')], [DROP]], 'deny': [],
+                      'zone': [[to('deny')], [PORT, ACCEPT], [DROP]]}),
+    'goto_drops': ('fault', 'accept', [[to('zones')], [DROP]],
+                   {'zones': [[to('zone', 'goto')], [ACCEPT]], 'zone': [[OTHER, ACCEPT]]}),
+    'goto_of_the_interface': ('fault', 'accept', [[match('meta', 'iifname', 'eth0'), to('zone', 'goto')]],
+                              {'zone': [[DROP]]}),
+    'goto_of_another': ('', 'accept', [[match('meta', 'iifname', 'eth1'), to('zone', 'goto')]],
+                        {'zone': [[DROP]]}),
+    # Sets and maps, with a name and without one
+    'named_set': ('', 'drop', [[match('tcp', 'dport', '@rdma'), ACCEPT]], {}),
+    'named_set_drops': ('fault', 'accept', [[match('tcp', 'dport', '@rdma'), DROP]], {}),
+    'unknown_set': ('warning', 'drop', [[match('tcp', 'dport', '@nosuch'), ACCEPT]], {}),
+    'states': ('fault', 'drop', [[vmap(STATE, ('established', ACCEPT), ('related', ACCEPT), ('invalid', DROP))]], {}),
+    'new': ('', 'drop', [[PORT, match('ct', 'state', {'set': ['new', 'untracked']}), ACCEPT]], {}),
+    'interfaces': ('fault', 'accept', [[vmap(IIFNAME, ('lo', ACCEPT), ('eth0', to('zone')), ('*', ACCEPT))]],
+                   {'zone': [[DROP]]}),
+    'named_map': ('', 'drop', [[{'vmap': {'key': PORT['match']['left'], 'data': '@ports'}}]], {}),
+    'two_fields': ('warning', 'drop', [[{'match': {'op': '==', 'right': '@pairs', 'left': {
+        'concat': [SOME['match']['left'], PORT['match']['left']]}}}, ACCEPT]], {}),
+    # What cannot be judged
+    'often': ('warning', 'accept', [[PORT, OFTEN, DROP]], {}),
+    'often_all': ('', 'accept', [[OFTEN, DROP]], {}),
+    'invalid_of_iptables': ('', 'accept', [[CONNTRACK, DROP]], {}),
+    'established_of_iptables': ('warning', 'drop', [[CONNTRACK, ACCEPT]], {}),
+    'old_nft': ('', 'accept', [[{'xt': None}, DROP]], {}),
+    'queue': ('warning', 'drop', [[{'queue': {'num': 1}}]], {}),
+    # What is not for TCP, not for IPv4, or for all that comes to this host
+    'protocols': ('', 'drop', [
+        [match('meta', 'l4proto', {'set': ['icmp', 'udp']}), DROP], [match('udp', 'dport', 4420), DROP],
+        [match('icmp', 'type', 'echo-request'), DROP], [match('ip6', 'saddr', '2001:db8::1'), DROP],
+        [match('meta', 'nfproto', 'ipv6'), DROP], [match('ip', 'protocol', 'tcp'), LOCAL, ACCEPT]], {}),
+}
+SETS = [{'set': {'family': 'inet', 'table': 't', 'name': 'rdma',
+                 'elem': [20049, {'range': [4000, 4010]}, {'elem': {'val': 4420, 'timeout': 60}}]}},
+        {'map': {'family': 'inet', 'table': 't', 'name': 'ports', 'elem': [[22, DROP], [4420, ACCEPT]]}},
+        {'set': {'family': 'inet', 'table': 't', 'name': 'pairs', 'elem': [{'concat': ['192.0.2.1', 4420]}]}}]
+
+
+def ruleset(policy, chains, family='inet', sets=()):
+    yield {'metainfo': {'version': '1.0.6'}}
+    yield {'chain': {'family': family, 'table': 't', 'name': 'input', 'hook': 'input', 'policy': policy}}
+    yield {'chain': {'family': family, 'table': 't', 'name': 'output', 'hook': 'output', 'policy': 'drop'}}
+    yield from sets
+    for chain, rules in chains.items():
+        yield from ({'rule': {'family': family, 'table': 't', 'chain': chain, 'expr': rule}} for rule in rules)
+    yield {'rule': {'family': family, 'table': 'another', 'chain': 'input', 'expr': [DROP]}}
+
+
+class Firewall(unittest.TestCase):
+    def judged(self, rules, version=4):
+        return ' '.join(finding.level for finding in TOOL.look_at_firewall(list(rules), 4420, version, 'eth0'))
+
+    def test_rulesets(self):
+        for name, (want, policy, rules, chains) in FIREWALLS.items():
+            with self.subTest(name):
+                self.assertEqual(self.judged(ruleset(policy, {'input': rules, **chains}, sets=SETS)), want)
+
+    def test_family(self):
+        for family, wants in (('ip', ('fault', '')), ('ip6', ('', 'fault')), ('inet', ('fault', 'fault')),
+                              ('bridge', ('', '')), ('arp', ('', ''))):
+            for version, want in zip((4, 6), wants):
+                with self.subTest(f'{family} {version}'):
+                    self.assertEqual(self.judged(ruleset('drop', {'input': []}, family), version), want)
+
+
+if __name__ == '__main__':
+    unittest.main()
