@@ -7,9 +7,14 @@
 
 import importlib.machinery
 import importlib.util
+import os
 import pathlib
+import stat
+import subprocess
 import sys
+import tempfile
 import unittest
+from unittest import mock
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
 
@@ -23,6 +28,72 @@ def load(path):
 
 sys.dont_write_bytecode = True
 TOOL = load(TOP / 'scripts' / 'iw-mpa')
+
+
+# --- metrics --------------------------------------------------------------------------------------
+
+
+class Metrics(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        for patch in (mock.patch.object(TOOL, 'metrics_lines', lambda: ['a 1', 'b 2']),
+                      mock.patch.object(sys, 'argv', ['iw-mpa', 'metrics', '-o'])):
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def write(self, name):
+        sys.argv[3:] = [str(self.folder / name)]
+        TOOL.metrics(TOOL.options())
+
+    def names(self):
+        return sorted(path.name for path in self.folder.iterdir())
+
+    def test_file(self):
+        for _ in range(2):
+            self.write('new')
+            self.assertEqual((self.folder / 'new').read_text(), 'a 1\nb 2\n')
+            self.assertEqual(stat.S_IMODE((self.folder / 'new').stat().st_mode), 0o644)
+            self.assertEqual(self.names(), ['new'])
+            (self.folder / 'new').write_text('old')
+
+    def test_symlink(self):
+        (self.folder / 'there').mkdir()
+        (self.folder / 'link').symlink_to('there/file')
+        self.write('link')
+        self.assertTrue((self.folder / 'link').is_symlink())
+        self.assertEqual((self.folder / 'there' / 'file').read_text(), 'a 1\nb 2\n')
+
+    def test_no_regular_file(self):
+        os.mkfifo(self.folder / 'pipe')
+        with subprocess.Popen(['cat', str(self.folder / 'pipe')], stdout=subprocess.PIPE, text=True) as reader:
+            self.write('pipe')
+            self.assertEqual(self.names(), ['pipe'])
+            if not stat.S_ISFIFO((self.folder / 'pipe').stat().st_mode):
+                reader.kill()
+                self.fail('the pipe is gone')
+            self.assertEqual(reader.communicate()[0], 'a 1\nb 2\n')
+
+    def test_folder(self):
+        for name in '.', '/', str(self.folder):
+            with self.subTest(name), self.assertRaises(IsADirectoryError):
+                self.write(name)
+
+    def test_failed_write(self):
+        with mock.patch.object(pathlib.Path, 'chmod', side_effect=OSError), self.assertRaises(OSError):
+            self.write('new')
+        self.assertEqual(self.names(), [])
+
+    def test_standard_output(self):
+        sys.argv[3:] = ['-']
+        with mock.patch('builtins.print') as printed:
+            TOOL.metrics(TOOL.options())
+        self.assertEqual(printed.call_args[0], ('a 1\nb 2\n',))
+
+    def test_label(self):
+        self.assertEqual(list(TOOL.metric('n', 'gauge', 'text', [({'device': 'a"b\\c\nd', 'state': 1}, 5)]))[2],
+                         'n{device="a\\"b\\\\c\\nd",state="1"} 5')
 
 
 # --- doctor: firewalls ----------------------------------------------------------------------------
