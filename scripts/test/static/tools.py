@@ -211,5 +211,66 @@ class Firewall(unittest.TestCase):
                     self.assertEqual(self.judged(ruleset('drop', {'input': []}, family), version), want)
 
 
+# --- doctor: addresses and links ------------------------------------------------------------------
+
+
+class Address(unittest.TestCase):
+    def found(self, address, own=False, down=False):
+        """Levels, the interface, and the commands; the address is one of this host, or there is no way to it."""
+        def objects(*command):
+            commands.append(' '.join(command))
+            if down:
+                return []
+            if command[-4:] == ('address', 'show', 'dev', 'eth1'):
+                return [{'ifname': 'eth1', 'mtu': 9000}]
+            return [{'dev': 'eth1'}] if 'route' in command else [{'ifname': 'eth1'}] if own else []
+
+        def said(*command):
+            commands.append(' '.join(command))
+            return ''
+
+        commands, levels = [], []
+        with mock.patch.multiple(TOOL, objects=objects, said=said), mock.patch('shutil.which', return_value='ping'):
+            look = TOOL.look_at_address(TOOL.interface_or_address(address))
+            while True:
+                try:
+                    levels.append(next(look))
+                except StopIteration as end:
+                    return ' '.join(finding.level for finding in levels), end.value, commands
+
+    def test_far(self):
+        levels, netdev, commands = self.found('192.0.2.1')
+        self.assertEqual((levels, netdev), ('ok', 'eth1'))
+        self.assertEqual(commands[1], 'ip -j route get 192.0.2.1')
+        self.assertTrue(commands[-1].endswith(' -s 8972 192.0.2.1'), commands)      # without headers of IP and ICMP
+
+    def test_scope(self):
+        levels, netdev, commands = self.found('fe80::1%eth1')
+        self.assertEqual((levels, netdev), ('ok', 'eth1'))
+        pings = [command for command in commands if command.startswith('ping')]
+        self.assertEqual(len(pings), 2)
+        for command in set(commands) - {'ip -j address show dev eth1'}:
+            self.assertTrue(command.endswith(' fe80::1%eth1' if command in pings else ' fe80::1 dev eth1'), command)
+
+    def test_no_scope(self):
+        self.assertEqual(self.found('fe80::1')[:2], ('fault', None))
+        self.assertEqual(self.found('fe80::1', own=True)[:2], ('', 'eth1'))
+
+    def test_no_way(self):
+        self.assertEqual(self.found('fe80::1%eth1', down=True)[:2], ('fault', None))
+        self.assertEqual(self.found('192.0.2.1', down=True)[:2], ('fault', None))
+
+
+class Link(unittest.TestCase):
+    def level(self, *scopes):
+        addresses = [{'local': str(number), 'scope': scope} for number, scope in enumerate(scopes)]
+        row = {'flags': ['UP'], 'mtu': 1500, 'addr_info': addresses}
+        with mock.patch.object(TOOL, 'objects', lambda *_: [row]):
+            return ' '.join(finding.level for finding in TOOL.look_at_link('a', 'eth0', 'ACTIVE'))
+
+    def test_addresses(self):
+        self.assertEqual([self.level(), self.level('link'), self.level('link', 'global')], ['fault', 'warning', 'ok'])
+
+
 if __name__ == '__main__':
     unittest.main()
