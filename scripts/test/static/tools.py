@@ -96,6 +96,22 @@ class Metrics(unittest.TestCase):
                          'n{device="a\\"b\\\\c\\nd",state="1"} 5')
 
 
+# --- on bare hosts --------------------------------------------------------------------------------
+
+
+class Host(unittest.TestCase):
+    def test_no_curses(self):
+        with mock.patch.dict(sys.modules, curses=None):
+            bare = load(TOP / 'scripts' / 'iw-mpa')
+            self.assertFalse(bare.has_screen())
+
+    def test_path(self):
+        for path in '/bin', None:
+            with self.subTest(path), mock.patch.dict(os.environ, {'PATH': path} if path else {}, clear=True):
+                load(TOP / 'scripts' / 'iw-mpa').find_all_programs()
+                self.assertTrue({'/bin', '/usr/local/sbin', '/usr/sbin', '/sbin'} <= set(os.environ['PATH'].split(':')))
+
+
 # --- doctor: firewalls ----------------------------------------------------------------------------
 
 # As nft -j prints them
