@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""What can be said of scripts/iw-mpa without an RDMA device
+"""What can be said of scripts/iw-mpa and scripts/ci-setup without an RDMA device
 
     tools.py [-v] [CLASS[.TEST]...]
 """
@@ -286,6 +286,41 @@ class Link(unittest.TestCase):
 
     def test_addresses(self):
         self.assertEqual([self.level(), self.level('link'), self.level('link', 'global')], ['fault', 'warning', 'ok'])
+
+
+# --- ci-setup -------------------------------------------------------------------------------------
+
+LINKS = '''
+link rxe0/1 state ACTIVE physical_state LINK_UP netdev eth0
+link srnic_eth0/1 state DOWN physical_state DISABLED netdev eth0
+link siw1/1 state ACTIVE physical_state LINK_UP netdev eth0
+link srnic_eth1/1 state ACTIVE physical_state LINK_UP netdev eth0x1
+'''
+
+
+class CiSetup(unittest.TestCase):
+    """Its functions, in a namespace where /sys has what we want"""
+
+    def ends(self, command):
+        script = '\n'.join([
+            'set -eu', 'mount -t tmpfs none /sys',
+            'mkdir -p /sys/class/infiniband/{rxe0,{srnic_eth0,siw1,srnic_eth1}/iw_mpa}',
+            'rdma() { [[ $# -eq 2 ]] && echo "$LINKS" || grep "^link $3 " <<<"$LINKS"; }',
+            'eval "$(sed \'$d\' "$CI_SETUP")"', command])
+        done = subprocess.run(['unshare', '-m' if os.geteuid() == 0 else '-rm', 'bash', '-c', script],
+                              capture_output=True, text=True, check=False,
+                              env={**os.environ, 'LINKS': LINKS.strip(), 'CI_SETUP': str(TOP / 'scripts' / 'ci-setup')})
+        return done.returncode, done.stdout, done.stderr
+
+    def test_device(self):
+        self.assertEqual(self.ends('device_on eth0'), (0, 'srnic_eth0\n', ''))
+        self.assertEqual(self.ends('device_on eth0.1'), (0, '', ''))
+        self.assertEqual(self.ends('device_on eth0x1'), (0, 'srnic_eth1\n', ''))
+
+    def test_active(self):
+        for netdev, status in ('eth0', 1), ('eth0x1', 0), ('eth0.1', 1):
+            with self.subTest(netdev):
+                self.assertEqual(self.ends(f'is_active {netdev}')[0], status)
 
 
 if __name__ == '__main__':
