@@ -127,13 +127,15 @@ local function add_frame(tree, frame)
     end
     if size > LONGEST then
         tree:add_proto_expert_info(wrong, "more private data than 512 octets")
-    elseif not enhanced then
-        add_private_data(tree, data and data.range, size, 0)
-    elseif size < 4 then
+    elseif enhanced and size < 4 then
         tree:add_proto_expert_info(wrong, "S is set, but IRD and ORD are missing")
-    else
+    elseif size > 0 and not data then
+        tree:append_text(", cut by the capture")
+    elseif enhanced then
         add_enhanced(tree, data.range)
         add_private_data(tree, data.range, size, 4)
+    else
+        add_private_data(tree, data and data.range, size, 0)
     end
 end
 
@@ -217,7 +219,7 @@ end
 
 function segment.dissector(data, packet, tree)
     if add_ssn(tree:add(segment, data:range(0, math.min(2, data:len()))), data) then
-        ddp:call(data:range(2):tvb(), packet, tree)
+        pcall(ddp.call, ddp, data:range(2):tvb(), packet, tree)     -- an error is that it is malformed, which is shown
     end
 end
 

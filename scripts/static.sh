@@ -498,7 +498,7 @@ main() {
 	local name
 
 	[[ $# -gt 0 ]] || set -- "${ALL[@]}"
-	"$TOP/scripts/lib/setup.sh" build static 6.12
+	"$TOP/scripts/lib/setup.sh" build static "=tshark" 6.12
 	cd "$TOP"
 	[[ -n $(c_files) ]] || die 'no sources: is this a git tree?'
 	for name in "$@"; do

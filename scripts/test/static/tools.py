@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""What can be said of scripts/iw-mpa and scripts/ci-setup without an RDMA device
+"""What can be said of scripts/iw-mpa, scripts/ci-setup and scripts/iw_mpa.lua without an RDMA device
 
     tools.py [-v] [CLASS[.TEST]...]
 """
@@ -10,6 +10,7 @@ import importlib.util
 import os
 import pathlib
 import stat
+import struct
 import subprocess
 import sys
 import tempfile
@@ -27,6 +28,11 @@ def load(path):
 
 
 sys.dont_write_bytecode = True
+sys.path.insert(0, str(TOP / 'scripts' / 'test' / 'fuzz' / 'sctp'))
+
+import judge            # noqa: E402
+import judge_tshark     # noqa: E402
+
 TOOL = load(TOP / 'scripts' / 'iw-mpa')
 
 
@@ -321,6 +327,64 @@ class CiSetup(unittest.TestCase):
         for netdev, status in ('eth0', 1), ('eth0x1', 0), ('eth0.1', 1):
             with self.subTest(netdev):
                 self.assertEqual(self.ends(f'is_active {netdev}')[0], status)
+
+
+# --- iw_mpa.lua -----------------------------------------------------------------------------------
+
+
+def segment(frames=b'', sender=1, flags=0x18, seq=1, ack=1):
+    """An IP packet of TCP; SENDER is 1, the client, or 2"""
+    ports = (20000, 4420)[::3 - 2 * sender]
+    tcp = struct.pack('>HHIIBBHHH', *ports, seq, ack, 0x50, flags, 65535, 0, 0) + frames
+    return struct.pack('>BBHHHBBH4s4s', 0x45, 0, 20 + len(tcp), 0, 0, 64, 6, 0,
+                       bytes((10, 0, 0, sender)), bytes((10, 0, 0, 3 - sender))) + tcp
+
+
+def shown(packets, snap=65535):
+    """The lines of each packet; of each no more than SNAP bytes were captured."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, 'some.pcap')
+        with open(path, 'wb') as file:
+            file.write(struct.pack('<IHHiIII', 0xa1b2c3d4, 2, 4, 0, 0, snap, 228))
+            for number, data in enumerate(packets):
+                file.write(struct.pack('<IIII', number, 0, len(data[:snap]), len(data)) + data[:snap])
+        return judge_tshark.run(path, '-O', 'iw_mpa,iw_mpa_segment').split('\nFrame ')
+
+
+class Lua(unittest.TestCase):
+    def opening(self, flags, revision, private_data, snap):
+        """What is shown of a Request"""
+        request = b'MPA ID Req Frame' + struct.pack('>BBH', flags, revision, len(private_data)) + private_data
+        text = shown([segment(flags=2, seq=0, ack=0), segment(sender=2, flags=0x12, seq=0), segment(request)], snap)[2]
+        self.assertNotIn('Lua Error', text)
+        return text
+
+    def test_cut(self):
+        for flags, revision in (0x40, 1), (0x50, 2):
+            for snap in 60, 64, 163:
+                with self.subTest(f'{revision} {snap}'):
+                    text = self.opening(flags, revision, struct.pack('>HH', 0x8001, 1) + bytes(100), snap)
+                    self.assertIn('MPA enhanced (RFC 6581), cut by the capture\n', text)
+                    self.assertNotIn('IRD', text)
+            self.assertNotIn('MPA enhanced', self.opening(flags, revision, bytes(100), 59))
+
+    def test_whole(self):
+        for snap in 164, 65535:
+            text = self.opening(0x50, 2, struct.pack('>HH', 0x8001, 1) + bytes(100), snap)
+            self.assertNotIn('cut', text)
+            self.assertIn('= IRD: 1\n', text)
+            self.assertIn('private data: 100]\n', text)
+        self.assertIn('private data: 0]\n', self.opening(0x40, 1, b'', 60))
+        self.assertIn('IRD and ORD are missing', self.opening(0x50, 2, b'abc', 60))
+
+    def test_sctp(self):
+        chunks = (b'\0\1', b'\0\1A', b'\0\1' + bytes(10), b'\0\1AC' + bytes(3), b'\0\1AG' + bytes(18))
+        for text in shown([judge.packet(20000 + number, 1, 1, 0, 16, chunk) for number, chunk in enumerate(chunks)]):
+            self.assertIn('Malformed Packet', text)
+            self.assertNotIn('Lua Error', text)
+        good = shown([judge.packet(20000, 1, 1, 0, 16, b'\0\1\xc1\x40' + bytes(12) + b'data')])[0]
+        self.assertNotIn('Malformed', good)
+        self.assertIn('DDP-SSN: 1\n', good)
 
 
 if __name__ == '__main__':
