@@ -7,6 +7,7 @@
 
 import importlib.machinery
 import importlib.util
+import json
 import os
 import pathlib
 import stat
@@ -151,6 +152,7 @@ FIREWALLS = {
     'open': ('', 'accept', [[UP, ACCEPT]], {}),
     'policy': ('fault', 'drop', [[UP, ACCEPT], [OTHER, ACCEPT], [match('meta', 'iifname', 'lo'), ACCEPT]], {}),
     'port': ('fault', 'accept', [[PORT, DROP]], {}),
+    'mark': ('fault', 'accept', [[PORT, {'mangle': {'key': {'meta': {'key': 'mark'}}, 'value': 1}}, DROP]], {}),
     'reject': ('fault', 'accept', [[PORT, {'counter': None}, {'reject': {'type': 'tcp reset'}}]], {}),
     'not_the_port': ('fault', 'accept', [[match('tcp', 'dport', {'set': [22, {'range': [1, 80]}]}, '!='), DROP]], {}),
     'range': ('', 'drop', [[match('tcp', 'dport', {'range': [4000, 5000]}), ACCEPT]], {}),
@@ -231,6 +233,25 @@ class Firewall(unittest.TestCase):
             for version, want in zip((4, 6), wants):
                 with self.subTest(f'{family} {version}'):
                     self.assertEqual(self.judged(ruleset('drop', {'input': []}, family), version), want)
+
+
+class Listeners(unittest.TestCase):
+    def levels(self, netdev, nft):
+        listener = {'dev': 'srnic0', 'local': '0.0.0.0:4420', 'socket': 'yes'}
+        with mock.patch.multiple(TOOL, links_on=lambda _: [{'ifname': 'srnic0', 'netdev': netdev}],
+                                 read=lambda _: [listener, {**listener, 'local': '[::]:4420'}], said=lambda *_: nft):
+            return [finding.level for finding in TOOL.look_at_listeners(None)]
+
+    def test_firewall(self):
+        shut = json.dumps({'nftables': list(ruleset('drop', {'input': []}))})
+        self.assertEqual(self.levels('eth0', shut), ['ok', 'fault'])
+        # The firewall of another network namespace is not seen.
+        self.assertEqual(self.levels(None, shut), ['ok'])
+
+    def test_no_answer(self):
+        for nft in None, '', '{}', json.dumps({'nftables': list(ruleset('drop', {'input': [[{'match': {}}]]}))}):
+            with self.subTest(nft):
+                self.assertEqual(self.levels('eth0', nft), ['ok'])
 
 
 # --- doctor: addresses and links ------------------------------------------------------------------
