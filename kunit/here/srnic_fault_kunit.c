@@ -121,7 +121,7 @@ static void fault_one_fpdu_judged(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(p->end[1].mem, 0xee, 8192), NULL);
 	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(recv, 0xee, 2 * SIZE), NULL);
 	if (pair_poll(&p->end[1].rcq, &wc))
-		KUNIT_EXPECT_NE(test, wc.status, IB_WC_SUCCESS);
+		KUNIT_EXPECT_EQ(test, wc.status, inv ? IB_WC_REM_INV_REQ_ERR : IB_WC_LOC_LEN_ERR);
 	fault_expect_term(p, row, ulpdu, len);
 }
 

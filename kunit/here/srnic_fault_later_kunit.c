@@ -217,6 +217,28 @@ static void fault_third_segment_of_a_send_refused(struct kunit *test)
 	fault_expect_term(w->p, row, ulpdu, len);
 }
 
+/* The receive is full, and the message ends with a segment of nothing: not before that. */
+static void fault_full_receive_completes_with_the_last_segment(struct kunit *test)
+{
+	struct fault_world *w = fault_begin(test);
+	struct fault_row send = A_SEND("", NONE, 1, 0, SIZE, SIZE, { 0 });
+	struct pair *p = w->p;
+	u8 ulpdu[256];
+
+	pair_post_recv(&p->end[1], 1, p->end[1].mem + 16384, SIZE);
+	send.ddp = 0x01;
+	pair_put_ulpdu(p, 0, ulpdu, fault_ulpdu(w, &send, ulpdu));
+	pair_deliver(p, 0);
+	pair_expect_no_wc(p, &p->end[1].rcq);
+	send.ddp = 0x41;
+	send.mo = SIZE;
+	send.len = 0;
+	pair_put_ulpdu(p, 0, ulpdu, fault_ulpdu(w, &send, ulpdu));
+	pair_deliver(p, 0);
+	pair_expect_fault(p, 1, SRNIC_ERR_NONE);
+	pair_expect_wc(p, &p->end[1].rcq, 1, IB_WC_SUCCESS);
+}
+
 /* A work request that cannot be done; what was before it is sent and completes */
 /*
  * Rules: R-7.1-1: the completion has LOC_PROT_ERR, the four bytes of the Terminate message are
@@ -340,6 +362,7 @@ static struct kunit_case later_cases[] = {
 	KUNIT_CASE(fault_source_revoked_in_response_rest_told),
 	KUNIT_CASE(fault_each_segment_checked_by_itself),
 	KUNIT_CASE_PARAM(fault_third_segment_of_a_send_refused, third_gen_params),
+	KUNIT_CASE(fault_full_receive_completes_with_the_last_segment),
 	KUNIT_CASE(fault_local_work_request_terminates),
 	KUNIT_CASE(fault_second_error_not_told),
 	KUNIT_CASE(fault_read_without_a_sink_terminates),

@@ -162,12 +162,16 @@ static void qp_that_is_new_says_init(struct kunit *test)
 
 /* --- work without a stream --- */
 
-/* What was posted before there is a connection goes with RESET, without a word. */
+/* What was posted before there is a connection goes with RESET, without a word; later nothing. */
 static void qp_reset_forgets_what_was_posted(struct kunit *test)
 {
 	qp_post_recvs();
 	KUNIT_EXPECT_EQ(test, qp_modify(single.qp, IB_QPS_INIT), 0);
 	KUNIT_EXPECT_EQ(test, single.qp->rq.put - single.qp->rq.get, QP_WRS);
+	single.qp->state = SRNIC_RTS;
+	KUNIT_EXPECT_EQ(test, qp_modify(single.qp, IB_QPS_RESET), -EINVAL);
+	KUNIT_EXPECT_EQ(test, single.qp->rq.put - single.qp->rq.get, QP_WRS);
+	single.qp->state = SRNIC_IDLE;
 	KUNIT_EXPECT_EQ(test, qp_modify(single.qp, IB_QPS_RESET), 0);
 	KUNIT_EXPECT_EQ(test, single.qp->rq.put - single.qp->rq.get, 0);
 	pair_expect_no_wc(single.p, &single.p->end[0].rcq);
@@ -216,28 +220,38 @@ static void qp_error_flushes_what_was_posted_twice_around(struct kunit *test)
 	e->qp->user = false;
 }
 
+static struct task_struct *qp_called_by;
+static bool qp_called_with_the_lock;
+
+static void qp_note_caller(struct ib_cq *cq, void *unused)
+{
+	qp_called_by = current;
+	qp_called_with_the_lock = mutex_is_locked(&single.qp->tx.lock);
+}
+
 /* While a stream ends only the end flushes: whoever has a completion can use the QP again. */
 static void qp_flushed_by_the_end_of_the_stream_alone(struct kunit *test)
 {
+	struct srnic_cq *cq = &single.p->end[0].rcq;
+
 	single.qp->state = SRNIC_ENDING;
 	qp_post_all(test);
 	srnic_qp_flush_soon(single.qp);
 	flush_delayed_work(&single.qp->flush_work);
 	KUNIT_EXPECT_EQ(test, qp_modify(single.qp, IB_QPS_INIT), -EINVAL);
 	pair_expect_no_wc(single.p, &single.p->end[0].scq);
-	pair_expect_no_wc(single.p, &single.p->end[0].rcq);
+	pair_expect_no_wc(single.p, cq);
+	qp_called_by = NULL;
+	cq->ibcq.comp_handler = qp_note_caller;
+	srnic_req_notify_cq(&cq->ibcq, IB_CQ_NEXT_COMP);
 	srnic_qp_forget(single.qp);
 	KUNIT_EXPECT_EQ(test, (int)single.qp->state, SRNIC_ERROR);
+	/* The handler may take as long as it likes: senders do not wait for it. */
+	KUNIT_EXPECT_PTR_EQ(test, qp_called_by, current);
+	KUNIT_EXPECT_FALSE(test, qp_called_with_the_lock);
 	qp_expect_flushed();
 	KUNIT_EXPECT_EQ(test, qp_modify(single.qp, IB_QPS_INIT), 0);
 	KUNIT_EXPECT_EQ(test, pair_count(single.p, SRNIC_CNT_wr_flushed), 2 * QP_WRS);
-}
-
-static struct task_struct *qp_called_by;
-
-static void qp_note_caller(struct ib_cq *cq, void *unused)
-{
-	qp_called_by = current;
 }
 
 /* The ULP may hold locks that its handler takes. */

@@ -7,6 +7,7 @@
 #include <linux/delay.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
+#include <linux/timer.h>
 #include <linux/vmalloc.h>
 
 #include "ring.h"
@@ -190,6 +191,38 @@ static void cq_user_entry_exact(struct kunit *test)
 	srnic_cq_put(cq, &cqe, false, &up);
 	KUNIT_EXPECT_EQ(test, slot[1].flags, SIW_WQE_VALID);
 	KUNIT_EXPECT_EQ(test, slot[1].inval_stag, 0);
+}
+
+/* Each status as libsiw names it */
+static void cq_user_status_exact(struct kunit *test)
+{
+	static const struct {
+		enum ib_wc_status	status;
+		u16			user;
+	} rows[] = {
+		{ IB_WC_SUCCESS, SIW_WC_SUCCESS },
+		{ IB_WC_LOC_LEN_ERR, SIW_WC_LOC_LEN_ERR },
+		{ IB_WC_LOC_PROT_ERR, SIW_WC_LOC_PROT_ERR },
+		{ IB_WC_LOC_QP_OP_ERR, SIW_WC_LOC_QP_OP_ERR },
+		{ IB_WC_WR_FLUSH_ERR, SIW_WC_WR_FLUSH_ERR },
+		{ IB_WC_REM_INV_REQ_ERR, SIW_WC_REM_INV_REQ_ERR },
+		{ IB_WC_GENERAL_ERR, SIW_WC_GENERAL_ERR },
+	};
+	struct pair *p = test->priv;
+	struct srnic_upcalls up = {};
+	struct siw_cqe *slot;
+	u32 word = 0;
+	int i;
+
+	slot = pair_user_cq(test, &p->end[0].scq, &word);
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct srnic_cqe cqe = {
+			.qp = &p->end[0].qp->ibqp, .status = rows[i].status,
+		};
+
+		srnic_cq_put(&p->end[0].scq, &cqe, false, &up);
+		KUNIT_EXPECT_EQ_MSG(test, slot[i].status, rows[i].user, "row %d", i);
+	}
 }
 
 /* Wherever in the ring the first of them stands */
@@ -426,6 +459,58 @@ static void cq_forget_in_a_long_queue_exact(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, up.full);
 }
 
+#define RING_POLLED	300	/* more than a step looks at, of which some were moved */
+
+struct ring_poller {
+	struct timer_list	timer;
+	struct srnic_cq		*cq;
+	int			polled;
+};
+
+static void ring_poll(struct timer_list *timer)
+{
+	struct ring_poller *poller = container_of(timer, struct ring_poller, timer);
+	struct ib_wc wc;
+
+	while (poller->polled < RING_POLLED && pair_poll(poller->cq, &wc))
+		poller->polled++;
+}
+
+/* As soon as interrupts are on, which is between the first two steps, a softirq polls. */
+static void cq_polled_past_what_forget_has_seen(struct kunit *test)
+{
+	const u32 count = 1024, gone = 100;
+	struct pair *p = test->priv;
+	struct srnic_cq *cq = &p->end[0].scq;
+	struct ring_poller poller = { .cq = cq };
+	struct srnic_upcalls up = {};
+	struct ib_wc wc;
+	u32 i;
+
+	cq->kring = kunit_kcalloc(test, count, sizeof(*cq->kring), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, cq->kring);
+	cq->size = count;
+	for (i = 0; i < count; i++) {
+		const struct srnic_cqe cqe = { .id = i, .qp = &p->end[i >= gone].qp->ibqp };
+
+		srnic_cq_put(cq, &cqe, false, &up);
+	}
+	timer_setup_on_stack(&poller.timer, ring_poll, 0);
+	local_irq_disable();
+	mod_timer(&poller.timer, jiffies);
+	mdelay(3 * jiffies_to_msecs(1));
+	srnic_cq_forget(cq, &p->end[0].qp->ibqp);
+	local_irq_enable();
+	timer_delete_sync(&poller.timer);
+	destroy_timer_on_stack(&poller.timer);
+	KUNIT_ASSERT_EQ(test, poller.polled, RING_POLLED);
+	for (i = gone + RING_POLLED; i < count; i++) {
+		KUNIT_ASSERT_EQ(test, pair_poll(cq, &wc), 1);
+		KUNIT_EXPECT_EQ(test, wc.wr_id, i);
+	}
+	KUNIT_EXPECT_EQ(test, pair_poll(cq, &wc), 0);
+}
+
 /* Between two steps of that there is a gap: what was taken out, or has moved down. */
 static void cq_poll_jumps_over_the_gap(struct kunit *test)
 {
@@ -460,6 +545,7 @@ static struct kunit_case ring_cases[] = {
 	KUNIT_CASE(wqe_flags_of_user_exact),
 	KUNIT_CASE(wqe_registration_with_impossible_rights_refused),
 	KUNIT_CASE(cq_user_entry_exact),
+	KUNIT_CASE(cq_user_status_exact),
 	KUNIT_CASE(cq_full_at_any_place),
 	KUNIT_CASE(cq_handler_called_again_not_within_itself),
 	KUNIT_CASE(cq_handler_called_in_a_row_a_few_times),
@@ -467,6 +553,7 @@ static struct kunit_case ring_cases[] = {
 	KUNIT_CASE(cq_handler_does_not_get_the_reserves),
 	KUNIT_CASE(cq_last_qp_waits_for_the_handler),
 	KUNIT_CASE(cq_forget_in_a_long_queue_exact),
+	KUNIT_CASE(cq_polled_past_what_forget_has_seen),
 	KUNIT_CASE(cq_poll_jumps_over_the_gap),
 	{}
 };

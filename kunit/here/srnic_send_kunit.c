@@ -364,6 +364,28 @@ static void send_large_fpdu_ends_with_the_packet(struct kunit *test)
 	pair_tcp_acked(test);
 }
 
+/* Memory is short: a large FPDU is in many single pages, and no batch has entries for two. */
+static void send_large_fpdus_in_single_pages(struct kunit *test)
+{
+	static const struct pair_opts opts = { .crc = true, .emss = 1448, .ord = 1 };
+	const u32 len = 60000;
+	struct srnic_qp *qp = pair_tcp_begin(test, &opts);
+	struct pair *p = test->priv;
+	struct ib_sge sge = pair_sge(p->end[0].mem, len);
+	int i;
+
+	tcp_sk(p->sock->sk)->gso_segs = 45;
+	qp->params.large_fpdu = true;
+	pair_tcp_pages(PAGE_SIZE, 100);
+	for (i = 1; i <= 2; i++)
+		send_post(test, i, &sge, 1);
+	KUNIT_ASSERT_GT(test, srnic_send_fill(qp), 0);
+	KUNIT_EXPECT_EQ(test, qp->tx.batch.fpdus, 1);
+	KUNIT_EXPECT_LE(test, qp->tx.batch.nbv, SRNIC_BATCH_BVECS);
+	pair_tcp_run(qp);
+	KUNIT_EXPECT_EQ(test, p->end[0].wire_len, 2 * (len + 24));
+}
+
 /* As many pieces as a kernel ULP can send, each before the one before it in memory */
 static void runs_over(struct kunit *test, struct send_world *w, u32 msn, u32 len, u64 addr,
 		      u32 lkey)
@@ -419,6 +441,7 @@ static struct kunit_case send_cases[] = {
 	KUNIT_CASE_PARAM(send_runs_end_anywhere, run_gen_params),
 	KUNIT_CASE_PARAM(send_runs_over_pieces, run_gen_params),
 	KUNIT_CASE(send_large_fpdu_ends_with_the_packet),
+	KUNIT_CASE(send_large_fpdus_in_single_pages),
 	KUNIT_CASE_PARAM(send_memory_ends_anywhere, send_gen_params),
 	KUNIT_CASE(send_reserves_are_taken_by_the_page),
 	KUNIT_CASE_PARAM(send_undone_without_markers, undo_gen_params),

@@ -36,10 +36,15 @@ static void end_terminate_in_place_of_what_waits(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, pair_tcp_poll(&pair_tcp.downs, 1));
 	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates), 1);
 	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates_lost), 0);
+	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_batches), 1);
 	pair_expect_no_wc(p, &p->end[0].scq);
 	pair_deliver(p, 0);
 	pair_expect_no_wc(p, &p->end[1].rcq);
 	pair_expect_fault(p, 1, SRNIC_ERR_TERM_RECEIVED);
+	/* The library stops the stream that has ended: the message counts no second time. */
+	srnic_tx_stop(qp);
+	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates), 1);
+	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates_lost), 0);
 }
 
 /* The sender's turn, when the time is up that it had given the Terminate message */

@@ -98,6 +98,32 @@ static void tx_doorbell_of_a_busy_sender_not_lost(struct kunit *test)
 	pair_tcp_expect_arrival(test, 1);
 }
 
+static unsigned int tx_handled, tx_handled_with_the_lock;
+
+static void tx_handler(struct ib_cq *cq, void *qp)
+{
+	tx_handled++;
+	tx_handled_with_the_lock += mutex_is_locked(&((struct srnic_qp *)qp)->tx.lock);
+}
+
+/* A ULP's handler may take long, or post: no other sender has to wait for it. */
+static void tx_handler_called_without_the_lock(struct kunit *test)
+{
+	struct srnic_qp *qp = pair_tcp_begin(test, &tx_plain);
+	struct ib_cq *cq = &((struct pair *)test->priv)->end[0].scq.ibcq;
+
+	tx_handled = 0;
+	tx_handled_with_the_lock = 0;
+	cq->comp_handler = tx_handler;
+	cq->cq_context = qp;
+	srnic_req_notify_cq(cq, IB_CQ_NEXT_COMP);
+	pair_tcp_post(test, 1);
+	srnic_tx_doorbell(qp);
+	pair_tcp_expect_arrival(test, 1);
+	KUNIT_EXPECT_EQ(test, tx_handled, 1);
+	KUNIT_EXPECT_EQ(test, tx_handled_with_the_lock, 0);
+}
+
 /* TCP calls when it has room: no timer runs. */
 static void tx_tcp_without_room_asked_when_it_has(struct kunit *test)
 {
@@ -544,6 +570,7 @@ static struct kunit_case tx_cases[] = {
 	KUNIT_CASE_PARAM(tx_tcp_without_memory_asked_by_timer, tx_refusal_gen_params),
 	KUNIT_CASE(tx_kicks_while_memory_is_short_void),
 	KUNIT_CASE(tx_doorbell_of_a_busy_sender_not_lost),
+	KUNIT_CASE(tx_handler_called_without_the_lock),
 	KUNIT_CASE(tx_tcp_without_room_asked_when_it_has),
 	KUNIT_CASE(tx_without_pages_goes_on_later),
 	KUNIT_CASE(tx_terminate_without_memory_given_up),

@@ -6,8 +6,11 @@
 
 #include "srnic_pair.h"
 
+#include <linux/delay.h>
+#include <linux/irqflags.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/timer.h>
 
 #include "rq.h"
 #include "sq.h"
@@ -311,6 +314,7 @@ static void sq_send_behind_failed_read_flushed(struct kunit *test)
 	pair_expect_wc(p, &p->end[0].scq, 1, IB_WC_LOC_PROT_ERR);
 	pair_expect_wc(p, &p->end[0].scq, 2, IB_WC_WR_FLUSH_ERR);
 	pair_expect_no_wc(p, &p->end[0].scq);
+	KUNIT_EXPECT_EQ(test, pair_count(p, SRNIC_CNT_wr_flushed), 1);
 }
 
 static void queue_expect_sent(struct pair *p, u32 n)
@@ -522,6 +526,67 @@ static void sq_search_for_reads_begins_at_get(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sq->read, 3);
 }
 
+/* An application that looks at its queues while the sender returns what was sent */
+struct queue_looker {
+	struct timer_list	timer;
+	struct pair_end		*e;
+	u32			completed;	/* how many completions there were */
+	u32			valid;		/* elements of these that were not free */
+};
+
+static void queue_look(struct timer_list *timer)
+{
+	struct queue_looker *looker = container_of(timer, struct queue_looker, timer);
+	u32 i;
+
+	looker->completed = looker->e->scq.put;
+	for (i = 0; i < looker->completed; i++)
+		looker->valid += !!(looker->e->qp->sq.uring[i].flags & SIW_WQE_VALID);
+}
+
+/*
+ * Whoever has a completion may reuse the element. The softirq that looks comes as soon as
+ * interrupts are on, which is when some have completed and others have not.
+ */
+static void sq_user_elements_free_before_the_first_completion(struct kunit *test)
+{
+	const u32 count = 1024;
+	const struct siw_sqe sqe = {
+		.opcode = SIW_OP_SEND, .flags = SIW_WQE_SIGNALLED | SIW_WQE_VALID,
+	};
+	struct pair_end *e = pair_user(test->priv, &queue_opts);
+	struct queue_looker looker = { .e = e };
+	struct srnic_sq *sq = &e->qp->sq;
+	struct srnic_upcalls up = {};
+	u32 i;
+
+	sq->ring = kunit_kcalloc(test, count, sq->wqe_size, GFP_KERNEL);
+	sq->uring = kunit_kcalloc(test, count, sizeof(*sq->uring), GFP_KERNEL);
+	e->scq.kring = kunit_kcalloc(test, count, sizeof(*e->scq.kring), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, sq->ring);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, sq->uring);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, e->scq.kring);
+	sq->size = count;
+	e->scq.size = count;
+	for (i = 0; i < count; i++) {
+		sq->uring[i] = sqe;
+		KUNIT_ASSERT_TRUE(test, srnic_sq_fetch(e->qp));
+	}
+	sq->next = sq->put;
+	timer_setup_on_stack(&looker.timer, queue_look, 0);
+	local_irq_disable();
+	mod_timer(&looker.timer, jiffies);
+	mdelay(3 * jiffies_to_msecs(1));
+	srnic_sq_sent(e->qp, &up);
+	local_irq_enable();
+	timer_delete_sync(&looker.timer);
+	destroy_timer_on_stack(&looker.timer);
+	KUNIT_EXPECT_GT(test, looker.completed, 0);
+	KUNIT_EXPECT_LT(test, looker.completed, count);
+	KUNIT_EXPECT_EQ(test, looker.valid, 0);
+	KUNIT_EXPECT_EQ(test, e->scq.put, count);
+}
+
 /* A Read holds up what is after it, and then lets all of it go; not with interrupts off. */
 static void sq_long_row_behind_a_read_is_retired_in_steps(struct kunit *test)
 {
@@ -590,6 +655,7 @@ static struct kunit_case queue_cases[] = {
 	KUNIT_CASE(sq_what_is_posted_behind_err_is_flushed),
 	KUNIT_CASE(sq_user_what_is_posted_behind_err_is_flushed),
 	KUNIT_CASE(sq_search_for_reads_begins_at_get),
+	KUNIT_CASE(sq_user_elements_free_before_the_first_completion),
 	KUNIT_CASE(sq_long_row_behind_a_read_is_retired_in_steps),
 	KUNIT_CASE(sq_discard_forgets),
 	KUNIT_CASE(irq_limit_ends_the_stream),

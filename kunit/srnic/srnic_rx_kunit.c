@@ -79,15 +79,18 @@ static void rx_bad_crc_in_the_middle(struct kunit *test)
 	} while (cut.piece++ < cut.end);
 }
 
-/* The region ends where the fifth begins. */
+/* The region ends where the fifth begins, or within that. */
 static void rx_region_ends_in_the_middle(struct kunit *test)
 {
 	const struct middle_row *row = test->param_value;
-	const u32 good = MIDDLE_BAD * MIDDLE_LEN, at = FEED_REGION - good;
+	const u32 good = MIDDLE_BAD * MIDDLE_LEN;
 	struct feed_cut cut = { .piece = 1 };
 	const u8 *region;
 
 	do {
+		const u32 over = cut.piece & 2 ? MIDDLE_LEN / 2 : 0;
+		const u32 at = FEED_REGION - good - over;
+
 		for (cut.shape = 0; cut.shape < SHAPE_RANDOM; cut.shape++) {
 			feed_begin(test, cut.piece & 1, row->markers);
 			middle_make(FEED_BASE + at, row->fpdus);
@@ -97,6 +100,8 @@ static void rx_region_ends_in_the_middle(struct kunit *test)
 			region = feed_region(0);
 			KUNIT_ASSERT_PTR_EQ(test, memchr_inv(region, FEED_UNTOUCHED, at), NULL);
 			KUNIT_ASSERT_PTR_EQ(test, memchr_inv(region + at, 0x55, good), NULL);
+			KUNIT_ASSERT_PTR_EQ(test, memchr_inv(region + at + good, FEED_UNTOUCHED,
+							     over), NULL);
 			KUNIT_ASSERT_PTR_EQ(test, memchr_inv(feed_region(1), FEED_UNTOUCHED,
 							     FEED_REGION), NULL);
 			feed_end(test);

@@ -4,6 +4,7 @@
 #include "srnic_pair.h"
 
 #include <linux/mm.h>
+#include <linux/unaligned.h>
 
 #include "cursor.h"
 #include "qp.h"
@@ -61,6 +62,11 @@ static void rq_post_names_the_first_bad_one(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_rq_post(rq, wrs, 2, &bad), 0);
 	KUNIT_EXPECT_PTR_EQ(test, bad, NULL);
 	KUNIT_EXPECT_EQ(test, rq->put, put + 4);
+	/* There is room for one. */
+	rq->put = rq->get + rq->size - 1;
+	KUNIT_EXPECT_EQ(test, srnic_rq_post(rq, wrs, 2, &bad), -ENOMEM);
+	KUNIT_EXPECT_PTR_EQ(test, bad, (const struct ib_recv_wr *)&wrs[1]);
+	KUNIT_EXPECT_EQ(test, rq->put, rq->get + rq->size);
 }
 
 /* It is asked for at each segment of a response. */
@@ -266,6 +272,29 @@ static void take_counts_short_fpdus_for_more(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p->end[0].qp->rx.need, 0);
 }
 
+/* Nor do long ones: with the segments of a message RX stops where it does without. */
+static void take_stops_amid_a_message(struct kunit *test)
+{
+	static const int taken = 3;
+	struct pair *p = test->priv;
+	struct pair_end *from = &p->end[1];
+	struct ib_sge sge = pair_sge(from->mem, 10000);
+	struct srnic_upcalls up = {};
+	struct srnic_cursor cur = {};
+	struct srnic_mr *mr;
+	u32 size;
+
+	pair_start(p, &unit_opts);
+	mr = pair_reg(p, &p->pd, p->end[0].mem, 0, PAIR_MEM, IB_ACCESS_REMOTE_WRITE);
+	pair_post_rdma(p, 1, 0, IB_WR_RDMA_WRITE, &sge, 0, mr->stag);
+	pair_send(p, 1);
+	size = ALIGN(get_unaligned_be16(from->wire) + 2, 4) + UNIT_CRC_LEN;
+	KUNIT_ASSERT_GT(test, size, 1000);
+	srnic_cursor_at_memory(&cur, from->wire, from->wire_len);
+	KUNIT_EXPECT_EQ(test, srnic_rx_take(p->end[0].qp, &cur, from->wire_len, taken * size, &up),
+			taken * size);
+}
+
 /* A QP that never had a stream gives back what it has not. */
 static void irq_freed_twice_is_fine(struct kunit *test)
 {
@@ -366,6 +395,7 @@ static struct kunit_case unit_cases[] = {
 	KUNIT_CASE(place_behind_modify_to_err_takes_no_receive),
 	KUNIT_CASE(read_request_wakes_the_sender),
 	KUNIT_CASE(take_counts_short_fpdus_for_more),
+	KUNIT_CASE(take_stops_amid_a_message),
 	KUNIT_CASE(irq_freed_twice_is_fine),
 	KUNIT_CASE(batch_reset_gives_pages_back),
 	KUNIT_CASE(flush_looks_again_less_and_less_often),
