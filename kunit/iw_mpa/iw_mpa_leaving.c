@@ -37,9 +37,10 @@ static int leaving_hold(struct ib_qp *qp, struct sock *sk)
 	return 0;
 }
 
+/* What the device lets go is for the host's TCP, which has to get it. */
 static void leaving_let_go(struct ib_qp *qp)
 {
-	leaving_noted("let_go");
+	leaving_noted(rcu_access_pointer(now->sk->sk_filter) ? "let_go_too_early" : "let_go");
 }
 
 static int leaving_prepare(struct ib_qp *qp, const struct iw_mpa_handoff *ho)

@@ -276,6 +276,24 @@ static void undone_takeover_leaves_no_trace(struct kunit *test)
 	peer_expect_eof(f, lv->peer);
 }
 
+/* TCP had no memory for its acknowledgment when input was stopped: so the peer gets it now. */
+static void undone_takeover_acknowledges_what_came_before(struct kunit *test)
+{
+	struct leaving *lv = leaving_open(test);
+	struct fakes *f = test->priv;
+	u32 segs_in;
+
+	leaving_talk(lv, test);
+	KUNIT_ASSERT_EQ(test, leaving_freeze(lv), IW_MPA_R_OK);
+	lock_sock(lv->sk);
+	tcp_sk(lv->sk)->rcv_wup--;
+	release_sock(lv->sk);
+	segs_in = tcp_sk(lv->peer->sk)->segs_in;
+	iw_mpa_takeover_undo(&lv->ep);
+	KUNIT_EXPECT_EQ(test, leaving_count(lv, IW_MPA_CNT_held_back), 0);
+	FAKE_POLL(f, tcp_sk(lv->peer->sk)->segs_in != segs_in);
+}
+
 /* It is the device's until the driver says otherwise, also when the endpoint has gone. */
 static void four_tuple_is_held_until_released(struct kunit *test)
 {
@@ -554,6 +572,7 @@ static struct kunit_case takeover_cases[] = {
 	KUNIT_CASE(undone_takeover_has_no_keepalive_of_its_own),
 	KUNIT_CASE(frozen_socket_is_silent),
 	KUNIT_CASE(undone_takeover_leaves_no_trace),
+	KUNIT_CASE(undone_takeover_acknowledges_what_came_before),
 	KUNIT_CASE(four_tuple_is_held_until_released),
 	KUNIT_CASE(end_by_the_administrator_is_reported),
 	KUNIT_CASE(endpoint_without_a_socket_does_nothing_to_tcp),

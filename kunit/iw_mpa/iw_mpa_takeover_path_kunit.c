@@ -67,6 +67,26 @@ static void driver_is_told_of_a_neighbour_that_moves(struct kunit *test)
 	dst_release(dst);
 }
 
+/* A look has begun when the driver says that it has done with the connection. */
+static void driver_that_releases_amid_a_look_is_told_nothing(struct kunit *test)
+{
+	static const u8 home[ETH_ALEN], away[ETH_ALEN] = { 2, 0, 0, 0, 0, 1 };
+	struct leaving *lv = leaving_open_watched(test);
+	struct dst_entry *dst = sk_dst_get(lv->sk);
+	struct fakes *f = test->priv;
+
+	KUNIT_ASSERT_NOT_NULL(test, dst);
+	lock_sock(lv->sk);	/* for which the look waits */
+	neighbour_moves(test, dst, away);
+	FAKE_POLL(f, mutex_is_locked(&lv->dev.takeovers->looking));
+	iw_mpa_stream_released(lv->takeover);
+	release_sock(lv->sk);
+	iw_mpa_quiet(QUIET_MS);
+	KUNIT_EXPECT_EQ(test, leaving_told(lv), 0);
+	neighbour_moves(test, dst, home);
+	dst_release(dst);
+}
+
 static void loopback_mtu(struct kunit *test, int mtu)
 {
 	rtnl_lock();
@@ -262,6 +282,7 @@ static void look_that_takes_long_is_measured(struct kunit *test)
 static struct kunit_case path_cases[] = {
 	KUNIT_CASE(look_that_takes_long_is_measured),
 	KUNIT_CASE(driver_is_told_of_a_neighbour_that_moves),
+	KUNIT_CASE(driver_that_releases_amid_a_look_is_told_nothing),
 	KUNIT_CASE(driver_is_told_of_a_route_that_changes),
 	KUNIT_CASE(redirect_has_the_path_looked_at),
 	KUNIT_CASE(driver_is_told_nothing_before_it_has_prepared),
