@@ -169,6 +169,26 @@ static void negotiate_request_any_depths_as_ruled(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, params.ord, row->ord);
 }
 
+/* Of several reasons to refuse the graver one is told: a revision, then Markers, then depths. */
+static void negotiate_request_graver_reason_told(struct kunit *test)
+{
+	struct iw_mpa_frame req = peer_frame(false, 7, 8), rep;
+	struct iw_mpa_local local = local_plain;
+	struct iw_mpa_params params;
+
+	/* Arrange */
+	local.strict = true;
+	local.ord = 8;
+	req.markers = true;
+
+	/* Act, Assert */
+	KUNIT_EXPECT_EQ(test, iw_mpa_negotiate_request(&local, &req, &rep, &params),
+			IW_MPA_R_MARKERS);
+	req.rev = local.rev + 1;
+	KUNIT_EXPECT_EQ(test, iw_mpa_negotiate_request(&local, &req, &rep, &params),
+			IW_MPA_R_BAD_REV);
+}
+
 /*
  * Rules: E-9.1-1 E-9.1-5 E-9.1-6 E-9.1-7 E-9.1-10 E-9.1-12 E-9.1-13: IRD and ORD that the device is
  * to be programmed with, or the reason for the failure
@@ -528,6 +548,7 @@ static void negotiate_reply_reject_depths_passed(struct kunit *test)
 static struct kunit_case negotiate_cases[] = {
 	KUNIT_CASE_PARAM(make_request_any_wish_told, request_gen_params),
 	KUNIT_CASE_PARAM(negotiate_request_any_depths_as_ruled, responder_gen_params),
+	KUNIT_CASE(negotiate_request_graver_reason_told),
 	KUNIT_CASE_PARAM(negotiate_reply_any_depths_as_ruled, initiator_gen_params),
 	KUNIT_CASE_PARAM(negotiate_request_any_offer_answered, offer_gen_params),
 	KUNIT_CASE_PARAM(negotiate_request_read_rtr_has_ird, read_rtr_gen_params),

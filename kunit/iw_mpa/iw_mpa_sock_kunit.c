@@ -5,11 +5,17 @@
 #include "sock.h"
 
 #include <linux/net.h>
+#include <linux/preempt.h>
 #include <linux/sched/mm.h>
 
-/* What a driver that has the stream puts there */
+static unsigned int sock_drivers_calls, sock_drivers_calls_locked;
+
+/* What a driver that has the stream puts there: it takes sk_callback_lock. */
 static void sock_drivers(struct sock *sk)
 {
+	sock_drivers_calls++;
+	/* On one CPU this is all that is left of the lock. */
+	sock_drivers_calls_locked += !!softirq_count();
 }
 
 /* A listener that is let go has the callbacks of a socket that was never ours. */
@@ -119,6 +125,12 @@ static void sock_detach_takes_both_callbacks_back(struct kunit *test)
 	tcps = sk->sk_write_space;
 	sk->sk_data_ready = sock_drivers;
 	sk->sk_write_space = sock_drivers;
+	/* TCP had read the pointer before. */
+	sock_drivers_calls = 0;
+	sock_drivers_calls_locked = 0;
+	ours(sk);
+	KUNIT_EXPECT_EQ(test, sock_drivers_calls, 1);
+	KUNIT_EXPECT_EQ(test, sock_drivers_calls_locked, 0);
 	iw_mpa_sock_detach(&ms);
 	KUNIT_EXPECT_TRUE(test, sk->sk_data_ready == ours);
 	KUNIT_EXPECT_TRUE(test, sk->sk_write_space == tcps);

@@ -142,6 +142,54 @@ static void startup_longest_reply_taken(struct kunit *test)
 	}
 }
 
+/* As long as the room in the endpoint, one byte longer, and longer than the header alone shows */
+static void startup_reply_has_room(struct kunit *test)
+{
+	static const u8 lens[] = {
+		IW_MPA_EP_FRAME - IW_MPA_HDR_SIZE, IW_MPA_EP_FRAME - IW_MPA_HDR_SIZE + 1,
+		IW_MPA_EP_FRAME,
+	};
+	static const u8 pd[IW_MPA_EP_FRAME];
+	struct fakes *f = test->priv;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(lens); i++) {
+		struct startup s = startup_open(test);
+		struct peer_frame frame;
+
+		peer_make(&frame, true, MPA_C, 1, pd, lens[i]);
+		peer_send(f, s.peer, frame.buf, frame.len);
+		FAKE_POLL(f, tcp_inq(s.ep->sock.sock->sk) == frame.len);
+		iw_mpa_startup_read_reply(s.ep);
+		KUNIT_EXPECT_EQ(test, s.ep->reader.have, frame.len);
+		KUNIT_EXPECT_EQ(test, s.ep->reader.buf == s.ep->frame, !i);
+		iw_mpa_startup_end(s.ep);
+		startup_close(&s);
+	}
+}
+
+/* The ULP is told of the private data later. */
+static void startup_long_request_stays(struct kunit *test)
+{
+	struct startup s = startup_open(test);
+	struct fakes *f = test->priv;
+	u8 pd[2 * IW_MPA_EP_FRAME];
+	struct peer_frame frame;
+
+	memset(pd, 0x55, sizeof(pd));
+	s.ep->initiator = false;
+	iw_mpa_reader_init(&s.ep->reader, false, s.ep->frame);
+	peer_make(&frame, false, MPA_C, 1, pd, sizeof(pd));
+	peer_send(f, s.peer, frame.buf, frame.len);
+	FAKE_POLL(f, tcp_inq(s.ep->sock.sock->sk) == frame.len);
+	KUNIT_EXPECT_EQ(test, iw_mpa_startup_read_request(s.ep), IW_MPA_EV_REQ_GOOD);
+	KUNIT_EXPECT_TRUE(test, s.ep->reader.buf != s.ep->frame);
+	KUNIT_EXPECT_EQ(test, s.ep->peer.pd_len, sizeof(pd));
+	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(s.ep->peer.pd, 0x55, sizeof(pd)), NULL);
+	iw_mpa_startup_end(s.ep);
+	startup_close(&s);
+}
+
 /* No errno is behind what this end has found by itself. */
 static void startup_reply_that_is_none(struct kunit *test)
 {
@@ -179,6 +227,8 @@ static struct kunit_case startup_cases[] = {
 	KUNIT_CASE(startup_request_that_tcp_refuses),
 	KUNIT_CASE(startup_request_that_tcp_takes_in_part),
 	KUNIT_CASE(startup_longest_reply_taken),
+	KUNIT_CASE(startup_reply_has_room),
+	KUNIT_CASE(startup_long_request_stays),
 	KUNIT_CASE(startup_reply_that_is_none),
 	KUNIT_CASE(startup_reply_that_cannot_be_made),
 	{}
