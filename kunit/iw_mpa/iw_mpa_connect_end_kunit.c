@@ -10,6 +10,7 @@
 #include <linux/net.h>
 #include <linux/sizes.h>
 #include <net/inet_connection_sock.h>
+#include <net/tcp.h>
 
 static void connect_refused_port_is_an_event(struct kunit *test)
 {
@@ -503,12 +504,40 @@ static void expect_ended(struct fake_conn *c, enum stage stage,
 		conn_expect_failed(c, -ECONNABORTED);
 }
 
+/* How TCP may fail, and why the connection ends then */
+static const struct tcp_end {
+	const char		*desc;
+	int			err;
+	enum iw_mpa_reason	why;
+} tcp_ends[] = {
+	{ "no answer", ETIMEDOUT, IW_MPA_R_TCP_UNREACHABLE },
+	{ "no route to the host", EHOSTUNREACH, IW_MPA_R_TCP_UNREACHABLE },
+	{ "no route to its network", ENETUNREACH, IW_MPA_R_TCP_UNREACHABLE },
+	{ "host down", EHOSTDOWN, IW_MPA_R_TCP_UNREACHABLE },
+	{ "network down", ENETDOWN, IW_MPA_R_TCP_UNREACHABLE },
+	{ "refused", ECONNREFUSED, IW_MPA_R_TCP_REFUSED },
+	{ "anything else", EPROTO, IW_MPA_R_TCP_ERROR },
+};
+
+KUNIT_ARRAY_PARAM_DESC(tcp_end, tcp_ends, desc);
+
+static void connect_tcp_that_fails_says_why(struct kunit *test)
+{
+	const struct tcp_end *end = test->param_value;
+	struct fake_conn *c = conn_new(test);
+
+	conn_active_up(c);
+	tcp_abort(c->qp->sk, end->err);
+	conn_expect_closed(c, end->why);
+}
+
 static void connect_qp_gone_ends_it(struct kunit *test)
 {
 	const struct stage_case *sc = test->param_value;
 	struct fake_conn *c = conn_new(test);
 
 	bring_to(c, test->priv, sc->stage);
+	c->qp->slow_put = true;
 	fake_qp_gone(c->qp);
 	/* The library has let go of the QP; iw_cm does when it has the event. */
 	KUNIT_EXPECT_LE(test, c->qp->refs, 2);
@@ -567,6 +596,7 @@ static struct kunit_case connect_end_cases[] = {
 	KUNIT_CASE(connect_rst_after_hand_off_closes),
 	KUNIT_CASE(connect_reply_and_fin_comes_up_and_closes),
 	KUNIT_CASE(connect_bad_fpdu_closes),
+	KUNIT_CASE_PARAM(connect_tcp_that_fails_says_why, tcp_end_gen_params),
 	KUNIT_CASE_PARAM(connect_qp_gone_ends_it, stage_gen_params),
 	KUNIT_CASE_PARAM(connect_device_gone_ends_it, stage_gen_params),
 	KUNIT_CASE(connect_tcp_does_not_come_up_times_out),

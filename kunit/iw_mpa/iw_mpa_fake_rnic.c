@@ -51,6 +51,10 @@ static void fake_qp_rem_ref(struct ib_qp *ib)
 	struct fake_id *fid = qp->reject;
 
 	qp->reject = NULL;
+	if (qp->slow_put) {
+		qp->slow_put = false;
+		schedule_timeout_uninterruptible(HZ / 10);
+	}
 	fake_qp_count(ib, -1);
 	if (fid)
 		fake_reject_beside(fid);

@@ -145,6 +145,7 @@ enum fake_op {
  * @ending: the QP is being destroyed, and @end is in use
  * @reject: passive cm_id that the ULP rejects while the library drops its reference on the QP, or
  *	NULL
+ * @slow_put: the next reference on the QP that is dropped takes a while
  * @log: names of the ops that were called, in order
  * @fail: for each op the errno that it returns, 0 for success
  * @nap: for each op that may sleep: how many jiffies it takes, in addition to one
@@ -180,6 +181,7 @@ struct fake_qp {
 	struct iw_mpa_qp_end		end;
 	bool				ending;
 	struct fake_id			*reject;
+	bool				slow_put;
 	char				log[FAKE_LOG_SIZE];
 	int				fail[FAKE_OPS];
 	int				nap[FAKE_OPS];
