@@ -238,7 +238,7 @@ fake_host() {
 	# shellcheck disable=SC2016 # there
 	fake rdma 'link=/sys/class/infiniband/${3%/1}
 		case "$1 $2" in
-		"link add") mkdir -p "$link/iw_mpa" && echo "$7" >"$link/netdev" ;;
+		"link add") [ "$7" != full0 ] || exit 1; mkdir -p "$link/iw_mpa" && echo "$7" >"$link/netdev" ;;
 		"link delete") rm -r "$link" ;;
 		"link show") echo "link $3 state ACTIVE physical_state LINK_UP netdev $(cat "$link/netdev") " ;;
 		esac'
@@ -263,11 +263,14 @@ make_link() {
 
 has_link() { [[ -e $WORK/host/root/sys/class/infiniband/$1 ]]; }
 
-# there COMMAND...: on that copy, which has a process 1 of its own, and its arguments' output in $WORK/said
+# The fakes come first, whatever PATH the caller has.
+enter() { env PATH=/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin unshare -n "$@"; }
+
+# there COMMAND...: on that copy, which has a process 1 and a network of its own, with the output in $WORK/said
 there() {
 	rm -f "$WORK/host/root/log"
 	# shellcheck disable=SC2016 # there
-	unshare -pf chroot "$WORK/host/root" sh -c 'mount -t proc proc /proc; "$@"; status=$?; umount /proc; exit $status' \
+	enter -pf chroot "$WORK/host/root" sh -c 'mount -t proc proc /proc; "$@"; status=$?; umount /proc; exit $status' \
 		- "$@" >"$WORK/said" 2>&1 </dev/null
 }
 
@@ -336,6 +339,19 @@ rename_keeps_link() {
 	link down srnic1 && ! has_link srnic1
 }
 
+# A link that nobody asks for any more is in the way of another one, and of new modules.
+old_link_is_named() {
+	local sys=$WORK/host/root/sys
+
+	mkdir -p "$sys"/class/net/full0 "$sys"/module/{iw_mpa,srnic}
+	make_link srnic_old full0
+	links_are 'srnic1 full0'
+	fake modinfo 'echo newer'
+	! link restart || return
+	said 'the loaded modules stay, for there is still srnic_old$' 'full0 has srnic_old: iw-mpa link down srnic_old$' || return
+	link --follow down srnic_old && ! has_link srnic_old
+}
+
 # Removal takes links and modules away, but not those of the host of a chroot.
 removal() {
 	local root=$WORK/host/root
@@ -344,9 +360,9 @@ removal() {
 	make_link srnic1 eth0
 	links_are 'srnic1 eth0'
 	rm -f "$root/log"
-	chroot "$root" /usr/libexec/iw-mpa/link remove || return
+	enter chroot "$root" /usr/libexec/iw-mpa/link remove || return
 	mount -t proc proc "$root/proc" || return
-	chroot "$root" /usr/libexec/iw-mpa/link remove || return
+	enter chroot "$root" /usr/libexec/iw-mpa/link remove || return
 	umount "$root/proc"
 	! grep -s . "$root/log" && has_link srnic1 || return
 	link remove && ! has_link srnic1 && logged '^rmmod iw_mpa$'
@@ -357,9 +373,10 @@ dkms_fails() {
 	local root=$WORK/host/root status=0 build
 
 	build=$root/lib/modules/$(uname -r)/build
+	# A link to the headers would lead out of the copy.
+	rm -rf "${build%/build}"
 	cp "$WORK/host/control/postinst" "$root/postinst"
 	mkdir -p "$root/usr/lib/dkms" "$build"
-	rm -f "$build/.config"
 	printf '%s\n' '#!/bin/sh' 'exit 10' >"$root/usr/lib/dkms/common.postinst"
 	chmod +x "$root/usr/lib/dkms/common.postinst"
 	fake modinfo 'exit 1'
@@ -375,7 +392,7 @@ deb_goes() {
 	local what
 
 	fake_host && dpkg-deb -x "$1" "$WORK/host/root" && dpkg-deb -e "$1" "$WORK/host/control" || return
-	for what in file_is_read module_comes_late down_by_name rename_keeps_link removal dkms_fails; do
+	for what in file_is_read module_comes_late down_by_name rename_keeps_link old_link_is_named removal dkms_fails; do
 		"$what" || { echo "$what fails; what was said last:" && cat "$WORK/said" && return 1; }
 	done
 }

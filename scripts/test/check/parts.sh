@@ -99,7 +99,7 @@ concerned_by() {
 	scripts/deb/rpm/* | scripts/lib/release.sh) echo static usage ;;
 	scripts/deb/link) echo static package usage refusals e2e ;;	# 126-link
 	scripts/deb/headers) echo static dkms package usage refusals device e2e ;;	# 124-doctor
-	scripts/deb/* | scripts/lib/deb.sh) echo static dkms package usage refusals device ;;
+	dkms.conf | scripts/deb/* | scripts/lib/deb.sh) echo static dkms package usage refusals device ;;
 	scripts/test/package.sh) echo static package usage refusals ;;
 	scripts/test/dkms.sh) echo static refusals dkms ;;
 	scripts/e2e/* | scripts/e2e.sh) echo static e2e debug interop dkms package usage suites refusals ;;

@@ -5,6 +5,7 @@
     tools.py [-v] [CLASS[.TEST]...]
 """
 
+import contextlib
 import importlib.machinery
 import importlib.util
 import json
@@ -74,7 +75,9 @@ class Metrics(unittest.TestCase):
 
     def test_no_regular_file(self):
         os.mkfifo(self.folder / 'pipe')
-        with subprocess.Popen(['cat', str(self.folder / 'pipe')], stdout=subprocess.PIPE, text=True) as reader:
+        with subprocess.Popen(['cat', str(self.folder / 'pipe')], stdout=subprocess.PIPE, text=True) as reader, \
+                contextlib.ExitStack() as stack:
+            stack.callback(reader.kill)
             self.write('pipe')
             self.assertEqual(self.names(), ['pipe'])
             if not stat.S_ISFIFO((self.folder / 'pipe').stat().st_mode):
@@ -168,6 +171,11 @@ FIREWALLS = {
                       'user': [[PORT, ACCEPT]]}),
     'jump_drops': ('fault', 'accept', [[to('user')], [ACCEPT]], {'user': [[OTHER, RETURN], [DROP]]}),
     'jump_of_some': ('', 'accept', [[SOME, to('bad')]], {'bad': [[DROP]]}),
+    'port_returns_for_some': ('warning', 'accept', [[SOME, PORT, RETURN], [PORT, DROP]], {}),
+    'some_return': ('', 'accept', [[SOME, RETURN], [DROP]], {}),
+    'jump_returns_for_some': ('warning', 'accept', [[to('user')], [ACCEPT]], {'user': [[SOME, PORT, RETURN], [DROP]]}),
+    'jump_returns_to_drop': ('fault', 'accept', [[to('user')], [DROP]], {'user': [[SOME, PORT, RETURN], [DROP]]}),
+    'range_of_something_else': ('warning', 'drop', [[match('meta', 'l4proto', {'range': [50, 51]}), ACCEPT]], {}),
     'return': ('', 'accept', [[to('user')]], {'user': [[PORT, RETURN], [DROP]]}),
     'goto_accepts': ('', 'drop', [[to('zones')], [DROP]],
                      {'zones': [[to('zone', 'goto')], [DROP]], 'deny': [],
