@@ -89,12 +89,21 @@ static bool endpoints_are(u64 count)
 	       iw_mpa_count_read(NULL, IW_MPA_CNT_ep_destroyed) == count;
 }
 
+/* All connections of these tests are of listeners in one network namespace. */
+static unsigned int half_opens(struct iw_mpa_device *dev)
+{
+	struct iw_mpa_crowd *crowd = list_first_entry(&dev->crowds, struct iw_mpa_crowd, node);
+
+	return READ_ONCE(crowd->half_open_count);
+}
+
 /* Whoever was refused, and stays, is as much in the way. */
 /* Rules: H-04 */
 static void refused_too_many_oldest_yields(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
+	struct iw_mpa_device *dev;
 	struct socket *peers[3];
 	struct fake_id *ids[3];
 	int i;
@@ -116,18 +125,13 @@ static void refused_too_many_oldest_yields(struct kunit *test)
 	FAKE_POLL(f, endpoints_are(2));
 	peer_fin(peers[1]);
 	FAKE_POLL(f, endpoints_are(1));
+	dev = iw_mpa_device_get(f->ibdev);
+	KUNIT_EXPECT_EQ(test, half_opens(dev), 1);
+	iw_mpa_device_put(dev);
 	peer_fin(peers[2]);
 }
 
 #define HALF	10	/* bytes of a Request */
-
-/* All connections of these tests are of listeners in one network namespace. */
-static unsigned int half_opens(struct iw_mpa_device *dev)
-{
-	struct iw_mpa_crowd *crowd = list_first_entry(&dev->crowds, struct iw_mpa_crowd, node);
-
-	return READ_ONCE(crowd->half_open_count);
-}
 
 static void half_open(struct fake_conn *c, struct fakes *f)
 {
@@ -204,21 +208,47 @@ static void listener_gone_half_open_is_closed(struct kunit *test)
 	FAKE_WAIT(c->f, !READ_ONCE(c->lis->refs));
 }
 
+/* It goes while iw_cm says that it has no room: nobody looks for room, and the memory may go. */
+static void listener_gone_looks_no_more(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct iw_cm_id *id;
+	struct iw_mpa_ep *ep;
+
+	half_open(c, test->priv);
+	ep = the_half_open(c->lis);
+	FAKE_POLL(c->f, iw_mpa_run_claim(ep, IW_MPA_EV_YIELD));
+	KUNIT_ASSERT_EQ(test, iw_mpa_backlog_turn(ep, &id), IW_MPA_EV_NONE);
+	id->rem_ref(id);
+	iw_mpa_backlog_stop(ep->listener);
+	iw_mpa_backlog_queue(ep);
+	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&ep->listener->look));
+	iw_mpa_run(iw_mpa_ep_hold(ep), IW_MPA_EV_YIELD, IW_MPA_BORROWED);
+	iw_mpa_ep_drop(ep);
+}
+
 /* It goes while iw_cm says that it has no room: nobody comes back to the Request by itself. */
 /* Rules: P-05; E-9.3-1: nothing after the Reject, and no FIN before the peer's */
 static void listener_gone_while_it_is_asked(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 	struct fakes *f = test->priv;
+	struct iw_mpa_device *dev;
 
 	conn_listen(c);
 	c->lis->fail_events = 1;
 	c->lis->frozen = true;
 	c->peer = peer_connect(f, c->lis);
+	/* Not the listener's work item asks, for whose end that of the listener waits. */
+	dev = iw_mpa_device_get(f->ibdev);
+	FAKE_POLL(f, half_opens(dev) == 1);
+	iw_mpa_device_put(dev);
 	peer_make_v2(&c->frame, false, MPA_C, CONN_PEER_IRD, CONN_PEER_ORD, "a", 1);
 	peer_send_frame(f, c->peer, &c->frame);
 	FAKE_WAIT(f, !READ_ONCE(c->lis->fail_events));
 	fake_destroy(c->lis);
+	/* Its cm_id is there until the event handler returns. */
+	KUNIT_EXPECT_EQ(test, READ_ONCE(c->lis->refs), 1);
 	WRITE_ONCE(c->lis->frozen, false);
 	wake_up_all(&f->wake);
 	conn_expect_refusal(c, "", 0);
@@ -392,6 +422,7 @@ static struct kunit_case half_open_cases[] = {
 	KUNIT_CASE(refused_too_many_oldest_yields),
 	KUNIT_CASE(no_room_in_iw_cm_holds_requests_back),
 	KUNIT_CASE(listener_gone_half_open_is_closed),
+	KUNIT_CASE(listener_gone_looks_no_more),
 	KUNIT_CASE(listener_gone_while_it_is_asked),
 	KUNIT_CASE(listener_gone_while_room_is_awaited),
 	KUNIT_CASE(listener_gone_indicated_lives_on),
