@@ -4,6 +4,7 @@
  * begins to send, if a setting limits its wait for the first FPDU.
  */
 
+#include "ep.h"
 #include "iw_mpa_fakes.h"
 #include "iw_mpa_quiet.h"
 
@@ -118,6 +119,7 @@ static unsigned long ulp_speaks(struct kunit *test, struct fake_conn *c, unsigne
 static void repeat_waits_longer_behind_the_ulp(struct kunit *test)
 {
 	struct fake_conn *c;
+	struct iw_mpa_ep *ep;
 	unsigned long start;
 	unsigned int ms;
 	u8 word[4];
@@ -135,6 +137,9 @@ static void repeat_waits_longer_behind_the_ulp(struct kunit *test)
 	peer_recv(c->f, c->peer, word, sizeof(word));
 	expect_repeat(c);
 	KUNIT_EXPECT_GE(test, jiffies_to_msecs(jiffies - start), (1 + 4 + 16) * ms);
+	ep = fake_qp_ep(c->qp);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(ep->repeats), 3);
+	iw_mpa_ep_put(ep);
 	KUNIT_EXPECT_STREQ(test, c->qp->log, UP REPEAT);
 	end(c);
 }
