@@ -365,7 +365,7 @@ test_netdev() {
 	local unit=iw-mpa-netdev@
 
 	# Where lo can have no link, "up" says so.
-	inside "sed -i '/^rnic-lo /d' /etc/iw-mpa/links; iw-mpa link down rnic-lo; systemctl daemon-reload"
+	inside "iw-mpa link down rnic-lo; sed -i '/^rnic-lo /d' /etc/iw-mpa/links; systemctl daemon-reload"
 	inside "ip link add plain0 type veth peer name plain1; systemctl enable --now ${unit}plain0
 		rdma link show srnic_plain0/1 | grep 'netdev plain0'
 		systemctl enable --now ${unit}eth0; [[ ! -e /sys/class/infiniband/srnic_eth0 ]]
