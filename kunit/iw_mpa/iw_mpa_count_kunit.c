@@ -219,6 +219,23 @@ static void count_a_fence_that_an_fpdu_opens_is_not_lifted(struct kunit *test)
 	count_expect(test, counts, want);
 }
 
+/* iw_cm has not got ESTABLISHED, but an end. */
+static void count_a_connection_that_iw_cm_did_not_hear_of(struct kunit *test)
+{
+	static const struct count_row want[] = {
+		{ IW_MPA_CNT_failed, 1 }, { REASON(EVENT_LOST), 1 }, {}
+	};
+	struct counts *counts = count_begin(test);
+	struct fake_conn *c = conn_new(test);
+
+	conn_call(c);
+	conn_accept(c);
+	c->fid->fail_events = 1;
+	conn_send_rtr(c);
+	fake_expect_closed(c->fid, 2);
+	count_expect(test, counts, want);
+}
+
 /* iw_cm lets the ULP call again until it has handled ESTABLISHED. */
 static void count_each_further_accept(struct kunit *test)
 {
@@ -268,6 +285,7 @@ static struct kunit_case count_cases[] = {
 	KUNIT_CASE(count_each_repeat_of_the_rtr_message),
 	KUNIT_CASE(count_a_fence_that_is_lifted),
 	KUNIT_CASE(count_a_fence_that_an_fpdu_opens_is_not_lifted),
+	KUNIT_CASE(count_a_connection_that_iw_cm_did_not_hear_of),
 	KUNIT_CASE(count_each_further_accept),
 	KUNIT_CASE(count_each_reason_by_itself),
 	{}

@@ -5,6 +5,8 @@
  * byte after the other must not keep it busy.
  *
  * The socket's recvmsg is replaced: each time the runner reads, a further byte has arrived.
+ *
+ * At the end: an event whose time has passed, and one for which there is another runner.
  */
 
 #include "ep.h"
@@ -158,11 +160,53 @@ static void runner_of_a_reject_reads_in_turns(struct kunit *test)
 	runner_reject(test, 1, 2 * RUNNER_EVENTS);
 }
 
+/* The endpoint of a ULP that was asked, and that has no runner; with a reference */
+static struct iw_mpa_ep *runner_of_none(struct kunit *test, struct fake_conn *c)
+{
+	struct iw_mpa_ep *ep;
+
+	conn_call(c);
+	ep = iw_mpa_ep_find((unsigned long)c->fid->id.provider_data);
+	KUNIT_ASSERT_NOT_NULL(test, ep);
+	FAKE_POLL(c->f, READ_ONCE(ep->state) == IW_MPA_ST_AWAIT_VERDICT && !READ_ONCE(ep->busy));
+	return ep;
+}
+
+/* The timer has fired, and then the wait that it was for has ended: another one has begun. */
+static void runner_drops_the_end_of_an_earlier_wait(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct iw_mpa_ep *ep = runner_of_none(test, c);
+
+	iw_mpa_raise(ep, IW_MPA_EV_TIMED_OUT);
+	flush_work(&ep->work);
+	KUNIT_EXPECT_EQ(test, (int)READ_ONCE(ep->state), (int)IW_MPA_ST_AWAIT_VERDICT);
+	iw_mpa_ep_drop(ep);
+	conn_accept(c);
+	conn_establish(c);
+}
+
+/* The work item comes for an event, and finds that iw_accept has become the runner. */
+static void runner_that_is_late_leaves_all_to_the_other(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct iw_mpa_ep *ep = runner_of_none(test, c);
+
+	c->qp->nap[FAKE_PREPARE] = HZ / 10;
+	/* Nobody runs between the two. */
+	iw_mpa_raise(ep, IW_MPA_EV_PEER_CLOSED);
+	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), 0);
+	iw_mpa_ep_drop(ep);
+	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, -ECONNRESET);
+}
+
 static struct kunit_case runner_cases[] = {
 	KUNIT_CASE(runner_lets_a_reject_in),
 	KUNIT_CASE(runner_lets_an_accept_in),
 	KUNIT_CASE(runner_of_a_reject_stops_at_its_budget),
 	KUNIT_CASE(runner_of_a_reject_reads_in_turns),
+	KUNIT_CASE(runner_drops_the_end_of_an_earlier_wait),
+	KUNIT_CASE(runner_that_is_late_leaves_all_to_the_other),
 	{}
 };
 
