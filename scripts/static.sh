@@ -379,6 +379,15 @@ test_work_queues() {
 		none "work on the system's queues of older kernels"
 }
 
+# The functions that wire tests delay are there under these names, and are no inline functions.
+test_slow_points() {
+	local name
+
+	grep -ohP 'SlowPoint\(b, "\Ksrnic_\w+' scripts/wire/*.py | sort -u | while read -r name; do
+		grep -qE "^[a-z][^;]*\b$name\(" drivers/infiniband/sw/srnic/*.c || echo "$name"
+	done | none 'functions that wire tests delay, and srnic does not have'
+}
+
 # Each rule has a test, each test's rules are on the page
 test_conformance() {
 	scripts/test/static/conformance.py --selftest && scripts/test/static/conformance.py
@@ -489,7 +498,7 @@ test_whitespace() {
 }
 
 ALL=(compiler compiler_6.12 new_driver install high_memory sparse checkpatch kernel_doc shell python stage_edit
-	layers_selftest layers mutants tools docs reclaim work_queues conformance check offered length versions spdx paths
+	layers_selftest layers mutants tools docs reclaim work_queues slow_points conformance check offered length versions spdx paths
 	whitespace)
 
 alone() { echo "scripts/static.sh $1"; }
