@@ -35,18 +35,22 @@ LAST=0.4		# the version to upgrade to after that
 
 # make_debs KREL: the headers of a kernel, and a package that stands for the kernel that QEMU boots
 make_debs() {
-	local dir=$1 image=linux-image-$KREL version packages compilers
+	local dir=$1 image=linux-image-$KREL version packages compilers index
 
 	version=$(kernel_version)
 	mkdir -p "$dir/$image/DEBIAN"
 	cd "$dir" || return
 	archive_refresh "$KSUITE"
 	mapfile -t packages < <(depends "$KSUITE" "linux-headers-$KREL" 'linux-(headers|kbuild|compiler|base)-.*')
+	# Programs serve all kernels of a release, and the archive may have them in a later version.
+	for index in "${!packages[@]}"; do
+		[[ ${packages[index]} != linux-headers-* ]] || packages[index]+="=$version"
+	done
 	# Names for the compiler of a release, which its guests have under another
 	mapfile -t compilers < <(depends "$KSUITE" "linux-headers-$KREL" 'gcc-.*-for-host')
 	[[ ${#compilers[@]} -eq 0 ]] ||
 		mapfile -t -O 1 compilers < <(depends "$KSUITE" "${compilers[0]}" 'cpp-.*-for-host')
-	download "$KSUITE" "${packages[@]/%/=$version}" "linux-headers-$KREL=$version" "${compilers[@]}"
+	download "$KSUITE" "${packages[@]}" "linux-headers-$KREL=$version" "${compilers[@]}"
 	printf '%s\n' "Package: $image" "Version: $version" "Architecture: $KARCH" \
 		'Maintainer: nobody <nobody@localhost>' 'Description: the kernel that QEMU boots' \
 		>"$image/DEBIAN/control"
