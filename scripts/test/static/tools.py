@@ -262,6 +262,20 @@ class Listeners(unittest.TestCase):
                 self.assertEqual(self.levels('eth0', nft), ['ok'])
 
 
+# --- doctor: the build ----------------------------------------------------------------------------
+
+
+class Build(unittest.TestCase):
+    def test_kernel_without_rdma(self):
+        for config, want in (('# CONFIG_INFINIBAND is not set', 'has no RDMA'), ('CONFIG_INFINIBAND=m', 'not installed'),
+                             ('', 'not installed')):
+            with self.subTest(config), mock.patch.object(pathlib.Path, 'exists', return_value=True), \
+                    mock.patch.multiple(TOOL, said=lambda *_: None, text_of=lambda _, config=config: config):
+                finding, = TOOL.look_at_build('6.1.0-1-amd64')
+                self.assertEqual(finding.level, 'fault')
+                self.assertIn(want, finding.text)
+
+
 # --- doctor: addresses and links ------------------------------------------------------------------
 
 
