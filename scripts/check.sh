@@ -314,11 +314,10 @@ run_all() {
 	run_beside all kunit "$(name_with_option bench)"
 	run_suites wire
 	# This lane takes as long as what runs in the foreground.
-	run_beside all "$(name_with_option interop)" "PAIRS=$OURS $(name_with_option e2e) -k ^[2-9]"
+	run_beside all "$(name_with_option interop)" "PAIRS=$WITH_SIW $(name_with_option e2e)" \
+		"PAIRS=$OURS $(name_with_option e2e) -k ^[2-9]"
 	# shellcheck disable=SC2046 # words
 	run_suite "PAIRS=$OURS" $(name_with_option e2e) -k '^[01]'
-	# shellcheck disable=SC2046 # words
-	run_suite "PAIRS=$WITH_SIW" $(name_with_option e2e)
 	finish_beside
 	# It judges when packets come: nobody is beside it.
 	run_suites takeover
