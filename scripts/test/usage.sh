@@ -410,7 +410,7 @@ rpm_goes() {
 		touch "$root/lib/modules/$kernel/build/Makefile"
 	done
 	ln -s /nothing "$root/lib/modules/build"
-	rpm -qp --qf '%{POSTTRANS}' "$1" | chroot "$root" sh -s
+	rpm -qp --qf '%{POSTTRANS}' "$1" | enter chroot "$root" sh -s
 	grep -o ' -k .* ' "$root/log" | diff - <(printf ' -k %s -q \n' 6.1.0-1 6.12.0-1) || return
 	enabled "$root" >"$WORK/before"
 	systemctl --root="$root" -q enable iw-mpa-netdev@eth0 iw-mpa-netdev@enp0s3.100 || return

@@ -199,8 +199,9 @@ def netdev_gets_no_second_device_as_the_first_moves(b):
     """The RDMA core does not find the first one then, and srnic does."""
     ground, moving, slow = slowly_moved(b)
     adding = add_link("siw8", "storm0")
-    # It is refused now, and waits for a grace period of RCU, which the busy processor delays.
-    time.sleep(0.5 * SLOW)
+    # Refused, it gives the device back that it was to add, which waits for a lock of the RDMA core.
+    check(poll(lambda: any("ib_dealloc_device" in line for line in lines_of(f"/proc/{adding.pid}/stack"))),
+          "nothing is refused")
     equal(moving.poll(), None, "exit status of rdma dev set, before it was to end")
     slow.release()
     said = adding.communicate(timeout=SLOWLY)[1]
