@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034
-DESCRIPTION="uDAPL's dapltest: Debian's dapl2-utils, by its provider for rdma_cm"
+DESCRIPTION="uDAPL's dapltest and dtest: Debian's dapl2-utils, by its provider for rdma_cm"
 PACKAGES=dapl2-utils
-SAMPLED='^(T/sr|T/mixed|P/rw-poll|P/rr-two)$'
+SAMPLED='^(T/sr|T/mixed|P/rw-poll|P/rr-two|dtest/64k|dtest/sizes|dtestcm/listens|dtestsrq/srq)$'
 
 groups() {
 	printf '%s\n' T/{sr,sr-1,sr-64k,rw,rr,mixed,threads,seg-sr,seg-rw,seg-rr} P/{rw-block,rw-poll,rr-two,rr-poll} \
-		L/{pz,evd,ep,psp,lmr,rpost,size_lmr}
+		L/{pz,evd,ep,psp,lmr,rpost,size_lmr} dtest/{4k,64k,cno,poll,stream,sizes} \
+		dtestcm/{one,wait,listens} dtestsrq/{srq,receives}
 }
 
 CONF=/run/dat.conf
@@ -65,6 +66,65 @@ limit() {
 	expect_text "$output" '(attempted|Created|created|posted|size)'
 }
 
+# Each of the others is one command for both ends. Some print an error and go on; the exit status is always 0, and the
+# last line says how it ended. dtest also writes, reads and sends both ways; "stream" writes without an end, and "sizes"
+# writes there and back, and compares what is back. dtestsrq has one connection with its shared receive queue: the ring
+# in dapl_cookie.c takes it that receives complete in the order in which they were posted, which those of several QPs do
+# not. dtestx is left out: it needs atomic operations and immediate data.
+small_command() {
+	case $1 in
+	dtest/4k) echo 'dtest -b 4096 -B 100' ;;
+	dtest/64k) echo 'dtest -b 65536 -B 40' ;;
+	dtest/cno) echo 'dtest -b 4096 -B 20 -c' ;;
+	dtest/poll) echo 'dtest -b 4096 -B 20 -p' ;;
+	dtest/stream) echo 'dtest -b 65536 -w -B 100 -S 9' ;;
+	dtest/sizes) echo 'dtest -D -a -b 16384 -B 20' ;;
+	dtestcm/one) echo "dtestcm -p $PORT -c 100 -b 10" ;;
+	dtestcm/wait) echo "dtestcm -p $PORT -c 100 -b 20 -w" ;;
+	dtestcm/listens) echo "dtestcm -p $PORT -c 40 -b 4 -w -m" ;;
+	dtestsrq/srq) echo "dtestsrq -p $PORT -c 1 -B 32 -t 20 -b 4096" ;;
+	dtestsrq/receives) echo "dtestsrq -p $PORT -c 8 -B 8 -t 20 -b 4096 -S 0" ;;
+	esac
+}
+
+# dtest and dtestcm tell the client over TCP where to connect to; dtest has no option for its other port.
+TOLD_AT=15828 DTEST_PORT=45248
+
+# small_once COMMAND: sets output. Return 2 if dtest, which has told the client to connect, was late to listen.
+small_once() {
+	local status=0
+
+	guest_bg "$SERVER" server "$ENV $1 -P iwarp -s"
+	on "$SERVER" "ready() { tcp_listens $TOLD_AT || listens_or_ended server $PORT; }; poll 20 ready"
+	[[ $1 != dtest\ * ]] || watch_server
+	output=$(client "$ENV $1 -P iwarp -h $SERVER_IP" 120) || status=$?
+	if [[ $1 == dtest\ * && $output != *PASSED* ]] && server_was_late "$DTEST_PORT"; then
+		guest_stop "$SERVER" server >/dev/null
+		retried 'TCP was refused: dtest did not listen yet'
+		return 2
+	fi
+	output+=$'\n'$(server_ends) || status=$?
+	return $((status > 0))
+}
+
+small() {
+	local output='' before=0 status connections=1
+
+	[[ ! $1 =~ ' -c '([0-9]+) ]] || connections=${BASH_REMATCH[1]}
+	! is_ours "$SERVER_DRIVER" || before=$(established "$SERVER")
+	for _ in 1 2 3 4 5; do
+		status=0
+		small_once "$1" || status=$?
+		[[ $status -eq 2 ]] || break
+	done
+	echo "$output"
+	[[ $status -eq 0 ]] || fail "one end: status $status"
+	! grep -qiE '\berr(or)?\b|fail' <<<"$output" || fail 'it says so'
+	[[ $(grep -cE 'Test Complete\.( PASSED)?[[:space:]]*$' <<<"$output") -eq 2 ]] || fail 'not both ends came to their end'
+	is_ours "$SERVER_DRIVER" || return 0
+	[[ $(established "$SERVER") -eq $((before + connections)) ]] || fail "not $connections connections"
+}
+
 check() {
 	local kind=${VARIANT%/*} what=${VARIANT#*/}
 
@@ -73,5 +133,6 @@ check() {
 	T) dapl T "$(transaction "$what")" ;;
 	P) dapl P "$(performance "$what")" ;;
 	L) limit "$what" ;;
+	*) small "$(small_command "$VARIANT")" ;;
 	esac
 }
