@@ -67,10 +67,10 @@ limit() {
 }
 
 # Each of the others is one command for both ends. Some print an error and go on; the exit status is always 0, and the
-# last line says how it ended. dtest also writes, reads and sends both ways; "stream" writes without an end, and "sizes"
-# writes there and back, and compares what is back. dtestsrq has one connection with its shared receive queue: the ring
-# in dapl_cookie.c takes it that receives complete in the order in which they were posted, which those of several QPs do
-# not. dtestx is left out: it needs atomic operations and immediate data.
+# last line says how it ended. dtest writes, reads and sends both ways, except that "stream" only writes, with one
+# completion for nine Writes, and "sizes" writes there and back, and compares what is back. dtestsrq has one connection
+# with its shared receive queue, as dapl_cookie.c assumes that receives complete in the order in which they were posted:
+# those of several QPs do not. dtestx is left out: it needs atomic operations and immediate data.
 small_command() {
 	case $1 in
 	dtest/4k) echo 'dtest -b 4096 -B 100' ;;
