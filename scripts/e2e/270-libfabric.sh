@@ -3,9 +3,16 @@
 DESCRIPTION="libfabric: fi_pingpong over verbs, and over verbs with RxM, data verified"
 WIRES=clean
 
-# The endpoints' addresses are exchanged over TCP.
-pingpong() {
-	local options="-p '$1' -e $2 -I 50 -S 1024 -c" output
+# If a last message and the end of the connection come together, RxM of Debian 12's libfabric 1.17.0-3 may post a
+# receive to an endpoint that it has closed (libfabric's issue 11828), and dies where it calls fi_recv(), which is here:
+RXM_POSTS='libfabric\.so\.1\(\+0xb7882\)'
+
+# rxm_posted OUTPUT: is that where the program died?
+rxm_posted() { [[ $(grep -A 1 'terminated with signal 11 at ' <<<"$1") =~ $RXM_POSTS ]]; }
+
+# once PROVIDER ENDPOINT: sets again if RxM is at fault. The endpoints' addresses are exchanged over TCP.
+once() {
+	local options="-p '$1' -e $2 -I 50 -S 1024 -c" output status=0
 
 	[[ $FAMILY == 4 ]] || options+=" -6"
 	guest_bg "$SERVER" server "fi_pingpong $options -B $PORT"
@@ -13,7 +20,23 @@ pingpong() {
 	output=$(client "fi_pingpong $options -P $PORT $SERVER_IP")
 	# bytes, sent, acknowledged, total ...
 	expect_text "$output" '^1k +50 +=50 +100k '
-	server_ends
+	output=$(server_ends) || status=$?
+	echo "$output"
+	again=no
+	[[ $status -ne 0 ]] || return 0
+	rxm_posted "$output" || fail "the server: status $status"
+	again=yes
+	retried "libfabric's RxM posted a receive to an endpoint that it had closed"
+}
+
+pingpong() {
+	local again
+
+	for _ in 1 2 3 4 5; do
+		once "$@"
+		[[ $again == yes ]] || return 0
+	done
+	fail 'RxM dies each time'
 }
 
 check() {
