@@ -443,6 +443,7 @@ def end_of_a_connection_that_was_up_is_logged_if_it_is_an_error(b):
         peer.recv_reply()
         peer.send(mpa.rtr_write())
         equal(server.event("ESTABLISHED").status, 0, "status")
+        server.do("recv")   # siw looks for one before it looks at the CRC
         end(peer)
         server.event("DISCONNECTED")
         peer.close()

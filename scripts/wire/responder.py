@@ -449,7 +449,7 @@ def first_fpdu_is_too_short_for_its_opcode(b, name):
         peer.fin()
         server.event("DISCONNECTED")
     else:
-        check(server.event().status != 0, "the connection came up")
+        server.event("DISCONNECTED")    # for the core an accepted connection has to close, too
         peer.expect_end()
     check(poll(lambda: counter("STREAM") == before + 1), "it is not counted")
 
