@@ -77,9 +77,25 @@ commit_of_tree() {
 	[[ -n $changes ]] || in_git rev-parse HEAD 2>/dev/null || true
 }
 
-# concerned_by FILE: print the suites whose results a change of FILE can affect. A file that is not listed here concerns
-# all suites. A row of scripts/test/check/rows that is changed counts as a new one, without a result.
+# tests_concern NAME: print what the tests of scripts/wire/NAME.py concern, as concerned_by does. A row may name the files
+# that it takes, or suites of debug.sh, and these may import NAME.
+tests_concern() {
+	case $1 in
+	# Imported by others, or a part of debug.sh's storms and faults
+	initiator | responder | hazards | faults | storms | data_term | data_storms | data_faults | data_fuzz)
+		echo 'wire soak debug:wire|faults|storms'
+		;;
+	*) echo "wire:wire((.-k|.--device).\S+|.--sample)*\$|\<$1\> soak:soak\$|\^$1 debug:wire" ;;
+	esac
+}
+
+# concerned_by FILE: print the suites whose results a change of FILE can affect. SUITE:REGEX is of those rows of SUITE
+# alone that match. A file that is not listed here concerns all suites. A row of scripts/test/check/rows that is changed
+# counts as a new one, without a result.
 concerned_by() {
+	local name=${1##*/}
+
+	name=${name%.*}
 	case $1 in
 	scripts/test/check/rows) echo static ;;
 	scripts/lib/guest/gdb.py) echo static usage ;;
@@ -102,6 +118,10 @@ concerned_by() {
 	dkms.conf | scripts/deb/* | scripts/lib/deb.sh) echo static dkms package usage refusals device ;;
 	scripts/test/package.sh) echo static package usage refusals ;;
 	scripts/test/dkms.sh) echo static refusals dkms ;;
+	# A case: -k of a row is ^ and numbers. Some are a suite of scripts/suites, too, or a step of the demonstration.
+	scripts/e2e/[0-9][0-9][0-9]-*.sh)
+		echo "static e2e:e2e(.--sample)?\$|\<${name%%-*}\> debug:e2e suites:SUITE=${name#*-}\> usage:demo|e2e_"
+		;;
 	scripts/e2e/* | scripts/e2e.sh) echo static e2e debug interop dkms package usage suites refusals ;;
 	scripts/test/device.sh) echo static device ;;
 	scripts/test/fuzz.sh | scripts/test/fuzz/*) echo static fuzz usage ;;
@@ -118,27 +138,39 @@ concerned_by() {
 	scripts/test/suites.sh | scripts/suites/* | scripts/rdma-core/*) echo static suites usage ;;
 	scripts/test/takeover.sh | scripts/test/takeover/*) echo static takeover usage ;;
 	scripts/wire/*/*) echo all ;;	# modules that build.sh builds for each guest
+	scripts/wire/data_*.py | scripts/wire/initiator.py | scripts/wire/responder.py | scripts/wire/fast_open.py | \
+		scripts/wire/hazards.py | scripts/wire/storms.py | scripts/wire/load.py | scripts/wire/faults.py)
+		echo "static device usage:wire_ $(tests_concern "$name")"
+		;;
 	scripts/wire.sh | scripts/wire/*) echo static refusals wire device debug soak takeover e2e fuzz usage suites ;;
 	*) echo all ;;
 	esac
 }
 
-# concerns FILE SUITE
+# concerns FILE SUITE [ROW]: without ROW any row of SUITE
 concerns() {
-	local concerned
+	local concerned one
 
-	concerned=" $(concerned_by "$1") "
-	[[ $concerned == ' all ' || $concerned == *" $2 "* ]]
+	read -ra concerned <<<"$(concerned_by "$1")"
+	for one in "${concerned[@]}"; do
+		case $one in
+		all | "$2") return 0 ;;
+		"$2":*) [[ ! ${3:-} || $3 =~ ${one#*:} ]] && return 0 ;;
+		esac
+	done
+	return 1
 }
 
-# holds COMMIT SUITE: is what ran on that commit true of the tree as it is, with what is not committed?
+# holds COMMIT ROW: is what ran on that commit true of the tree as it is, with what is not committed?
 holds() {
-	local file files
+	local file files suite
 
+	# shellcheck disable=SC2086 # words
+	suite=$(suite_of $2)
 	files=$(in_git diff --name-only --no-renames "$1" 2>/dev/null &&
 		in_git ls-files --others --exclude-standard) || return 1
 	while IFS= read -r file; do
-		[[ -z $file ]] || ! concerns "$file" "$2" || return 1
+		[[ -z $file ]] || ! concerns "$file" "$suite" "$2" || return 1
 	done <<<"$files"
 }
 
@@ -171,23 +203,21 @@ record() {
 
 # read_kept ROW: sets what is known: WAS is one of passed, failed, stale and none
 read_kept() {
-	local file known suite
+	local file known
 
 	WAS=none RAN_ON=- DID_PASS=0 DID_FAIL=0 TOOK=0 USED=0
 	file=$(kept_file "$1")
-	# shellcheck disable=SC2086 # words
-	suite=$(suite_of $1)
 	if [[ -e $file && $(tail -n 1 "$file") == "$1" ]]; then
 		read -r RAN_ON DID_PASS DID_FAIL TOOK USED <"$file"
 		WAS=stale
-		if holds "$RAN_ON" "$suite"; then
+		if holds "$RAN_ON" "$1"; then
 			if [[ $DID_FAIL -eq 0 ]]; then WAS=passed; else WAS=failed; fi
 			return
 		fi
 	fi
 	known=$(recorded "$1")
 	[[ -n $known ]] || return 0
-	if holds "${known%% *}" "$suite"; then
+	if holds "${known%% *}" "$1"; then
 		WAS=passed DID_FAIL=0
 	elif [[ $WAS == stale ]]; then
 		return
@@ -199,8 +229,7 @@ read_kept() {
 
 # keep ROW COMMIT PASSED FAILED SECONDS SECONDS-OF-PROCESSORS: of a run that began on COMMIT
 keep() {
-	# shellcheck disable=SC2086 # words
-	if [[ -z $2 || -z $(commit_of_tree) ]] || ! holds "$2" "$(suite_of $1)"; then
+	if [[ -z $2 || -z $(commit_of_tree) ]] || ! holds "$2" "$1"; then
 		echo "# not kept, for the tree is not, or was not all the time, that of a commit: $1"
 		return
 	fi

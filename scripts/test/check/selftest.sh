@@ -205,6 +205,46 @@ selftest_of_concerns() {
 	! concerns README.md wire || die 'wire is run for a page'
 	concerns drivers/NAME.c wire || die 'wire is not run for a driver'
 	! concerns "$RECORD" static || die 'a row is run for the record of it'
+	selftest_of_tests
+}
+
+# changed FILE +|- ROW...: a change of FILE has these rows run again (+), or not (-)
+changed() {
+	local row said
+
+	for row in "${@:3}"; do
+		said=-
+		# shellcheck disable=SC2086 # words
+		! concerns "$1" "$(suite_of $row)" "$row" || said=+
+		[[ $said == "$2" ]] || die "of a change of $1: $said $row"
+	done
+}
+
+# A file with tests concerns the rows that can run one of them, those of files that import it included.
+selftest_of_tests() {
+	local ROWS=() MINUTES=() file other row
+
+	read_rows
+	for row in "${ROWS[@]}"; do
+		[[ $row != *'e2e '*'-k '* || $row =~ \ -k\ \^\(?[0-9|]+\)?$ ]] || die "which cases are those of $row?"
+	done
+	changed scripts/e2e/040-perftest.sh + 'PAIRS=siw/srnic e2e' 'A=b e2e --sample' 'e2e -k ^(010|040)' 'e2e -k ^040' \
+		'SUITE=perftest suites --sample' 'debug kcsan e2e' 'usage demo'
+	changed scripts/e2e/040-perftest.sh - 'e2e -k ^(010|200)' 'SUITE=mpi suites --sample' 'debug kasan storms' \
+		'usage wire_device' interop takeover
+	changed scripts/wire/data_ops.py + wire 'wire --device siw_mpa' 'A=b wire --sample' 'wire -k x data_ddp data_ops' soak device \
+		'usage wire_device'
+	changed scripts/wire/data_ops.py - 'wire -k x data_ddp' 'wire --sample load' 'A=b soak -k ^storms_' 'debug kasan faults' \
+		'usage demo' takeover e2e fuzz
+	changed scripts/wire/load.py + 'soak -k ^load_'
+	changed scripts/wire/data_fuzz.py + 'debug kasan storms'
+	for file in "$TOP"/scripts/wire/*.py; do
+		grep -q '^@rule' "$file" || continue
+		changed "scripts/wire/${file##*/}" - takeover
+		while read -r other; do
+			changed "scripts/wire/$other.py" + "wire $(basename "$file" .py)"
+		done < <(sed -nE 's/^(import|from) (\w+).*/\2/p' "$file")
+	done
 }
 
 # named_by SUITE: the scripts, and those of targets
