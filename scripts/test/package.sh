@@ -139,8 +139,9 @@ power_off() {
 	guest_down
 }
 
-# What --readme may take for a system, however busy the machine is: it took 40 minutes beside other tests
-README_MINUTES=${README_MINUTES:-300}
+# What --readme may take for a system, however busy the machine is: it took 40 minutes beside other tests. A part of
+# check-all, of which this is not all, may take 240 (PART_LIMIT_MIN).
+README_MINUTES=${README_MINUTES:-200}
 ENDS=	# when this is over, by SECONDS; empty: never
 
 has_time() {
@@ -885,6 +886,46 @@ test_containers() {
 	test_finish
 }
 
+# --- programs of other processors --------------------------------------------------------------
+
+MISC=/proc/sys/fs/binfmt_misc
+FOREIGN=/run/iw_mpa-foreign	# the names that are ours there
+
+# emulators_of KERNEL...: the names of what runs programs of their processors
+emulators_of() {
+	local name
+
+	for name in "$@"; do
+		[[ $(arch_of "$name") == "$(host_arch)" ]] || echo "qemu-$(gnu_of "$(arch_of "$name")" | cut -d - -f 1)"
+	done | sort -u
+}
+
+# emulated NAMES COMMAND...: run a command with root.sh in it, which has the kernel give programs of other processors to
+# an emulator. What the kernel did not have before it forgets when that ends, or when the last such test ends of several.
+emulated() {
+	local name
+
+	exec 8>>"$FOREIGN"
+	if flock -n -x 8; then
+		for name in $1; do
+			[[ -e $MISC/$name ]] || echo "$name" >&8
+		done
+	fi
+	flock -s 8
+	trap emulators_go EXIT
+	setpriv --pdeathsig TERM "${@:2}" 8>&-
+}
+
+emulators_go() {
+	local name
+
+	flock -n -x 8 || return 0
+	while read -r name; do
+		[[ ! -e $MISC/$name ]] || echo -1 >"$MISC/$name"
+	done <"$FOREIGN"
+	: >"$FOREIGN"
+}
+
 # --- all of it ---------------------------------------------------------------------------------
 
 version_of() { dpkg-deb -f "$1" Version | sed 's/-[^-]*$//'; }
@@ -983,7 +1024,7 @@ test_kernel() {
 }
 
 main() {
-	local name words='build guest deb root'
+	local name words='build guest deb root' all=("$@") names
 
 	if [[ ${1:-} == --on-disk ]]; then
 		mount_disk
@@ -1000,6 +1041,11 @@ main() {
 	KERNELS=("$@")
 	[[ $# -gt 0 ]] || mapfile -t KERNELS < <(names_for amd64)
 	need_root 'this makes root folders of Debian'
+	names=$(emulators_of "${KERNELS[@]}")
+	if [[ -n $names && -z ${EMULATED:-} ]]; then
+		EMULATED=y emulated "$names" "$0" "${all[@]}"
+		return
+	fi
 	[[ $TEST != test_readme ]] || words+=' foreign'
 	# shellcheck disable=SC2086 # a list of words is what it is
 	"$TOP/scripts/lib/setup.sh" $words "${KERNELS[@]}"
