@@ -424,21 +424,21 @@ static void cq_last_qp_waits_for_the_handler(struct kunit *test)
 	queue_work(srnic_event_wq, &blocker.work);
 	cq->ibcq.comp_handler = ring_handler;
 	cq->ibcq.cq_context = &calls;
-	srnic_cq_join(cq);
-	srnic_cq_join(cq);
+	KUNIT_ASSERT_EQ(test, srnic_cq_join(cq, 0), 0);
+	KUNIT_ASSERT_EQ(test, srnic_cq_join(cq, 0), 0);
 	srnic_cq_call(&up);
 	/* Another QP is left: it does not wait. */
-	srnic_cq_leave(cq);
+	srnic_cq_leave(cq, 0);
 	KUNIT_EXPECT_TRUE(test, test_bit(SRNIC_CQ_CALL, &cq->due));
 	complete(&blocker.go_on);
-	srnic_cq_leave(cq);
+	srnic_cq_leave(cq, 0);
 	KUNIT_EXPECT_EQ(test, calls.calls, RING_MORE + 1);
 	KUNIT_EXPECT_EQ(test, atomic_read(&cq->upcalls), 0);
 	KUNIT_EXPECT_EQ(test, cq->due, 0);
 	KUNIT_EXPECT_FALSE(test, work_busy(&cq->event_work));
 	/* Nothing is due: it does not wait. */
-	srnic_cq_join(cq);
-	srnic_cq_leave(cq);
+	KUNIT_ASSERT_EQ(test, srnic_cq_join(cq, 0), 0);
+	srnic_cq_leave(cq, 0);
 	swap(srnic_event_wq, wq);
 	destroy_workqueue(wq);
 	destroy_work_on_stack(&blocker.work);
@@ -552,6 +552,70 @@ static void cq_poll_jumps_over_the_gap(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_poll_cq(&cq->ibcq, 1, wc), 0);
 }
 
+/*
+ * A QP joins while completions of others stand in the ring, around its end. None is lost or out of
+ * order, what leaves makes room, and too many are refused.
+ */
+static void cq_grows_for_what_can_be_flushed(struct kunit *test)
+{
+	const u32 size = 4 * SRNIC_QUEUE_STEP;
+	struct pair *p = test->priv;
+	struct srnic_cq *cq = &p->end[0].scq;
+	struct srnic_upcalls up = {};
+	struct ib_wc wc;
+	u32 i;
+
+	cq->kring = kvcalloc(size, sizeof(*cq->kring), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, cq->kring);
+	cq->size = size;
+	cq->ibcq.cqe = size;
+	cq->put = U32_MAX - size / 2;
+	cq->get = cq->put;
+	for (i = 0; i < size; i++) {
+		const struct srnic_cqe cqe = { .id = i, .qp = &p->end[0].qp->ibqp };
+
+		srnic_cq_put(cq, &cqe, false, &up);
+	}
+	KUNIT_ASSERT_EQ(test, srnic_cq_join(cq, size + 1), 0);
+	KUNIT_EXPECT_EQ(test, cq->size, 4 * size);
+	KUNIT_ASSERT_EQ(test, srnic_cq_join(cq, 2 * size - 1), 0);
+	KUNIT_EXPECT_EQ(test, cq->size, 4 * size);
+	for (; i < 4 * size; i++) {
+		const struct srnic_cqe cqe = { .id = i, .qp = &p->end[0].qp->ibqp };
+
+		srnic_cq_put(cq, &cqe, false, &up);
+	}
+	KUNIT_EXPECT_FALSE(test, up.full);
+	for (i = 0; i < 4 * size; i++) {
+		KUNIT_ASSERT_EQ(test, pair_poll(cq, &wc), 1);
+		KUNIT_EXPECT_EQ(test, wc.wr_id, i);
+	}
+	KUNIT_EXPECT_EQ(test, pair_poll(cq, &wc), 0);
+	srnic_cq_leave(cq, 2 * size - 1);
+	KUNIT_EXPECT_EQ(test, cq->extra, size + 1);
+	KUNIT_EXPECT_EQ(test, srnic_cq_join(cq, SRNIC_MAX_CQE - size), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, cq->extra, size + 1);
+	srnic_cq_leave(cq, size + 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&cq->users), 0);
+	kvfree(cq->kring);
+}
+
+/* The ring is the application's memory, and has the size that the application chose. */
+static void cq_of_user_does_not_grow(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_cq *cq = &p->end[0].scq;
+	struct siw_cqe ring[4] = {};
+
+	cq->uring = ring;
+	cq->size = ARRAY_SIZE(ring);
+	KUNIT_EXPECT_EQ(test, srnic_cq_join(cq, SRNIC_MAX_CQE + 1), 0);
+	KUNIT_EXPECT_EQ(test, cq->size, ARRAY_SIZE(ring));
+	KUNIT_EXPECT_EQ(test, atomic_read(&cq->users), 1);
+	srnic_cq_leave(cq, SRNIC_MAX_CQE + 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&cq->users), 0);
+}
+
 static struct kunit_case ring_cases[] = {
 	KUNIT_CASE(ring_any_size_mapped_in_a_row),
 	KUNIT_CASE(ring_that_cannot_be_is_told),
@@ -570,6 +634,8 @@ static struct kunit_case ring_cases[] = {
 	KUNIT_CASE(cq_forget_in_a_long_queue_exact),
 	KUNIT_CASE(cq_polled_past_what_forget_has_seen),
 	KUNIT_CASE(cq_poll_jumps_over_the_gap),
+	KUNIT_CASE(cq_grows_for_what_can_be_flushed),
+	KUNIT_CASE(cq_of_user_does_not_grow),
 	{}
 };
 

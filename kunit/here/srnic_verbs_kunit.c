@@ -10,8 +10,10 @@
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "qp.h"
 #include "ring.h"
 #include "rq.h"
+#include "sq.h"
 
 /* One object of each kind, of which a test makes some */
 struct thing {
@@ -260,6 +262,78 @@ static void verbs_pieces_of_a_send(struct kunit *test)
 	no_core.insert_err = 0;
 }
 
+static int create_qp_of(struct thing *thing, u32 sends, u32 recvs)
+{
+	struct ib_qp_init_attr init = {
+		.send_cq	= &thing->cq.ibcq,
+		.recv_cq	= &thing->cq.ibcq,
+		.qp_type	= IB_QPT_RC,
+		.cap		= { .max_send_wr = sends, .max_recv_wr = recvs, .max_send_sge = 1 },
+	};
+
+	return srnic_verbs.create_qp(&thing->qp.ibqp, &init, NULL);
+}
+
+/*
+ * A kernel ULP asks for few completions and has a queue for these alone, but a flush completes each
+ * work request. ib_drain_qp() waits for the last, and would wait for ever.
+ */
+static void verbs_flush_loses_no_completion(struct kunit *test)
+{
+	const u32 sends = 32, recvs = 16;
+	struct thing *thing = thing_new(test);
+	struct ib_send_wr send = { .opcode = IB_WR_SEND };
+	struct ib_recv_wr recv = {};
+	const struct ib_send_wr *bad;
+	const struct ib_recv_wr *bad_recv;
+	struct srnic_qp *qp = &thing->qp;
+	u32 i, next[2] = { 0, sends };
+	struct ib_wc wc;
+
+	KUNIT_ASSERT_EQ(test, create_cq(thing, NULL), 0);
+	KUNIT_ASSERT_EQ(test, create_qp_of(thing, sends, recvs), 0);
+	for (i = 0; i < sends; i++) {
+		send.wr_id = i;
+		if (i == sends - 1)
+			send.send_flags = IB_SEND_SIGNALED;
+		KUNIT_ASSERT_EQ(test, srnic_sq_post(qp, &send, &bad), 0);
+	}
+	for (; i < sends + recvs; i++) {
+		recv.wr_id = i;
+		KUNIT_ASSERT_EQ(test, srnic_verbs.post_recv(&qp->ibqp, &recv, &bad_recv), 0);
+	}
+	qp->state = SRNIC_ERROR;
+	srnic_qp_flush_soon(qp);
+	flush_delayed_work(&qp->flush_work);
+	for (i = 0; i < sends + recvs; i++) {
+		KUNIT_ASSERT_EQ(test, pair_poll(&thing->cq, &wc), 1);
+		KUNIT_EXPECT_EQ(test, wc.status, IB_WC_WR_FLUSH_ERR);
+		KUNIT_EXPECT_EQ(test, wc.wr_id, next[wc.opcode == IB_WC_RECV]++);
+	}
+	KUNIT_EXPECT_EQ(test, pair_poll(&thing->cq, &wc), 0);
+	KUNIT_EXPECT_EQ(test, pair_count(single.p, SRNIC_CNT_cqe_lost), 0);
+	KUNIT_EXPECT_EQ(test, destroy_qp(thing), 0);
+	KUNIT_EXPECT_EQ(test, destroy_cq(thing), 0);
+}
+
+/* One queue has no room for what the QP can flush: neither counts it. */
+static void verbs_qp_past_the_room_of_a_queue_refused(struct kunit *test)
+{
+	struct srnic_cq *cqs[] = { &single.p->end[0].scq, &single.p->end[0].rcq };
+	struct thing *thing = thing_new(test);
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(cqs); i++) {
+		cqs[i]->extra = SRNIC_MAX_CQE;
+		KUNIT_EXPECT_EQ(test, create_qp(thing, NULL), -ENOMEM);
+		cqs[i]->extra = 0;
+		KUNIT_EXPECT_EQ(test, cqs[!i]->extra, 0);
+		KUNIT_EXPECT_EQ(test, atomic_read(&cqs[0]->users), 0);
+		KUNIT_EXPECT_EQ(test, atomic_read(&cqs[1]->users), 0);
+		expect_none(test, &kinds[SHARED - 1]);
+	}
+}
+
 /* The table of QPs is as a device has it. */
 static int verbs_init(struct kunit *test)
 {
@@ -276,6 +350,8 @@ static struct kunit_case verbs_cases[] = {
 	KUNIT_CASE(verbs_region_that_cannot_be_pinned_counts_nothing),
 	KUNIT_CASE(verbs_kinds_are_counted_apart),
 	KUNIT_CASE(verbs_pieces_of_a_send),
+	KUNIT_CASE(verbs_flush_loses_no_completion),
+	KUNIT_CASE(verbs_qp_past_the_room_of_a_queue_refused),
 	{}
 };
 

@@ -160,6 +160,7 @@ void srnic_cq_put(struct srnic_cq *cq, const struct srnic_cqe *cqe,
 			upcalls_add(up, cq);
 	} else {
 		up->full = true;
+		srnic_count(to_srnic_qp(cqe->qp)->dev, cqe_lost);
 		if (!cq->overflowed) {
 			cq->overflowed = true;
 			cq_queue_event(cq, SRNIC_CQ_LOST);
@@ -294,7 +295,7 @@ void srnic_cq_forget(struct srnic_cq *cq, const struct ib_qp *qp)
 {
 	if (cq->uring)
 		return;
-	mutex_lock(&cq->forget);
+	mutex_lock(&cq->arrange);
 	spin_lock_irq(&cq->lock);
 	cq->gap = cq->get;
 	cq->gap_end = cq->get;
@@ -306,22 +307,80 @@ void srnic_cq_forget(struct srnic_cq *cq, const struct ib_qp *qp)
 	cq->put = cq->gap;
 	cq->gap_end = cq->gap;
 	spin_unlock_irq(&cq->lock);
-	mutex_unlock(&cq->forget);
+	mutex_unlock(&cq->arrange);
 }
 
-void srnic_cq_join(struct srnic_cq *cq)
+/* In steps, since a whole queue would keep interrupts off for too long */
+static int cq_grow(struct srnic_cq *cq, u32 size)
 {
-	atomic_inc(&cq->users);
+	struct srnic_cqe *ring = kvcalloc(size, sizeof(*ring), GFP_KERNEL);
+	u32 at;
+
+	lockdep_assert_held(&cq->arrange);
+	if (!ring)
+		return -ENOMEM;
+	spin_lock_irq(&cq->lock);
+	for (at = cq->get; at != cq->put; at++) {
+		ring[at & (size - 1)] = cq->kring[at & (cq->size - 1)];
+		if (at % SRNIC_QUEUE_STEP)
+			continue;
+		spin_unlock_irq(&cq->lock);
+		cond_resched();
+		spin_lock_irq(&cq->lock);
+	}
+	swap(cq->kring, ring);
+	cq->size = size;
+	spin_unlock_irq(&cq->lock);
+	kvfree(ring);
+	return 0;
 }
 
 /*
+ * A queue of a QP, of so many work requests, completes here from now on. When
+ * it is flushed each of them completes, those that were posted without asking
+ * for it, too. A kernel ULP does not count these when it chooses the size of
+ * @cq, but waits for what is behind them, see ib_drain_qp(). So the ring has
+ * room for all of them beside what the ULP has asked for. An application
+ * chooses the size of its ring itself.
+ *
+ * Returns 0; -ENOMEM.
+ */
+int srnic_cq_join(struct srnic_cq *cq, u32 entries)
+{
+	u32 size;
+	int err = 0;
+
+	if (!cq->uring) {
+		mutex_lock(&cq->arrange);
+		size = roundup_pow_of_two(cq->ibcq.cqe + cq->extra + entries);
+		if (cq->extra + entries > SRNIC_MAX_CQE)
+			err = -ENOMEM;
+		else if (size > cq->size)
+			err = cq_grow(cq, size);
+		if (!err)
+			cq->extra += entries;
+		mutex_unlock(&cq->arrange);
+	}
+	if (!err)
+		atomic_inc(&cq->users);
+	return err;
+}
+
+/*
+ * The queue leaves that joined with so many @entries.
+ *
  * When a kernel ULP frees a completion queue, the RDMA core first stops its own
  * work on the queue, then calls the driver. A handler called in between would
  * start that work again. So the last QP that leaves waits until no call is due;
  * without a QP none becomes due again.
  */
-void srnic_cq_leave(struct srnic_cq *cq)
+void srnic_cq_leave(struct srnic_cq *cq, u32 entries)
 {
+	if (!cq->uring) {
+		mutex_lock(&cq->arrange);
+		cq->extra -= entries;
+		mutex_unlock(&cq->arrange);
+	}
 	if (!atomic_dec_and_test(&cq->users) || cq->uring)
 		return;
 	/* cq_call() in the work item may have queued it again. */
@@ -371,15 +430,19 @@ static void cq_event_work(struct work_struct *work)
 		up.cq[0] = cq;
 		srnic_cq_call(&up);
 	}
-	if (test_and_clear_bit(SRNIC_CQ_LOST, &cq->due) &&
-	    cq->ibcq.event_handler)
+	if (!test_and_clear_bit(SRNIC_CQ_LOST, &cq->due))
+		return;
+	if (!cq->uring)
+		pr_err("srnic: completions lost: a queue for %d of them was not polled\n",
+		       cq->ibcq.cqe);
+	if (cq->ibcq.event_handler)
 		cq->ibcq.event_handler(&event, cq->ibcq.cq_context);
 }
 
 void srnic_cq_setup(struct srnic_cq *cq)
 {
 	spin_lock_init(&cq->lock);
-	mutex_init(&cq->forget);
+	mutex_init(&cq->arrange);
 	atomic_set(&cq->users, 0);
 	atomic_set(&cq->upcalls, 0);
 	INIT_WORK(&cq->event_work, cq_event_work);

@@ -17,8 +17,8 @@ void srnic_cq_put(struct srnic_cq *cq, const struct srnic_cqe *cqe,
 		  bool solicited, struct srnic_upcalls *up);
 void srnic_cq_call_due(struct srnic_upcalls *up);
 void srnic_cq_call_later(struct srnic_upcalls *up);
-void srnic_cq_join(struct srnic_cq *cq);
-void srnic_cq_leave(struct srnic_cq *cq);
+int srnic_cq_join(struct srnic_cq *cq, u32 entries);
+void srnic_cq_leave(struct srnic_cq *cq, u32 entries);
 void srnic_cq_forget(struct srnic_cq *cq, const struct ib_qp *qp);
 void srnic_cq_setup(struct srnic_cq *cq);
 

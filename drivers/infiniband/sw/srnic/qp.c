@@ -514,11 +514,19 @@ int srnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	if (err)
 		goto number;
 	qp_grant(qp, &init->cap);
-	srnic_cq_join(qp->scq);
-	srnic_cq_join(qp->rcq);
+	err = srnic_cq_join(qp->scq, qp->sq.size);
+	if (err)
+		goto queues;
+	err = srnic_cq_join(qp->rcq, qp->rq.size);
+	if (err)
+		goto scq;
 	xa_store_irq(&dev->qps, ibqp->qp_num, qp, GFP_KERNEL);
 	return 0;
 
+scq:
+	srnic_cq_leave(qp->scq, qp->sq.size);
+queues:
+	qp_destroy_queues(qp);
 number:
 	xa_erase_irq(&dev->qps, ibqp->qp_num);
 count:
@@ -619,8 +627,8 @@ int srnic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	srnic_qp_end(qp);
 	srnic_cq_forget(qp->scq, ibqp);
 	srnic_cq_forget(qp->rcq, ibqp);
-	srnic_cq_leave(qp->scq);
-	srnic_cq_leave(qp->rcq);
+	srnic_cq_leave(qp->scq, qp->sq.size);
+	srnic_cq_leave(qp->rcq, qp->rq.size);
 	xa_erase_irq(&dev->qps, ibqp->qp_num);
 	qp_destroy_queues(qp);
 	atomic_dec(&dev->objects.qp);

@@ -180,13 +180,15 @@ enum srnic_cq_due {
 
 struct srnic_cq {
 	struct ib_cq		ibcq;
-	spinlock_t		lock;	/* all but @users, @upcalls, @due */
-	u32			size;	/* a power of two */
+	/* all but @users, @upcalls, @due, @extra */
+	spinlock_t		lock;
+	u32			size;	/* of the ring; a power of two */
 	/* count entries; an application's queue uses @put only */
 	u32			put;
 	u32			get;
-	struct mutex		forget;	/* to remove a QP's; before @lock */
-	u32			gap;	/* first void entry, under @forget */
+	struct mutex		arrange; /* to move entries; before @lock */
+	u32			extra;	/* entries for flushes, under @arrange */
+	u32			gap;	/* first void entry, under @arrange */
 	u32			gap_end; /* first entry after the void ones */
 	struct srnic_cqe	*kring;	/* a kernel ULP's entries */
 	struct siw_cqe		*uring;	/* an application's entries, in @ring */

@@ -30,6 +30,7 @@ struct srnic_dev;
 	X(rx_rtr,		"RTR messages received")		\
 	X(rx_rdmap_v0,		"segments with RDMAP version 0")	\
 	X(wr_flushed,	"work requests and receives that were flushed")	\
+	X(cqe_lost,	"completions lost, as their queue was full")	\
 	X(wr_invalid,		"invalid elements in rings of applications") \
 	X(remote_invalidated,	"STags invalidated by peers")		\
 	X(srq_limit_events,	"times the limit of an SRQ was reached")
