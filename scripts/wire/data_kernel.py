@@ -520,6 +520,29 @@ def D_6_2_2_1_drain(b, when, role):
     link.kv.wcs.clear()
 
 
+@rule("D-6.2.2-1: 30 Reads of which none asks for a completion, and 20 receives, have completed when "
+      "it returns, though the ULP has asked for a completion queue of 4", cases=both())
+def D_6_2_2_1_drain_with_a_small_completion_queue(b, role):
+    """As nvmet, isert and ksmbd do, which count the WRs that are signaled. What ib_drain_qp() waits
+    for is behind all others."""
+    before = hw_counter("cqe_lost")
+    link = KernelLink(b, role, cq=4)
+    for n in range(20):
+        link.kv.do(f"recv {0x20 + n} {MEMORY - 64},64")
+    for n in range(30):
+        link.kv.do(f"post read 0 {n} 0 0 0,64")
+    link.peer.hear(READ_REQUEST)
+    link.peer.allow_cut()
+    link.kv.do("drain")
+    while link.kv.take():
+        pass
+    got = [(wc.id, wc.status) for wc in link.kv.wcs]
+    equal(sorted(got), [(n, WR_FLUSH_ERR) for n in (*range(30), *range(0x20, 0x34))],
+          "what has completed")
+    equal(hw_counter("cqe_lost"), before, "cqe_lost")
+    link.kv.wcs.clear()
+
+
 SRQ_ROOM = 8
 
 

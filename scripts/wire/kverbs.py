@@ -170,13 +170,16 @@ class Kverbs:
 class KernelLink(Link):
     """The same connections, of the kernel's ULP; the QP has the number of each WR to expect."""
 
-    def __init__(self, b, role, prepare=None, srq=0, **kw):
-        """srq: receives that the QP's SRQ has room for, 0 for a QP without one"""
+    def __init__(self, b, role, prepare=None, srq=0, cq=0, **kw):
+        """srq: receives that the QP's SRQ has room for, 0 for a QP without one. cq: size of the
+        completion queue, 0 for one that is large enough for all"""
         self.prepare = prepare
         self.kv = Kverbs()
         b.things.append(self._end)
         if srq:
             self.kv.do(f"srq {srq}")
+        if cq:
+            self.kv.do(f"cq {cq}")
         super().__init__(b, role, **kw)
 
     def _make_qp(self, dut, words):

@@ -28,6 +28,7 @@ struct kv {
 	struct ib_cq *cq;
 	struct ib_srq *srq;		/* NULL: the QP has receives of its own */
 	unsigned int srq_size;
+	unsigned int cq_size;		/* 0: large enough for all that is posted */
 	struct ib_mr *mr[MAX_MRS];
 	u8 *memory;
 	unsigned int order;		/* of its pages */

@@ -7,6 +7,7 @@
  *
  * The commands, and what they print:
  *	srq MAX					give the QP an SRQ
+ *	cq MAX					give it a completion queue of that size
  *	listen ADDRESS PORT			of IPv4 or IPv6
  *	resolve ADDRESS PORT			"KEY LKEY": the key of all memory, for SGEs
  *	limits					of the listener's device: "LIMITS IRD ORD"
@@ -158,6 +159,11 @@ static int kv_srq(struct kv *kv, char *args)
 	return sscanf(args, "%u", &kv->srq_size) == 1 && !kv->id ? 0 : -EINVAL;
 }
 
+static int kv_cq(struct kv *kv, char *args)
+{
+	return sscanf(args, "%u", &kv->cq_size) == 1 && !kv->id ? 0 : -EINVAL;
+}
+
 static int make_srq(struct kv *kv)
 {
 	struct ib_srq_init_attr init = {
@@ -192,7 +198,8 @@ static int make_qp(struct kv *kv)
 		if (IS_ERR(kv->pd[i]))
 			return PTR_ERR(kv->pd[i]);
 	}
-	kv->cq = ib_alloc_cq(kv->id->device, kv, 4 * QUEUE_DEPTH, 0, IB_POLL_WORKQUEUE);
+	kv->cq = ib_alloc_cq(kv->id->device, kv, kv->cq_size ?: 4 * QUEUE_DEPTH, 0,
+			     IB_POLL_WORKQUEUE);
 	if (IS_ERR(kv->cq))
 		return PTR_ERR(kv->cq);
 	if (kv->srq_size) {
@@ -416,7 +423,7 @@ static const struct {
 	const char *verb;
 	int (*run)(struct kv *kv, char *args);
 } commands[] = {
-	{ "srq", kv_srq }, { "srq_limit", kv_srq_limit }, { "unsafe", kv_unsafe },
+	{ "srq", kv_srq }, { "srq_limit", kv_srq_limit }, { "cq", kv_cq }, { "unsafe", kv_unsafe },
 	{ "listen", kv_listen }, { "resolve", kv_resolve }, { "prepare", kv_prepare },
 	{ "limits", kv_limits }, { "accept", kv_accept }, { "connect", kv_connect },
 	{ "reject", kv_reject }, { "unlisten", kv_unlisten }, { "mr", kv_mr }, { "user", kv_user },
