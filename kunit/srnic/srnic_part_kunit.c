@@ -120,6 +120,8 @@ static void part_cq_full_behind_it_stops(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_rx_take(b->qp, &cur, a->wire_len, U32_MAX, &up), a->wire_len);
 	KUNIT_EXPECT_TRUE(test, up.full);
 	KUNIT_EXPECT_EQ(test, b->qp->rq.get, 1);
+	KUNIT_EXPECT_EQ(test, b->qp->fault.err, SRNIC_ERR_CQ_FULL);
+	KUNIT_EXPECT_EQ(test, b->qp->fault.ddp_len, SRNIC_DDP_UNTAGGED_LEN);
 }
 
 /* Memory of TCP's queue can be another's, who writes to it between two looks of ours. */

@@ -14,6 +14,7 @@ static const struct code_row {
 	enum srnic_term_form	form;
 } code_rows[] = {
 	{ "R-7.1-1_local", SRNIC_ERR_LOCAL, { 0x00, 0x00, 0x00 }, SRNIC_TERM_BARE },
+	{ "R-6.2.1-1_urgent", SRNIC_ERR_URGENT, { 0x00, 0x00, 0x00 }, SRNIC_TERM_BARE },
 	{ "D-7.2-1_unreadable", SRNIC_ERR_UNREADABLE, { 0x00, 0x00, 0x00 }, SRNIC_TERM_BARE },
 	{ "R-7.2-1_read_stag", SRNIC_ERR_READ_STAG, { 0x01, 0x00, 0xe0 }, SRNIC_TERM_MDR },
 	{ "R-7.2-4_read_bounds", SRNIC_ERR_READ_BOUNDS, { 0x01, 0x01, 0xe0 }, SRNIC_TERM_MDR },
@@ -25,7 +26,7 @@ static const struct code_row {
 	{ "R-4.1-1_rv", SRNIC_ERR_RV, { 0x02, 0x05, 0xc0 }, SRNIC_TERM_MD },
 	{ "R-4.1-5_opcode", SRNIC_ERR_OPCODE, { 0x02, 0x06, 0xc0 }, SRNIC_TERM_MD },
 	{ "R-5.2.2-1_resp_none", SRNIC_ERR_RESP_NONE, { 0x02, 0x06, 0xc0 }, SRNIC_TERM_MD },
-	{ "R-8.1.1-10_cq_full", SRNIC_ERR_CQ_FULL, { 0x02, 0x07, 0x00 }, SRNIC_TERM_BARE },
+	{ "R-8.1.1-10_cq_full", SRNIC_ERR_CQ_FULL, { 0x02, 0x07, 0xc0 }, SRNIC_TERM_MD },
 	{ "F-4.1-5_short", SRNIC_ERR_SHORT, { 0x02, 0xff, 0x00 }, SRNIC_TERM_BARE },
 	{ "R-4.4-2_read_form", SRNIC_ERR_READ_FORM, { 0x02, 0xff, 0xc0 }, SRNIC_TERM_MD },
 	{ "D-7.1-7_write_stag", SRNIC_ERR_WRITE_STAG, { 0x11, 0x00, 0xc0 }, SRNIC_TERM_MD },
@@ -86,12 +87,21 @@ static void term_build_each_error_octets_exact(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(payload + size, 0xee, SRNIC_TERM_MAX - size), NULL);
 }
 
+/* Rules: R-4.8-7: neither M nor D nor copies, if the sender has found the error */
+static void term_build_without_a_segment(struct kunit *test)
+{
+	const struct srnic_fault fault = { .err = SRNIC_ERR_CQ_FULL };
+	u8 payload[SRNIC_TERM_MAX];
+
+	KUNIT_EXPECT_EQ(test, srnic_term_build(&fault, payload), 4);
+	KUNIT_EXPECT_EQ(test, memcmp(payload, "\x02\x07\0\0", 4), 0);
+}
+
 /* Nothing is told to the peer of what these are, and there is no other such error */
 static void err_form_silent_ones_known(struct kunit *test)
 {
 	static const enum srnic_err silent[] = {
-		SRNIC_ERR_NONE, SRNIC_ERR_URGENT, SRNIC_ERR_STREAM, SRNIC_ERR_TERM_BAD,
-		SRNIC_ERR_TERM_RECEIVED,
+		SRNIC_ERR_NONE, SRNIC_ERR_STREAM, SRNIC_ERR_TERM_BAD, SRNIC_ERR_TERM_RECEIVED,
 	};
 	int i;
 
@@ -269,6 +279,7 @@ static void err_of_mem_each_use_and_fault_mapped(struct kunit *test)
 
 static struct kunit_case term_cases[] = {
 	KUNIT_CASE_PARAM(term_build_each_error_octets_exact, code_gen_params),
+	KUNIT_CASE(term_build_without_a_segment),
 	KUNIT_CASE(err_form_silent_ones_known),
 	KUNIT_CASE(err_each_named_and_told),
 	KUNIT_CASE(term_build_vectors_exact),

@@ -255,7 +255,7 @@ def R_8_1_1_8_stags_are_hard_to_guess(b):
 
 
 @rule("R-8.1.1-10: Terminate 0/2/07, CQ_ERR and QP_FATAL; another QP works",
-      cases=both((2,), (4,)))
+      "R-4.8-7: the DDP header of the Send that did not complete, in the Terminate", cases=both((2,), (4,)))
 def R_8_1_1_10_completion_queue_overflows(b, cqes, role):
     """Its own QP fails, once and with an event of the CQ; a QP with another CQ goes on."""
     link = Link(b, role)
@@ -263,8 +263,9 @@ def R_8_1_1_10_completion_queue_overflows(b, cqes, role):
     other = Link(b.another(), role, dut=link.dut, name="2", qp={"rcq": "tiny", "recvs": size + 2})
     for _ in range(size + 2):
         other.qp.recv().forget()
-    other.peer.together(*(u for n in range(size + 2) for u in other.peer.send_segments(bytes([n]))))
-    other.overflowed("tiny")
+    sends = [u for n in range(size + 2) for u in other.peer.send_segments(bytes([n]))]
+    other.peer.together(*sends)
+    other.overflowed("tiny", sends[size])
     link.works()
 
 

@@ -979,10 +979,10 @@ def F_8_1_reset(b, size, role):
 
 
 @rule("F-8-1: QP_FATAL, the counter err_URGENT, and memory that no Write behind the mark has "
-      "changed", cases=both((0, 1), (9, 1), (9, 3000)))
+      "changed", "R-6.2.1-1: Terminate 0/0/00", cases=both((0, 1), (9, 1), (9, 3000)))
 def F_8_1_urgent_data(b, size, more, role):
     """TCP would take an urgent byte out of the stream. If one arrives, between FPDUs or within one,
-    the stream ends, the end is counted, and nothing after the urgent mark is placed."""
+    the peer is told, the end is counted, and nothing after the urgent mark is placed."""
     before = hw_counter("err_URGENT")
     link = Link(b, role)
     link.works()
@@ -997,7 +997,9 @@ def F_8_1_urgent_data(b, size, more, role):
             link.peer.write(mr.rkey, mr.start, random_octets(64))
     except OSError:
         pass
-    link.aborted()
+    link.peer.hear_terminate_of(rdmap.LOCAL_CATASTROPHIC)
+    link.peer.hear_until_end()
+    link.ended(FATAL)
     check(poll(lambda: hw_counter("err_URGENT") == before + 1), "it is not counted")
 
 

@@ -450,7 +450,7 @@ def R_8_1_1_10_entries_that_look_full(b, role):
     link.verbs.do(f"fill rcq.ring 0 {size - 8} 255")
     link.qp.recv().forget()
     link.peer.send(b"octets")
-    link.overflowed("rcq")
+    link.overflowed("rcq", link.peer.last)
     beside.works()
 
 

@@ -335,9 +335,10 @@ class Link:
         self.peer.hear_end(how)
         self.ended(event, **kw)
 
-    def overflowed(self, cq):
-        """A completion queue had no room: the peer and the ULP are told."""
-        self.peer.hear_terminate_of(rdmap.STREAM_CATASTROPHIC)
+    def overflowed(self, cq, ulpdu=b""):
+        """A completion queue had no room: the peer and the ULP are told. ulpdu: of the peer's message that should have
+        completed, if it was one."""
+        self.peer.hear_terminate_of(rdmap.STREAM_CATASTROPHIC_MD if ulpdu else rdmap.STREAM_CATASTROPHIC, ulpdu)
         self.peer.hear_end()
         equal({self.verbs.any_async() for _ in range(2)},
               {f"CQ_ERR {cq}", f"QP_FATAL {self.qp.name}"}, "asynchronous events")

@@ -155,6 +155,7 @@ FOREIGN_INVALIDATE = Error(0, 1, 0x09, MD)
 RDMAP_VERSION = Error(0, 2, 0x05, MD)
 OPCODE_ERROR = Error(0, 2, 0x06, MD)
 STREAM_CATASTROPHIC = Error(0, 2, 0x07, NONE)
+STREAM_CATASTROPHIC_MD = Error(0, 2, 0x07, MD)     # found as a message was completed
 CANNOT_INVALIDATE = Error(0, 2, 0x09, MD)
 UNSPECIFIED = Error(0, 2, 0xff, NONE)       # a ULPDU that is too short for its header
 UNSPECIFIED_MD = Error(0, 2, 0xff, MD)      # a message whose header was read

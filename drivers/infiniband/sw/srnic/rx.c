@@ -256,6 +256,8 @@ static bool rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 raw,
 		rx_first(qp, arr, err);
 	if (!err)
 		err = srnic_place(qp, arr);
+	if (unlikely(arr->up->full) && !err)
+		err = SRNIC_ERR_CQ_FULL;
 	if (unlikely(rx->first))
 		rx_first_done(qp, &arr->seg, err);
 	if (unlikely(err)) {
@@ -415,8 +417,8 @@ u32 srnic_rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail,
 			used += rx_run(qp, cur, avail - used, budget, ulpdu_len,
 				       &arr);
 		}
-		/* Or a completion was lost, or the stream has ended by now. */
-		if (!good || up->full || !srnic_is_flowing(qp)) {
+		/* Or the stream has ended by now. */
+		if (!good || !srnic_is_flowing(qp)) {
 			used = avail;
 			break;
 		}
@@ -464,8 +466,6 @@ static void rx_drop_all(struct srnic_qp *qp, struct sock *sk)
 
 static void rx_finish(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
-	if (up->full)
-		srnic_fail(qp, SRNIC_ERR_CQ_FULL);
 	srnic_cq_call(up);
 	if (up->kick || srnic_has_failed(qp))
 		srnic_tx_kick(qp);

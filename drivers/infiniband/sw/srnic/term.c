@@ -66,11 +66,11 @@ size_t srnic_term_build(const struct srnic_fault *fault,
 
 	*p++ = row->type;
 	*p++ = row->code;
-	*p++ = row->form == SRNIC_TERM_MDR ?
-		       SRNIC_TERM_M | SRNIC_TERM_D | SRNIC_TERM_R :
-	       row->form == SRNIC_TERM_MD ? SRNIC_TERM_M | SRNIC_TERM_D : 0;
+	*p++ = row->form == SRNIC_TERM_BARE || !copied ? 0 :
+	       row->form == SRNIC_TERM_MD ? SRNIC_TERM_M | SRNIC_TERM_D :
+	       SRNIC_TERM_M | SRNIC_TERM_D | SRNIC_TERM_R;
 	*p++ = 0;
-	if (row->form == SRNIC_TERM_BARE)
+	if (!payload[2])
 		return SRNIC_TERM_CTRL;
 	*p++ = fault->ulpdu_len >> 8;
 	*p++ = fault->ulpdu_len;

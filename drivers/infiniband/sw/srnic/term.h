@@ -23,7 +23,8 @@
 enum srnic_term_form {
 	SRNIC_TERM_SILENT,	/* no message */
 	SRNIC_TERM_BARE,	/* Terminate Control only */
-	SRNIC_TERM_MD,		/* also DDP Segment Length and DDP header */
+	/* also DDP Segment Length and DDP header, if there is a segment */
+	SRNIC_TERM_MD,
 	SRNIC_TERM_MDR,		/* also the header of the Read Request */
 };
 
@@ -43,7 +44,7 @@ enum srnic_tell {
 	X(NONE,		0x00, 0x00, SILENT, NONE,   "no error")		\
 	X(CRC,		0x20, 0x02, BARE,   FATAL,  "wrong CRC")	\
 	X(MARKER,	0x20, 0x03, BARE,   FATAL,  "Marker and length disagree") \
-	X(URGENT,	0x00, 0x00, SILENT, FATAL,  "urgent data in the stream") \
+	X(URGENT,	0x00, 0x00, BARE,   FATAL,  "urgent data in the stream") \
 	X(UNREADABLE,	0x00, 0x00, BARE,   FATAL,  "bytes that the host cannot read") \
 	X(STREAM,	0x00, 0x00, SILENT, FATAL,  "TCP failed, or the peer closed too early") \
 	X(SHORT,	0x02, 0xff, BARE,   REQ,    "ULPDU shorter than its header") \
@@ -76,7 +77,7 @@ enum srnic_tell {
 	X(TERM_BAD,	0x00, 0x00, SILENT, FATAL,  "malformed Terminate message") \
 	X(TERM_RECEIVED, 0x00, 0x00, SILENT, FATAL, "Terminate message received") \
 	X(LOCAL,	0x00, 0x00, BARE,   FATAL,  "local work request in error") \
-	X(CQ_FULL,	0x02, 0x07, BARE,   FATAL,  "completion queue overflow")
+	X(CQ_FULL,	0x02, 0x07, MD,     FATAL,  "completion queue overflow")
 
 enum srnic_err {
 #define X(name, type, code, form, tell, text) SRNIC_ERR_##name,
