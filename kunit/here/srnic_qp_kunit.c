@@ -280,6 +280,26 @@ static void qp_to_err_flushes_soon(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, single.p->end[0].rcq.put, QP_WRS);
 }
 
+/*
+ * The sender may be slow: what is posted meanwhile does not go out, whoever tells the sender of the
+ * end, and how often.
+ */
+/* Rules: D-6.2.1-1: the limit is what was posted before the close, not what was later */
+static void qp_closing_bounds_what_goes_out(struct kunit *test)
+{
+	struct srnic_qp *qp = single.qp;
+
+	qp->state = SRNIC_RTS;
+	qp_post_all(test);
+	KUNIT_EXPECT_EQ(test, qp_modify(qp, IB_QPS_SQD), 0);
+	qp_post_all(test);
+	KUNIT_EXPECT_EQ(test, qp_modify(qp, IB_QPS_SQD), 0);
+	srnic_sq_limit(qp);
+	KUNIT_EXPECT_EQ(test, qp->sq.put, 2 * QP_WRS);
+	KUNIT_EXPECT_TRUE(test, qp->sq.limited);
+	KUNIT_EXPECT_EQ(test, qp->sq.limit, QP_WRS);
+}
+
 /* --- what the ULP is told --- */
 
 /* Each once; what ends the use of an SRQ comes before why */
@@ -461,6 +481,7 @@ static struct kunit_case qp_cases[] = {
 	KUNIT_CASE(qp_flushed_by_the_end_of_the_stream_alone),
 	KUNIT_CASE(qp_handler_not_called_from_within_modify),
 	KUNIT_CASE(qp_to_err_flushes_soon),
+	KUNIT_CASE(qp_closing_bounds_what_goes_out),
 	KUNIT_CASE(qp_events_told_once),
 	KUNIT_CASE(qp_without_handler_told_nothing),
 	KUNIT_CASE(qp_to_err_tells_of_the_last_wqe),

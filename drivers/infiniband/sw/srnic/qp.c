@@ -377,7 +377,8 @@ static bool qp_is_quiet(struct srnic_qp *qp)
 
 /*
  * When a ULP disconnects, iw_cm and librdmacm ask for SQD, even if the
- * connection has ended. That is no error. If an application has posted nothing,
+ * connection has ended. That is no error. What is posted after this call does
+ * not go out, however late the FIN is. If an application has posted nothing,
  * only the FIN is left to send, and is sent here. Otherwise iw_mpa's work item
  * sends what was posted.
  *
@@ -392,6 +393,9 @@ static int qp_to_closing(struct srnic_qp *qp)
 	struct iw_mpa_ep *ep = NULL;
 	enum srnic_state from;
 
+	mutex_lock(&qp->tx.lock);
+	if (srnic_state_has_stream(srnic_state(qp)))
+		srnic_sq_limit(qp);
 	spin_lock_irq(&qp->lock);
 	from = srnic_state_change(qp, SRNIC_EV_CLOSE);
 	if (srnic_state_has_stream(from) && quiet)
@@ -399,6 +403,7 @@ static int qp_to_closing(struct srnic_qp *qp)
 	else if (srnic_state_has_stream(from))
 		iw_mpa_disconnect(qp->ep, false);
 	spin_unlock_irq(&qp->lock);
+	mutex_unlock(&qp->tx.lock);
 	if (ep) {
 		iw_mpa_close(ep);
 		iw_mpa_ep_put(ep);

@@ -372,21 +372,29 @@ static u32 sq_count_user(const struct srnic_sq *sq)
 	return n;
 }
 
+/*
+ * The first call for a stream counts: what is posted later does not go out.
+ * Either the ULP closes (RFC 5041 6.2.1), or the peer has closed. The caller
+ * holds the sender's lock, as all do who look at the limit.
+ */
 void srnic_sq_limit(struct srnic_qp *qp)
 {
 	struct srnic_sq *sq = &qp->sq;
-	u32 more = sq->uring ? sq_count_user(sq) : 0;
+	u32 more;
 
+	if (sq->limited)
+		return;
+	more = sq->uring ? sq_count_user(sq) : 0;
 	spin_lock_irq(&sq->lock);
 	sq->limit = sq->put + more;
 	spin_unlock_irq(&sq->lock);
+	sq->limited = true;
 }
 
 /* False if there is no limit */
-bool srnic_sq_is_at_limit(struct srnic_qp *qp)
+bool srnic_sq_is_at_limit(const struct srnic_qp *qp)
 {
-	return srnic_tx_is_finishing(READ_ONCE(qp->tx.state)) &&
-	       qp->sq.next == qp->sq.limit;
+	return qp->sq.limited && qp->sq.next == qp->sq.limit;
 }
 
 /* All segments of the WQE are in a batch. Only Reads concern RX. */

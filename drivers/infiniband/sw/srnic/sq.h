@@ -35,7 +35,7 @@ int srnic_sq_post(struct srnic_qp *qp, const struct ib_send_wr *wr,
 bool srnic_sq_fetch(struct srnic_qp *qp);
 struct srnic_wqe *srnic_sq_next(struct srnic_qp *qp);
 void srnic_sq_limit(struct srnic_qp *qp);
-bool srnic_sq_is_at_limit(struct srnic_qp *qp);
+bool srnic_sq_is_at_limit(const struct srnic_qp *qp);
 void srnic_sq_taken(struct srnic_qp *qp, const struct srnic_wqe *wqe);
 void srnic_sq_done(struct srnic_qp *qp, struct srnic_wqe *wqe,
 		   enum ib_wc_status status);

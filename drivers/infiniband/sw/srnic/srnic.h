@@ -249,7 +249,8 @@ struct srnic_sq {
 	u32			get;
 	u32			read;	/* before it all Reads have completed */
 	u32			reads;	/* count against ORD; with RTR's */
-	u32			limit;	/* when TX ends: send until here */
+	u32			limit;	/* send until here; under tx.lock */
+	bool			limited; /* @limit is set; under tx.lock */
 	bool			failed;	/* a WQE failed: none later succeeds */
 	bool			rtr_read; /* the oldest is the RTR message */
 	bool			waits;	/* the sender, for a WQE to complete */
