@@ -2,8 +2,9 @@
 /*
  * iw_mpa: one iWARP connection manager for all RNIC drivers.
  *
- * A driver includes only this header. Documentation/infiniband/iw_mpa_driver.rst has the contract
- * in prose, with the order of calls and an example.
+ * A driver includes only this header.
+ * Documentation/infiniband/iw_mpa_driver.rst has the contract in prose, with
+ * the order of calls and an example.
  */
 #ifndef _RDMA_IW_MPA_H
 #define _RDMA_IW_MPA_H
@@ -27,18 +28,18 @@ struct net_device;
 /**
  * enum iw_mpa_cap - what a device can do beyond the minimum
  * @IW_MPA_CAP_TX_MARKERS: can insert Markers if the peer requires them
- * @IW_MPA_CAP_RX_MARKERS: can receive Markers; the setting markers says whether the peer is asked
- *	for them
+ * @IW_MPA_CAP_RX_MARKERS: can receive Markers; the setting markers says whether
+ *	the peer is asked for them
  * @IW_MPA_CAP_NO_CRC: also works without CRC, which both ends have to turn off
- * @IW_MPA_CAP_EARLY_RX: can start on a stream on which bytes are queued after the startup frame;
- *	without it such a connection fails (EARLY_DATA)
- * @IW_MPA_CAP_TX_FENCE: holds back all FPDUs from prepare to open_tx; without this capability a
- *	device cannot be responder, unless the setting fence is off
- * @IW_MPA_CAP_ATOMIC_OPEN: open_tx does not sleep, and may be called within iw_mpa_first_fpdu(),
- *	with all locks that the driver holds there; a responder's ULP then gets ESTABLISHED one work
- *	item earlier
- * @IW_MPA_CAP_LARGE_FPDU: can receive FPDUs of more than one TCP segment, and send them; the
- *	setting large_fpdu says whether that is offered to the peer
+ * @IW_MPA_CAP_EARLY_RX: can start on a stream on which bytes are queued after
+ *	the startup frame; without it such a connection fails (EARLY_DATA)
+ * @IW_MPA_CAP_TX_FENCE: holds back all FPDUs from prepare to open_tx; without
+ *	it a device cannot be responder, unless the setting fence is off
+ * @IW_MPA_CAP_ATOMIC_OPEN: open_tx does not sleep, and may be called within
+ *	iw_mpa_first_fpdu(), with all locks that the driver holds there; a
+ *	responder's ULP then gets ESTABLISHED one work item earlier
+ * @IW_MPA_CAP_LARGE_FPDU: can receive FPDUs of more than one TCP segment, and
+ *	send them; the setting large_fpdu says whether the peer is offered that
  */
 enum iw_mpa_cap {
 	IW_MPA_CAP_TX_MARKERS	= BIT(0),
@@ -56,9 +57,9 @@ enum iw_mpa_cap {
  * @priv: the driver's own, set in attach, NULL from stop on
  * @write_space: TCP's own callback, which a driver's write_space must call
  *
- * A driver's socket callbacks read it with iw_mpa_sk_stream(). It is aligned, since the kernel
- * keeps three flags in the low bits of sk_user_data, where a pointer of 32 bits has only two to
- * spare.
+ * A driver's socket callbacks read it with iw_mpa_sk_stream(). It is aligned,
+ * since the kernel keeps three flags in the low bits of sk_user_data, where a
+ * pointer of 32 bits has only two to spare.
  */
 struct iw_mpa_stream {
 	struct ib_qp	*qp;
@@ -68,22 +69,23 @@ struct iw_mpa_stream {
 
 /**
  * struct iw_mpa_handoff - where and how Full Operation starts
- * @ep: the endpoint, for iw_mpa_first_fpdu() and other calls; valid until stop returned, longer
- *	with iw_mpa_ep_get()
- * @sock: the connected TCP socket, owned by iw_mpa; the driver may receive on it from attach on,
- *	send from send_rtr or open_tx on, until stop returned
+ * @ep: the endpoint, for iw_mpa_first_fpdu() and other calls; valid until stop
+ *	returned, longer with iw_mpa_ep_get()
+ * @sock: the connected TCP socket, owned by iw_mpa; the driver may receive on
+ *	it from attach on, send from send_rtr or open_tx on, until stop returned
  * @params: what was negotiated; valid as long as @ep
- * @snd_nxt: TCP sequence number of the first byte of Full Operation that the driver sends;
- *	responder: after the Reply, which is still to be sent
+ * @snd_nxt: TCP sequence number of the first byte of Full Operation that the
+ *	driver sends; responder: after the Reply, which is still to be sent
  * @rcv_nxt: TCP sequence number of the first byte that the driver receives
  * @rx_queued: bytes from @rcv_nxt on are in the socket's queue already
- * @tcb: record of the TCP connection, which belongs to the device from now on; NULL if it stays on
- *	the socket. The record and what it points to are valid within prepare
+ * @tcb: record of the TCP connection, which belongs to the device from now on;
+ *	NULL if it stays on the socket. The record and what it points to are
+ *	valid within prepare
  * @takeover: with @tcb: for iw_mpa_stream_watch() and iw_mpa_stream_released()
  *
- * The structure itself is valid within prepare. The sequence numbers are sampled under lock_sock.
- * All startup frames were sent except a responder's Reply. No byte after the peer's startup frame
- * was read.
+ * The structure itself is valid within prepare. The sequence numbers are
+ * sampled under lock_sock. All startup frames were sent except a responder's
+ * Reply. No byte after the peer's startup frame was read.
  */
 struct iw_mpa_handoff {
 	struct iw_mpa_ep		*ep;
@@ -99,14 +101,15 @@ struct iw_mpa_handoff {
 /**
  * struct iw_mpa_device_attr - what one device can do
  * @caps: set of &enum iw_mpa_cap
- * @rtr_send: RTR types that the device can generate, a set of IW_MPA_RTR_*; with 0 an initiator
- *	connects in the client-server model only
- * @rtr_accept: RTR types that the device accepts; not 0 (RFC 6581 9.2), and not Read alone if
- *	@max_ird is 0
+ * @rtr_send: RTR types that the device can generate, a set of IW_MPA_RTR_*;
+ *	with 0 an initiator connects in the client-server model only
+ * @rtr_accept: RTR types that the device accepts; not 0 (RFC 6581 9.2), and not
+ *	Read alone if @max_ird is 0
  * @max_ird: most inbound Reads per connection, 0..IW_MPA_DEPTH_MAX
  * @max_ord: most outbound Reads per connection, 0..IW_MPA_DEPTH_MAX
- * @takeover: for a device that takes the TCP connection itself over, as the record @tcb of &struct
- *	iw_mpa_handoff describes it: the host's TCP is shut off before prepare; else NULL
+ * @takeover: for a device that takes the TCP connection itself over, as the
+ *	record @tcb of &struct iw_mpa_handoff describes it: the host's TCP is
+ *	shut off before prepare; else NULL
  *
  * Given at registration, and copied there.
  */
@@ -121,42 +124,51 @@ struct iw_mpa_device_attr {
 
 /**
  * struct iw_mpa_driver_ops - the driver's half of the hand-off
- * @prepare: Bind the QP to the stream: it must accept inbound FPDUs from now on and must not
- *	transmit. An initiator that is to send an RTR message (@params->rtr) must send it before all
- *	that the ULP posts. Process context, may sleep, may take the QP's locks. At most once per
+ * @prepare: Bind the QP to the stream: it must accept inbound FPDUs from now on
+ *	and must not transmit. An initiator that is to send an RTR message
+ *	(@params->rtr) must send it before all that the ULP posts. Process
+ *	context, may sleep, may take the QP's locks. At most once per
  *	connection. Return 0, or a negative errno with the QP unchanged.
- * @attach: Install sk_data_ready and, if wanted, sk_write_space of the socket and set the stream's
- *	@priv. Called with sk_callback_lock write-held and softirqs off, once after prepare; must
- *	not sleep, cannot fail. Optional: a device that takes the TCP stream into hardware does not
- *	need it.
- * @kick_rx: Poll the stream now: bytes may have arrived before attach. Process context, softirqs
- *	on, may be called more than once between attach and stop. Required with attach.
- * @send_rtr: Initiator in the peer-to-peer model: send the RTR message (@params->rtr of prepare) as
- *	first FPDU, then what the ULP posts. Process context, may sleep, once, instead of open_tx.
- *	Return 0 or a negative errno. Required if the device's rtr_send is not 0.
- * @repeat_rtr: Initiator in the peer-to-peer model: send one zero-length RDMA Write between two
- *	FPDUs, unless others are on their way anyway. Process context, may sleep, a few times at
- *	most between send_rtr and stop, for a peer that may have missed the RTR message. Return 0,
- *	or a negative errno if nothing was sent. Optional.
- * @open_tx: Send what the ULP has posted, and all that it posts from now on. Process context, may
- *	sleep, once: for an initiator in the client-server model at once, for a responder after
- *	iw_mpa_first_fpdu(), or, with IW_MPA_CAP_ATOMIC_OPEN, within it, in its context. For a
- *	responder in the client-server model no FPDU need have arrived: open_tx follows the Reply if
- *	the setting fence is off, and comes after fence_timeout_ms if that is set.
- * @finish_tx: Send what the ULP had posted before this call, answer the Reads that have arrived,
- *	send nothing else, then call iw_mpa_tx_finished(), from here or later. A driver that holds a
- *	part of an FPDU when the peer has closed calls iw_mpa_stream_down() instead. Process
- *	context, may sleep, must not wait for the peer, at most once, after open_tx or send_rtr.
- *	kick_rx and the socket's callbacks may run until then. Optional: without it work that was
- *	posted, but not sent, is lost when the connection closes.
- * @stop: Forget the stream and bring the QP to the error state. iw_mpa has already restored the
- *	socket's callbacks. Process context, may sleep, exactly once after a prepare that returned
- *	0. @why says what ended the connection.
+ * @attach: Install sk_data_ready and, if wanted, sk_write_space of the socket
+ *	and set the stream's @priv. Called with sk_callback_lock write-held and
+ *	softirqs off, once after prepare; must not sleep, cannot fail. Optional:
+ *	a device that takes the TCP stream into hardware does not need it.
+ * @kick_rx: Poll the stream now: bytes may have arrived before attach. Process
+ *	context, softirqs on, may be called more than once between attach and
+ *	stop. Required with attach.
+ * @send_rtr: Initiator in the peer-to-peer model: send the RTR message
+ *	(@params->rtr of prepare) as first FPDU, then what the ULP posts.
+ *	Process context, may sleep, once, instead of open_tx. Return 0 or a
+ *	negative errno. Required if the device's rtr_send is not 0.
+ * @repeat_rtr: Initiator in the peer-to-peer model: send one zero-length RDMA
+ *	Write between two FPDUs, unless others are on their way anyway. Process
+ *	context, may sleep, a few times at most between send_rtr and stop, for a
+ *	peer that may have missed the RTR message. Return 0, or a negative errno
+ *	if nothing was sent. Optional.
+ * @open_tx: Send what the ULP has posted, and all that it posts from now on.
+ *	Process context, may sleep, once: for an initiator in the client-server
+ *	model at once, for a responder after iw_mpa_first_fpdu(), or, with
+ *	IW_MPA_CAP_ATOMIC_OPEN, within it, in its context. For a responder in
+ *	the client-server model no FPDU need have arrived: open_tx follows the
+ *	Reply if the setting fence is off, and comes after fence_timeout_ms if
+ *	that is set.
+ * @finish_tx: Send what the ULP had posted before this call, answer the Reads
+ *	that have arrived, send nothing else, then call iw_mpa_tx_finished(),
+ *	from here or later. A driver that holds a part of an FPDU when the peer
+ *	has closed calls iw_mpa_stream_down() instead. Process context, may
+ *	sleep, must not wait for the peer, at most once, after open_tx or
+ *	send_rtr. kick_rx and the socket's callbacks may run until then.
+ *	Optional: without it work that was posted, but not sent, is lost when
+ *	the connection closes.
+ * @stop: Forget the stream and bring the QP to the error state. iw_mpa has
+ *	already restored the socket's callbacks. Process context, may sleep,
+ *	exactly once after a prepare that returned 0. @why: what ended it.
  *
- * No lock of iw_mpa is held in any op but attach. Ops of one connection never run at the same time;
- * ops of different connections do. A responder's hand-off runs within iw_accept, and any op may run
- * within iw_connect, iw_accept or iw_reject. iw_cm may call iw_accept from its one ordered work
- * queue: a slow op there holds up the connections of the whole host.
+ * No lock of iw_mpa is held in any op but attach. Ops of one connection never
+ * run at the same time; ops of different connections do. A responder's hand-off
+ * runs within iw_accept, and any op may run within iw_connect, iw_accept or
+ * iw_reject. iw_cm may call iw_accept from its one ordered work queue: a slow
+ * op there holds up the connections of the whole host.
  */
 struct iw_mpa_driver_ops {
 	int	(*prepare)(struct ib_qp *qp, const struct iw_mpa_handoff *ho);
@@ -176,8 +188,8 @@ struct iw_mpa_driver_ops {
  * @dev: its device, with a reference; NULL if iw_mpa does not know it
  * @node: in the device's list
  *
- * It is on the stack of destroy_qp, from iw_mpa_qp_gone() to iw_mpa_qp_freed(). Drivers do not use
- * its members.
+ * It is on the stack of destroy_qp, from iw_mpa_qp_gone() to iw_mpa_qp_freed().
+ * Drivers do not use its members.
  */
 struct iw_mpa_qp_end {
 	struct ib_qp		*qp;
@@ -205,9 +217,10 @@ struct iw_mpa_fault {
 
 int __iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 			     const struct iw_mpa_driver_ops *ops,
-			     const struct iw_mpa_device_attr *attr, unsigned int api);
+			     const struct iw_mpa_device_attr *attr,
+			     unsigned int api);
 
-/* What a driver calls: the library refuses one that is compiled for another IW_MPA_API. */
+/* What a driver calls: one compiled for another IW_MPA_API is refused. */
 #define iw_mpa_register_device(ibdev, netdev, ops, attr)	\
 	__iw_mpa_register_device(ibdev, netdev, ops, attr, IW_MPA_API)
 
@@ -231,7 +244,8 @@ void iw_mpa_ep_put(struct iw_mpa_ep *ep);
  *
  * Context: the driver's socket callbacks, with sk_callback_lock held.
  *
- * Return: the stream, whose @qp and @priv are NULL once iw_mpa has restored the callbacks; or NULL.
+ * Return: the stream, whose @qp and @priv are NULL once iw_mpa has restored the
+ * callbacks; or NULL.
  */
 static inline struct iw_mpa_stream *iw_mpa_sk_stream(const struct sock *sk)
 {

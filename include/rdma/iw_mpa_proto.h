@@ -2,9 +2,9 @@
 /*
  * MPA startup: the wire format and the protocol without any I/O.
  *
- * No function here takes a lock, sleeps, allocates, or uses a socket. So each may be called in any
- * context. The caller owns what a frame or a reader points to. A driver with a TCP engine of its
- * own needs only this header.
+ * No function here takes a lock, sleeps, allocates, or uses a socket. So each
+ * may be called in any context. The caller owns what a frame or a reader points
+ * to. A driver with a TCP engine of its own needs only this header.
  *
  * References: RFC 5044 (MPA), RFC 6581 (enhanced MPA).
  */
@@ -31,14 +31,15 @@
 #define IW_MPA_RTR_SEND		BIT(0)
 #define IW_MPA_RTR_WRITE	BIT(1)
 #define IW_MPA_RTR_READ		BIT(2)
-#define IW_MPA_RTR_ALL		(IW_MPA_RTR_SEND | IW_MPA_RTR_WRITE | IW_MPA_RTR_READ)
+#define IW_MPA_RTR_ALL		(IW_MPA_RTR_SEND | IW_MPA_RTR_WRITE | \
+				 IW_MPA_RTR_READ)
 
 /*
- * Why a startup or a connection ended: name, errno that the ULP sees, code of the TERM message
- * (layer 2, type 0) or 0 where none is due, and one line for a person to read. The name is also
- * that of the counter and the one in traces.
+ * Why a startup or a connection ended: name, errno that the ULP sees, code of
+ * the TERM message (layer 2, type 0) or 0 where none is due, and one line for a
+ * person to read. The name is also that of the counter and the one in traces.
  */
-#define IW_MPA_REASONS(X)							\
+#define IW_MPA_REASONS(X)						\
 	X(OK,			0,		0, "no error")			\
 	X(BAD_KEY,		-EPROTO,	0, "not an MPA startup frame")	\
 	X(SAME_ROLE,		-EPROTO,	0, "the peer has our own role") \
@@ -128,9 +129,9 @@ struct iw_mpa_frame {
  * @need: bytes until the header or the frame is complete; 0 once the frame is
  * @reply: collects a Reply if true, a Request if false
  *
- * The reader never consumes a byte after the frame: what follows belongs to the RNIC. It collects
- * IW_MPA_HDR_SIZE bytes first. The size of the rest is known then, so the caller may replace @buf
- * by a larger buffer, with the @have bytes copied.
+ * The reader never consumes a byte after the frame: what follows belongs to the
+ * RNIC. It collects IW_MPA_HDR_SIZE bytes first. The size of the rest is known
+ * then: the caller may replace @buf by a larger one, with @have bytes copied.
  */
 struct iw_mpa_reader {
 	u8	*buf;
@@ -143,8 +144,8 @@ struct iw_mpa_reader {
  * iw_mpa_reader_init - start to collect a frame
  * @rd: reader
  * @reply: expect an MPA Reply if true, an MPA Request if false
- * @buf: for the frame; aligned to 2 bytes, room for IW_MPA_FRAME_MAX bytes, or for IW_MPA_HDR_SIZE
- *	if the caller replaces it when the reader asks for more
+ * @buf: for the frame; aligned to 2 bytes, room for IW_MPA_FRAME_MAX bytes, or
+ *	for IW_MPA_HDR_SIZE if it is replaced when the reader asks for more
  */
 static inline void iw_mpa_reader_init(struct iw_mpa_reader *rd, bool reply,
 				      void *buf)
@@ -170,9 +171,9 @@ int iw_mpa_frame_encode(const struct iw_mpa_frame *frame, void *buf,
  * @ord: ORD that the ULP asks for, 0..@max_ord, or IW_MPA_DEPTH_ULP
  * @max_ird: the device's limit, 0..IW_MPA_DEPTH_MAX
  * @max_ord: the device's limit, 0..IW_MPA_DEPTH_MAX
- * @rev: highest revision to use, IW_MPA_REV_1 or IW_MPA_REV_2: the one to offer, and the highest
- *	that is accepted in a Request
- * @rtr_send: RTR types the device can generate; of several the order is Write, Read, Send
+ * @rev: highest revision to use, IW_MPA_REV_1 or IW_MPA_REV_2: the one to
+ *	offer, and the highest that is accepted in a Request
+ * @rtr_send: RTR types the device can generate; the order is Write, Read, Send
  * @rtr_accept: RTR types the device accepts, not empty
  * @p2p: initiator: ask for the peer-to-peer model
  * @crc: ask for CRC
@@ -204,19 +205,22 @@ struct iw_mpa_local {
  * @peer_ird: the peer's IRD as received; 0 if not @enhanced
  * @peer_ord: the peer's ORD as received; 0 if not @enhanced
  * @rev: revision of the Reply
- * @rtr: initiator: the one RTR type to send; responder: the types that may come; 0 if not @p2p
+ * @rtr: initiator: the one RTR type to send; responder: the types that may
+ *	come; 0 if not @p2p
  * @initiator: local role
  * @enhanced: both frames had RFC 6581 data
  * @p2p: peer-to-peer model: the initiator sends an RTR message first
- * @rtr_single: initiator in the peer-to-peer model: the Reply names one RTR type only
+ * @rtr_single: initiator with @p2p: the Reply names one RTR type only
  * @crc: FPDUs carry a valid CRC32c and it is checked
  * @tx_markers: FPDUs sent carry Markers
  * @rx_markers: FPDUs received carry Markers
- * @large_fpdu: FPDUs may have more than one TCP segment, in both directions; never with Markers
+ * @large_fpdu: FPDUs may have more than one TCP segment, in both directions;
+ *	never with Markers
  *
- * Even after a failed negotiation @ird and @ord are within the limits of &struct iw_mpa_local, and
- * @rtr has only types that the device knows. So a device that can send a Terminate message only on
- *	a running stream may be programmed with these values.
+ * Even after a failed negotiation @ird and @ord are within the limits of
+ * &struct iw_mpa_local, and @rtr has only types that the device knows. So a
+ * device that can send a Terminate message only on a running stream may be
+ * programmed with these values.
  */
 struct iw_mpa_params {
 	u16	ird;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * For devices that take TCP connections over: the record of a connection that leaves the host's
- * TCP, the driver's functions for that, and what it calls. <rdma/iw_mpa.h> includes this file.
+ * For devices that take TCP connections over: the record of a connection that
+ * leaves the host's TCP, the driver's functions for that, and what it calls.
+ * <rdma/iw_mpa.h> includes this file.
  */
 #ifndef _RDMA_IW_MPA_TCB_H
 #define _RDMA_IW_MPA_TCB_H
@@ -23,7 +24,7 @@ struct sock;
 #define IW_MPA_TCP_WSCALE	BIT(1)	/* RFC 7323 2 */
 #define IW_MPA_TCP_SACK		BIT(2)	/* RFC 2018 */
 #define IW_MPA_TCP_ECN		BIT(3)	/* RFC 3168, and what extends it */
-#define IW_MPA_TCP_ALL		(IW_MPA_TCP_TIMESTAMPS | IW_MPA_TCP_WSCALE |	\
+#define IW_MPA_TCP_ALL		(IW_MPA_TCP_TIMESTAMPS | IW_MPA_TCP_WSCALE | \
 				 IW_MPA_TCP_SACK | IW_MPA_TCP_ECN)
 
 #define IW_MPA_TCP_CC_NAME	16	/* with its NUL */
@@ -42,14 +43,15 @@ union iw_mpa_addr {
 
 /**
  * struct iw_mpa_path - where a connection's packets go
- * @dst: the route, on which iw_mpa has a reference for as long as this is valid; NULL: there is no
- *	route any more, and the rest is zero
+ * @dst: the route, on which iw_mpa has a reference for as long as this is
+ *	valid; NULL: there is no route any more, and the rest is zero
  * @ifindex: interface that the route leads to
  * @mtu: of the route, in bytes of an IP packet
  * @lladdr: link-layer address of the next hop, if @lladdr_known
  * @lladdr_known: @lladdr is known; otherwise the host is asking for it
  *
- * The path may change at any time: see path_changed of &struct iw_mpa_takeover_ops.
+ * The path may change at any time: see path_changed of
+ * &struct iw_mpa_takeover_ops.
  */
 struct iw_mpa_path {
 	struct dst_entry	*dst;
@@ -64,35 +66,38 @@ struct iw_mpa_path {
  * @local: this end; an IPv4 connection of an IPv6 socket has IPv4 addresses
  * @remote: the peer
  *
- * @snd_una: sequence number of the first byte that the peer has not acknowledged
- * @snd_nxt: sequence number of the next byte to be sent; equal to @snd_una: nothing is on its way,
- *	and nothing waits to be sent (Linux: write_seq)
- * @snd_wl1: sequence number of the segment that has updated @snd_wnd last (RFC 9293 3.10.7.4)
+ * @snd_una: sequence number of the first byte that is not acknowledged
+ * @snd_nxt: sequence number of the next byte to be sent; equal to @snd_una:
+ *	nothing is on its way, and nothing waits to be sent (Linux: write_seq)
+ * @snd_wl1: sequence number of the segment that has updated @snd_wnd last
+ *	(RFC 9293 3.10.7.4)
  * @snd_wnd: the peer's window after @snd_una, in bytes, scale applied
  * @snd_wnd_max: largest window that the peer has ever advertised, in bytes
- * @rcv_nxt: sequence number of the next byte that the peer is to send: after @rx
- * @copied_seq: sequence number of the next byte that was not processed: the first of @rx, or
- *	@rcv_nxt
- * @rcv_wup: what was acknowledged last. If it is not @rcv_nxt, which is rare, an acknowledgment is
- *	owed, for which no timer of the host runs any more
- * @rcv_wnd: window after @rcv_wup that the peer was granted, in bytes, scale applied. Its right
- *	edge, @rcv_wup + @rcv_wnd, must not move to the left (RFC 9293 3.8.6)
- * @snd_wscale: shift count of windows that the peer advertises, 0..14; 0 without IW_MPA_TCP_WSCALE
+ * @rcv_nxt: sequence number of the next byte of the peer: the one after @rx
+ * @copied_seq: sequence number of the next byte that was not processed: the
+ *	first of @rx, or @rcv_nxt
+ * @rcv_wup: what was acknowledged last. If it is not @rcv_nxt, which is rare,
+ *	an acknowledgment is owed, for which no timer of the host runs any more
+ * @rcv_wnd: window after @rcv_wup that the peer was granted, in bytes, scale
+ *	applied. Its right edge, @rcv_wup + @rcv_wnd, must not move to the left
+ *	(RFC 9293 3.8.6)
+ * @snd_wscale: shift count of windows that the peer advertises, 0..14; 0
+ *	without IW_MPA_TCP_WSCALE
  * @rcv_wscale: shift count of windows that are advertised to the peer
  * @options: what both ends agreed on, a set of IW_MPA_TCP_*
  *
- * @mss_clamp: largest segment that the peer accepts, by its MSS option, in bytes without headers
- *	and with TCP's options
+ * @mss_clamp: largest segment that the peer accepts, by its MSS option, in
+ *	bytes without headers and with TCP's options
  * @advmss: the same by this end's MSS option
- * @mss: bytes of payload of a full segment to be sent: it depends on path and options, and on
- *	@snd_wnd_max if that is small
+ * @mss: bytes of payload of a full segment to be sent: it depends on path and
+ *	options, and on @snd_wnd_max if that is small
  *
- * @ts_val: time stamp (TSval) that belongs to the moment of @sampled. Older ones have been sent:
- *	those that follow must not be smaller (RFC 7323 5)
- * @ts_offset: what TCP adds to the host's clock to get a TSval, in ticks of the time stamp
+ * @ts_val: time stamp (TSval) that belongs to the moment of @sampled. Older
+ *	ones have been sent: those that follow must not be smaller (RFC 7323 5)
+ * @ts_offset: what TCP adds to the host's clock to get a TSval, in its ticks
  * @ts_tick_us: a tick of the time stamp, in microseconds: 1000 or 1
  * @ts_recent: the peer's time stamp to echo (TSecr); 0 if none was seen
- * @ts_recent_age: age of @ts_recent, in seconds; after 24 days that is not valid
+ * @ts_recent_age: age of @ts_recent, in seconds; not valid after 24 days
  * @sampled: time of the sample by ktime_get_ns(), in nanoseconds
  *
  * @cwnd: congestion window, in segments of @mss bytes
@@ -106,8 +111,8 @@ struct iw_mpa_path {
  * @keepidle_s: idle time before the first, in seconds
  * @keepintvl_s: time between two, in seconds
  * @keepcnt: how many without an answer end the connection
- * @user_timeout_ms: how long bytes may stay unacknowledged, in milliseconds; 0: the system's
- *	setting
+ * @user_timeout_ms: how long bytes may stay unacknowledged, in milliseconds; 0:
+ *	the system's setting
  *
  * @tos: type of service or traffic class, with the bits of ECN 0
  * @ttl: time to live or hop limit
@@ -116,13 +121,14 @@ struct iw_mpa_path {
  * @priority: of the socket, for queueing
  * @path: route and next hop
  *
- * @rx: bytes that the host's TCP has acknowledged and that were not processed, or NULL
+ * @rx: bytes that the host has acknowledged and not processed, or NULL
  * @rx_len: how many
- * @rx_dropped: bytes that arrived after a gap. They are not in @rx: the peer has to send them
- *	again, which it must be ready for (RFC 2018 8)
+ * @rx_dropped: bytes that arrived after a gap. They are not in @rx: the peer
+ *	has to send them again, which it must be ready for (RFC 2018 8)
  *
- * The state is ESTABLISHED: no other is taken over. All numbers are in host order, addresses and
- * @flowlabel in network order. Sampled at one moment, under the socket's lock, as the host's TCP is
+ * The state is ESTABLISHED: no other is taken over. All numbers are in host
+ * order, addresses and @flowlabel in network order. Sampled at one moment,
+ * under the socket's lock, as the host's TCP is
  *	shut off.
  */
 struct iw_mpa_tcb {
@@ -180,26 +186,31 @@ struct iw_mpa_tcb {
 
 /**
  * struct iw_mpa_takeover_ops - how a device takes TCP connections over
- * @tcp_options: TCP options that the device can go on with, a set of IW_MPA_TCP_*. A connection
- *	with another one stays on the socket if the driver has attach; else it fails (TCP_OPTION)
- * @hold: Have the device keep the packets of the connection of @sk, from now on until prepare or
- *	let_go. On return the network stack must have the packets that arrived before. Process
- *	context, may sleep, at most once per connection, before prepare. Return 0 or a negative
- *	errno. Optional: without it the host drops the packets that arrive until the device has the
- *	connection, and the peer has to repeat them.
- * @let_go: The host keeps the connection: pass it the packets that were held, and all that arrive.
- *	Process context, may sleep, once after a hold that returned 0, if there is no takeover or if
- *	prepare fails. Required with hold.
- * @send_reply: Send the bytes of the MPA Reply, then be ready for FPDUs. Process context, may
- *	sleep, once after prepare. Return 0 or a negative errno.
- * @path_changed: The path of a connection's packets has changed: @path, valid within the call, has
- *	the interface, the MTU and the next hop. This is for connections of iw_mpa_stream_watch(),
- *	and gets the @priv given there. It may be called until iw_mpa_stream_released(), also after
- *	stop, and at the same time as any other op. A lock of iw_mpa is held, and interrupts are
- *	off: must not sleep, and must not call iw_mpa. Optional.
+ * @tcp_options: TCP options that the device can go on with, a set of
+ *	IW_MPA_TCP_*. A connection with another one stays on the socket if the
+ *	driver has attach; else it fails (TCP_OPTION)
+ * @hold: Have the device keep the packets of the connection of @sk, from now on
+ *	until prepare or let_go. On return the network stack must have the
+ *	packets that arrived before. Process context, may sleep, at most once
+ *	per connection, before prepare. Return 0 or a negative errno. Optional:
+ *	without it the host drops the packets that arrive until the device has
+ *	the connection, and the peer has to repeat them.
+ * @let_go: The host keeps the connection: pass it the packets that were held,
+ *	and all that arrive. Process context, may sleep, once after a hold that
+ *	returned 0, if there is no takeover or if prepare fails. Required with
+ *	hold.
+ * @send_reply: Send the bytes of the MPA Reply, then be ready for FPDUs.
+ *	Process context, may sleep, once after prepare. Return 0 or -errno.
+ * @path_changed: The path of a connection's packets has changed: @path, valid
+ *	within the call, has the interface, the MTU and the next hop. This is
+ *	for connections of iw_mpa_stream_watch(), and gets the @priv given
+ *	there. It may be called until iw_mpa_stream_released(), also after stop,
+ *	and at the same time as any other op. A lock of iw_mpa is held, and
+ *	interrupts are off: must not sleep, and must not call iw_mpa. Optional.
  *
- * The device's attributes point to it; it stays until iw_mpa_unregister_device(). The rules of
- * &struct iw_mpa_driver_ops hold for all but path_changed.
+ * The device's attributes point to it; it stays until
+ * iw_mpa_unregister_device(). The rules of &struct iw_mpa_driver_ops hold for
+ * all but path_changed.
  */
 struct iw_mpa_takeover_ops {
 	u8	tcp_options;
