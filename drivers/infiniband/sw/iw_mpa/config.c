@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Settings: sysctl net.iw_mpa.* in every network namespace, overridden by a device's own in sysfs.
+ * Settings: sysctl net.iw_mpa.* in every network namespace, overridden by a
+ * device's own in sysfs.
  */
 
 #include "config.h"
@@ -58,10 +59,12 @@ static const struct {
 	.extra2 = (void *)&config_bounds.field[1]
 
 static const struct ctl_table config_table[] = {
-#define UINT(name, min, max, value)				\
-	{ CONFIG_FIELD(name, sizeof(unsigned int), proc_douintvec_minmax), CONFIG_BOUNDS(name) },
+#define UINT(name, min, max, value)					\
+	{ CONFIG_FIELD(name, sizeof(unsigned int), proc_douintvec_minmax), \
+	  CONFIG_BOUNDS(name) },
 #define U8(name, min, max, value)					\
-	{ CONFIG_FIELD(name, sizeof(u8), proc_dou8vec_minmax), CONFIG_BOUNDS(name) },
+	{ CONFIG_FIELD(name, sizeof(u8), proc_dou8vec_minmax),		\
+	  CONFIG_BOUNDS(name) },
 /* A list such as "20049,4791-4800" */
 #define PORTS(name)						\
 	{ CONFIG_FIELD(name, CONFIG_PORTS, proc_do_large_bitmap) },
@@ -86,36 +89,39 @@ static bool config_has_port(const unsigned long *ports, u16 local, u16 remote)
 }
 
 /*
- * Shall an initiator ask for an RTR message? RFC 6581 5 asks for a choice per application: here a
- * port, in host order, stands for an application. The port decides first, then the device, then the
- * network namespace.
+ * Shall an initiator ask for an RTR message? RFC 6581 5 asks for a choice per
+ * application: here a port, in host order, stands for an application. The port
+ * decides first, then the device, then the network namespace.
  *
- * @fall_back: is revision 1 allowed after revision 2 was offered? RFC 6581 10 allows it if it is
- * compatible with the application. Revision 1 has neither the peer-to-peer model nor depths. So it
- * is not allowed if the application's port or the device asks for that model, or if depths have to
- * fit. The default of the network namespace says nothing of an application.
+ * @fall_back: is revision 1 allowed after revision 2 was offered? RFC 6581 10
+ * allows it if it is compatible with the application. Revision 1 has neither
+ * the peer-to-peer model nor depths. So it is not allowed if the application's
+ * port or the device asks for that model, or if depths have to fit. The default
+ * of the network namespace says nothing of an application.
  */
 bool iw_mpa_config_peer_to_peer(const struct iw_mpa_config *config,
 				const struct iw_mpa_device_config *device,
-				u16 local_port, u16 remote_port, bool *fall_back)
+				u16 local, u16 remote, bool *fall_back)
 {
 	s8 narrow = READ_ONCE(device->peer_to_peer);
 
-	if (config_has_port(config->peer_to_peer_ports, local_port, remote_port))
+	if (config_has_port(config->peer_to_peer_ports, local, remote))
 		narrow = 1;
-	else if (config_has_port(config->client_server_ports, local_port, remote_port))
+	else if (config_has_port(config->client_server_ports, local, remote))
 		narrow = 0;
-	*fall_back = READ_ONCE(config->v1_fallback) && !READ_ONCE(config->strict_ird_ord) &&
-		     narrow != 1;
+	*fall_back = READ_ONCE(config->v1_fallback) &&
+		     !READ_ONCE(config->strict_ird_ord) && narrow != 1;
 	return iw_mpa_config_narrow(&narrow, &config->peer_to_peer);
 }
 
 static const struct {
 	const char		*name;
-	size_t			offset;		/* in struct iw_mpa_device_config */
+	size_t			offset;	/* in struct iw_mpa_device_config */
 	const unsigned int	*bounds;
 } config_of_device[] = {
-#define S8(field) { #field, offsetof(struct iw_mpa_device_config, field), config_bounds.field },
+#define S8(field)							\
+	{ #field, offsetof(struct iw_mpa_device_config, field),		\
+	  config_bounds.field },
 	IW_MPA_DEVICE_SETTINGS(S8)
 #undef S8
 };
@@ -133,7 +139,8 @@ static s8 *config_find(struct iw_mpa_device_config *device, const char *name,
 }
 
 /* Print a setting of a device, by its name. Return: the length */
-int iw_mpa_config_show(struct iw_mpa_device_config *device, const char *name, char *buf)
+int iw_mpa_config_show(struct iw_mpa_device_config *device, const char *name,
+		       char *buf)
 {
 	const unsigned int *bounds;
 	s8 value = READ_ONCE(*config_find(device, name, &bounds));
@@ -144,14 +151,16 @@ int iw_mpa_config_show(struct iw_mpa_device_config *device, const char *name, ch
 }
 
 /* Set it to what @buf says: a number, or "default". Return: 0 or -EINVAL */
-int iw_mpa_config_store(struct iw_mpa_device_config *device, const char *name, const char *buf)
+int iw_mpa_config_store(struct iw_mpa_device_config *device, const char *name,
+			const char *buf)
 {
 	const unsigned int *bounds;
 	s8 *setting = config_find(device, name, &bounds);
 	s8 value = IW_MPA_DEFAULT;
 
 	if (!sysfs_streq(buf, "default") &&
-	    (kstrtos8(buf, 0, &value) || value < (int)bounds[0] || value > (int)bounds[1]))
+	    (kstrtos8(buf, 0, &value) || value < (int)bounds[0] ||
+	     value > (int)bounds[1]))
 		return -EINVAL;
 	WRITE_ONCE(*setting, value);
 	return 0;
@@ -164,7 +173,7 @@ static void config_free(struct config_net *cn)
 	bitmap_free(cn->config.peer_to_peer_ports);
 }
 
-/* Any user can make a namespace: its memory is charged to the process that does. */
+/* Any user can make a namespace: so its memory is charged to that process. */
 static int config_net_init(struct net *net)
 {
 	struct config_net *cn = net_generic(net, config_net_id);
@@ -172,10 +181,14 @@ static int config_net_init(struct net *net)
 	struct ctl_table *entry;
 
 	*config = config_default;
-	config->peer_to_peer_ports = bitmap_zalloc(CONFIG_PORTS, GFP_KERNEL_ACCOUNT);
-	config->client_server_ports = bitmap_zalloc(CONFIG_PORTS, GFP_KERNEL_ACCOUNT);
-	cn->table = kmemdup(config_table, sizeof(config_table), GFP_KERNEL_ACCOUNT);
-	if (!cn->table || !config->peer_to_peer_ports || !config->client_server_ports)
+	config->peer_to_peer_ports = bitmap_zalloc(CONFIG_PORTS,
+						   GFP_KERNEL_ACCOUNT);
+	config->client_server_ports = bitmap_zalloc(CONFIG_PORTS,
+						    GFP_KERNEL_ACCOUNT);
+	cn->table = kmemdup(config_table, sizeof(config_table),
+			    GFP_KERNEL_ACCOUNT);
+	if (!cn->table || !config->peer_to_peer_ports ||
+	    !config->client_server_ports)
 		goto free;
 	for (entry = cn->table; entry->procname; entry++)
 		entry->data = (void *)config + (unsigned long)entry->data;

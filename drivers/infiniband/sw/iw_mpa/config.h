@@ -9,9 +9,9 @@ struct net;
 struct pernet_operations;
 
 /*
- * The settings, sysctl net.iw_mpa.* of each network namespace: meaning, name, least and greatest
- * value, default. A list of ports is empty by default. The tables of the documentation are made
- * of this.
+ * The settings, sysctl net.iw_mpa.* of each network namespace: meaning, name,
+ * least and greatest value, default. A list of ports is empty by default. The
+ * tables of the documentation are made of this.
  */
 #define IW_MPA_SETTINGS(UINT, U8, PORTS) \
 	/* initiator: time for TCP to connect */ \
@@ -24,63 +24,70 @@ struct pernet_operations;
 	UINT(verdict_timeout_ms, 10, 3600000, 50000) \
 	/* responder: time for the RTR message to come */ \
 	UINT(rtr_timeout_ms, 10, 3600000, 20000) \
-	/* time for the peer to close after a Reject or Terminate, and for the next byte of */ \
-	/* an orderly end to move */ \
+	/* time for the peer to close after a Reject or Terminate, and for */ \
+	/* the next byte of an orderly end to move */ \
 	UINT(linger_timeout_ms, 10, 3600000, 5000) \
-	/* time for an orderly end as a whole, whatever moves; what was posted and is not out */ \
-	/* by then is lost */ \
+	/* time for an orderly end as a whole, whatever moves; what was */ \
+	/* posted and is not out by then is lost */ \
 	UINT(finish_timeout_ms, 1000, 3600000, 60000) \
-	/* initiator: time until the RTR message is repeated for a peer that named Write alone */ \
-	/* and says nothing; 0: never */ \
+	/* initiator: time until the RTR message is repeated for a peer */ \
+	/* that named Write alone and says nothing; 0: never */ \
 	UINT(rtr_repeat_ms, 0, 1000, 10) \
-	/* responder: connections of a device, in this network namespace, that may wait for */ \
-	/* the Request, or for the peer to close after a Reject; if there are more, the oldest */ \
-	/* is closed */ \
+	/* responder: connections of a device, in this network namespace, */ \
+	/* that may wait for the Request, or for the peer to close after a */ \
+	/* Reject; if there are more, the oldest is closed */ \
 	UINT(half_open_max, 1, 1000000, 4096) \
-	/* responder: the same for each listener; also how many Requests may wait until its */ \
-	/* ULP has room */ \
+	/* responder: the same for each listener; also how many Requests */ \
+	/* may wait until its ULP has room */ \
 	UINT(half_open_listener_max, 1, 1000000, 1024) \
-	/* ask for CRC; 0 has an effect only on devices that work without CRC */ \
+	/* ask for CRC; 0 has an effect only on devices that work without */ \
+	/* CRC */ \
 	U8(crc, 0, 1, 1) \
-	/* ask for Markers; 1 has an effect only on devices that can receive them */ \
+	/* ask for Markers; 1 has an effect only on devices that can */ \
+	/* receive them */ \
 	U8(markers, 0, 1, 0) \
-	/* allow FPDUs of more than one TCP segment, if the peer allows them, too; not with */ \
-	/* Markers; 1 has an effect only on devices that know them */ \
+	/* allow FPDUs of more than one TCP segment, if the peer allows */ \
+	/* them, too; not with Markers; 1 has an effect only on devices */ \
+	/* that know them */ \
 	U8(large_fpdu, 0, 1, 0) \
 	/* initiator: the revision of MPA to offer */ \
 	U8(mpa_rev, 1, 2, 2) \
-	/* initiator: ask for the peer-to-peer model, in which either end may send first */ \
+	/* initiator: ask for the peer-to-peer model, in which either end */ \
+	/* may send first */ \
 	U8(peer_to_peer, 0, 1, 1) \
-	/* initiator: always ask for the peer-to-peer model if this list has a port of the */ \
-	/* connection, either end's */ \
+	/* initiator: always ask for the peer-to-peer model if this list */ \
+	/* has a port of the connection, either end's */ \
 	PORTS(peer_to_peer_ports) \
-	/* initiator: never ask for the peer-to-peer model if this list has such a port; */ \
-	/* peer_to_peer_ports wins */ \
+	/* initiator: never ask for the peer-to-peer model if this list has */ \
+	/* such a port; peer_to_peer_ports wins */ \
 	PORTS(client_server_ports) \
-	/* client-server responder: send nothing before the first FPDU has come, as RFC 5044 */ \
-	/* asks; 0: a server that sends first may do so at once */ \
+	/* client-server responder: send nothing before the first FPDU has */ \
+	/* come, as RFC 5044 asks; 0: a server that sends first may do so */ \
+	/* at once */ \
 	U8(fence, 0, 1, 1) \
-	/* client-server responder: wait no longer than this for the first FPDU; 0: without */ \
-	/* limit */ \
+	/* client-server responder: wait no longer than this for the first */ \
+	/* FPDU; 0: without limit */ \
 	UINT(fence_timeout_ms, 0, 3600000, 0) \
-	/* initiator: take revision 1 if the peer does not answer as revision 2; but not with */ \
-	/* strict_ird_ord, nor if a port or the device asks for the peer-to-peer model */ \
+	/* initiator: take revision 1 if the peer does not answer as */ \
+	/* revision 2; but not with strict_ird_ord, nor if a port or the */ \
+	/* device asks for the peer-to-peer model */ \
 	U8(v1_fallback, 0, 1, 1) \
 	/* refuse depths (IRD, ORD) that do not fit; 0: adjust them */ \
 	U8(strict_ird_ord, 0, 1, 0) \
-	/* initiator: let TCP choose the source port if TCP uses the wanted one */ \
+	/* initiator: let TCP choose the source port if TCP uses the wanted */ \
+	/* one */ \
 	U8(source_port_retry, 0, 1, 1) \
-	/* TCP Fast Open: an initiator sends its Request with the SYN, a new listener takes */ \
-	/* it; see iw_mpa.rst first */ \
+	/* TCP Fast Open: an initiator sends its Request with the SYN, a */ \
+	/* new listener takes it; see iw_mpa.rst first */ \
 	U8(fast_open, 0, 1, 0) \
-	/* write a line into the kernel's log for each connection that fails, before or after */ \
-	/* it is up, or that comes up without what was asked for, at most 10 for a device in */ \
-	/* 5 s */ \
+	/* write a line into the kernel's log for each connection that */ \
+	/* fails, before or after it is up, or that comes up without what */ \
+	/* was asked for, at most 10 for a device in 5 s */ \
 	U8(log, 0, 1, 1)
 
 /*
- * The settings of a network namespace. Readers take each value with READ_ONCE; a change holds for
- * new connections.
+ * The settings of a network namespace. Readers take each value with READ_ONCE;
+ * a change holds for new connections.
  */
 struct iw_mpa_config {
 #define MEMBER_UINT(name, min, max, value)	unsigned int name;
@@ -92,12 +99,12 @@ struct iw_mpa_config {
 #undef MEMBER_PORTS
 };
 
-/* Of a device: as the network namespace has it; each byte of this is the same. */
+/* Of a device: as the network namespace has it; each byte is the same. */
 #define IW_MPA_DEFAULT	(-1)
 
 /*
- * Settings that a device may override in sysfs, with the same names and values. They are read with
- * READ_ONCE, too, and a change holds for new connections.
+ * Settings that a device may override in sysfs, with the same names and values.
+ * They are read with READ_ONCE, too, and a change holds for new connections.
  */
 #define IW_MPA_DEVICE_SETTINGS(S8) \
 	S8(crc) \
@@ -112,7 +119,7 @@ struct iw_mpa_device_config {
 #undef MEMBER_S8
 };
 
-/* What holds for a device, of its own setting and that of the network namespace */
+/* What holds for a device, of its setting and that of the network namespace */
 static inline u8 iw_mpa_config_narrow(const s8 *device, const u8 *net)
 {
 	s8 value = READ_ONCE(*device);
@@ -125,8 +132,10 @@ extern struct pernet_operations iw_mpa_config_net_ops;
 const struct iw_mpa_config *iw_mpa_config(struct net *net);
 bool iw_mpa_config_peer_to_peer(const struct iw_mpa_config *config,
 				const struct iw_mpa_device_config *device,
-				u16 local_port, u16 remote_port, bool *fall_back);
-int iw_mpa_config_show(struct iw_mpa_device_config *device, const char *name, char *buf);
-int iw_mpa_config_store(struct iw_mpa_device_config *device, const char *name, const char *buf);
+				u16 local, u16 remote, bool *fall_back);
+int iw_mpa_config_show(struct iw_mpa_device_config *device, const char *name,
+		       char *buf);
+int iw_mpa_config_store(struct iw_mpa_device_config *device, const char *name,
+			const char *buf);
 
 #endif /* _IW_MPA_CONFIG_H */

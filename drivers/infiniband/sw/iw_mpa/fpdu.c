@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The FPDUs of the startup phase: zero-length RTR messages (RFC 6581 9.2) and the Terminate message
- * (RFC 5040 4.8, RFC 6581 8). Each is one unsegmented RDMAP message, without Markers.
+ * The FPDUs of the startup phase: zero-length RTR messages (RFC 6581 9.2) and
+ * the Terminate message (RFC 5040 4.8, RFC 6581 8). Each is one unsegmented
+ * RDMAP message, without Markers.
  */
 
 #include <rdma/iw_mpa_proto.h>
@@ -114,7 +115,8 @@ size_t iw_mpa_fpdu_rtr(u8 rtr, bool crc, u8 fpdu[IW_MPA_FPDU_MAX])
 		wr->stag = cpu_to_be32(IW_MPA_FPDU_STAG);
 		return fpdu_seal(fpdu, sizeof(*wr), crc);
 	case IW_MPA_RTR_READ:
-		fpdu_untagged_init(&rd->hdr, FPDU_RDMAP_READ_REQ, FPDU_QN_READ_REQ);
+		fpdu_untagged_init(&rd->hdr, FPDU_RDMAP_READ_REQ,
+				   FPDU_QN_READ_REQ);
 		rd->sink_stag = cpu_to_be32(IW_MPA_FPDU_STAG);
 		rd->source_stag = cpu_to_be32(IW_MPA_FPDU_STAG);
 		return fpdu_seal(fpdu, sizeof(*rd), crc);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * MPA Request and Reply: bytes to struct and back, and the reader, which collects a frame from a
- * stream (RFC 5044 7.1.1, RFC 6581 6 and 9).
+ * MPA Request and Reply: bytes to struct and back, and the reader, which
+ * collects a frame from a stream (RFC 5044 7.1.1, RFC 6581 6 and 9).
  */
 
 #include <rdma/iw_mpa_proto.h>
@@ -21,8 +21,8 @@
 /**
  * struct frame_hdr - fixed part of an MPA Request or Reply
  * @key: FRAME_KEY_REQ or FRAME_KEY_REP, without the NUL
- * @flags: set of FRAME_*; the low four bits are reserved, not checked, and sent as 0, but for two
- *	by which both ends agree on large FPDUs
+ * @flags: set of FRAME_*; the low four bits are reserved, not checked, and sent
+ *	as 0, but for two by which both ends agree on large FPDUs
  * @rev: MPA revision of the sender
  * @pd_length: bytes of private data that follow, 0..512, RFC 6581 data included
  */
@@ -40,9 +40,9 @@ struct frame_hdr {
 #define FRAME_S		BIT(4)	/* private data begins with RFC 6581 data */
 
 /*
- * An extension: the sender of the Request allows FPDUs of more than one TCP segment, and so does
- * the sender of the Reply. These are two bits, since a responder may send back what the Request has
- * in reserved bits.
+ * An extension: the sender of the Request allows FPDUs of more than one TCP
+ * segment, and so does the sender of the Reply. These are two bits, since a
+ * responder may send back what the Request has in reserved bits.
  */
 #define FRAME_REQ_LARGE	BIT(3)
 #define FRAME_REP_LARGE	BIT(2)
@@ -64,8 +64,8 @@ static const char *frame_key(bool reply)
 }
 
 /*
- * Each byte of the key is checked as soon as it has come, so garbage is found early. Only the whole
- * key shows whether the peer has the same role as this end.
+ * Each byte of the key is checked as soon as it has come, so garbage is found
+ * early. Only the whole key shows whether the peer has the role of this end.
  */
 static enum iw_mpa_reason frame_check_key(const u8 *buf, size_t len, bool reply)
 {
@@ -78,7 +78,7 @@ static enum iw_mpa_reason frame_check_key(const u8 *buf, size_t len, bool reply)
 	return n == IW_MPA_KEY_SIZE ? IW_MPA_R_SAME_ROLE : IW_MPA_R_OK;
 }
 
-/* In revision 1 the S bit is one of the reserved bits, which are not checked. */
+/* In revision 1 the S bit is a reserved one, and these are not checked. */
 static bool frame_is_enhanced(const struct frame_hdr *hdr)
 {
 	return hdr->rev >= IW_MPA_REV_2 && (hdr->flags & FRAME_S);
@@ -100,7 +100,9 @@ static enum iw_mpa_reason frame_check_hdr(const struct frame_hdr *hdr)
 /* What has come decides: a frame that is bad stays bad, for the same reason. */
 static enum iw_mpa_reason reader_verdict(const struct iw_mpa_reader *rd)
 {
-	enum iw_mpa_reason reason = frame_check_key(rd->buf, rd->have, rd->reply);
+	enum iw_mpa_reason reason;
+
+	reason = frame_check_key(rd->buf, rd->have, rd->reply);
 
 	if (reason || rd->have < IW_MPA_HDR_SIZE)
 		return reason;
@@ -108,8 +110,8 @@ static enum iw_mpa_reason reader_verdict(const struct iw_mpa_reader *rd)
 }
 
 /*
- * @n bytes more of the frame are in the buffer, @rd->need at most. Return: as @reason of
- * iw_mpa_reader_feed()
+ * @n bytes more of the frame are in the buffer, @rd->need at most. Return: as
+ * @reason of iw_mpa_reader_feed()
  */
 enum iw_mpa_reason iw_mpa_reader_filled(struct iw_mpa_reader *rd, size_t n)
 {
@@ -130,19 +132,19 @@ enum iw_mpa_reason iw_mpa_reader_filled(struct iw_mpa_reader *rd, size_t n)
 
 /**
  * iw_mpa_reader_feed - consume the bytes of a buffer that belong to the frame
- * @rd: reader, with room for a whole frame; for @rd->need octets if @len is not more
+ * @rd: reader, with room for a whole frame; or for @rd->need >= @len octets
  * @octets: the driver's buffer
  * @len: octets in the buffer
- * @reason: result: IW_MPA_R_OK while the frame may still be valid, or why it is not: BAD_KEY,
- *	SAME_ROLE, BAD_REV, BAD_PD_LENGTH, SHORT_ENHANCED
+ * @reason: result: IW_MPA_R_OK while the frame may still be valid, or why it is
+ *	not: BAD_KEY, SAME_ROLE, BAD_REV, BAD_PD_LENGTH, SHORT_ENHANCED
  *
- * The result does not depend on how the frame was split. If the frame is bad a further call gives
- * the same reason, and consumes nothing.
+ * The result does not depend on how the frame was split. If the frame is bad a
+ * further call gives the same reason, and consumes nothing.
  *
  * Context: any.
  *
- * Return: bytes consumed, 0..@len. The frame is complete if @reason is IW_MPA_R_OK and @rd->need is
- * 0; the bytes left in the buffer are FPDUs then.
+ * Return: bytes consumed, 0..@len. The frame is complete if @reason is
+ * IW_MPA_R_OK and @rd->need is 0; the bytes left in the buffer are FPDUs then.
  */
 size_t iw_mpa_reader_feed(struct iw_mpa_reader *rd, const void *octets,
 			  size_t len, enum iw_mpa_reason *reason)
@@ -191,10 +193,12 @@ static u8 frame_large_bit(bool reply)
 }
 
 /*
- * Read the header of a frame, IW_MPA_HDR_SIZE bytes that were found good. In the result depths are
- * 0, and RTR types and private data are missing, since they are not in the header.
+ * Read the header of a frame, IW_MPA_HDR_SIZE bytes that were found good. In
+ * the result depths are 0, and RTR types and private data are missing, since
+ * they are not in the header.
  */
-void iw_mpa_frame_decode_head(const void *buf, bool reply, struct iw_mpa_frame *frame)
+void iw_mpa_frame_decode_head(const void *buf, bool reply,
+			      struct iw_mpa_frame *frame)
 {
 	const struct frame_hdr *hdr = buf;
 
@@ -217,8 +221,9 @@ void iw_mpa_frame_decode_head(const void *buf, bool reply, struct iw_mpa_frame *
  *
  * Context: any.
  *
- * Return: IW_MPA_R_OK, or why @buf is not such a frame: BAD_KEY, SAME_ROLE, BAD_REV, BAD_PD_LENGTH
- * (also if it is not what @len says), SHORT_ENHANCED, TRUNCATED if @len is shorter than a header.
+ * Return: IW_MPA_R_OK, or why @buf is not such a frame: BAD_KEY, SAME_ROLE,
+ * BAD_REV, BAD_PD_LENGTH (also if it is not what @len says), SHORT_ENHANCED,
+ * TRUNCATED if @len is shorter than a header.
  */
 enum iw_mpa_reason iw_mpa_frame_decode(const void *buf, size_t len, bool reply,
 				       struct iw_mpa_frame *frame)
@@ -274,7 +279,8 @@ void iw_mpa_enhanced_encode(const struct iw_mpa_frame *frame, u8 *pd)
 	memcpy(pd, &enh, sizeof(enh));
 }
 
-static void frame_put_hdr(const struct iw_mpa_frame *frame, u16 pd_length, u8 *buf)
+static void frame_put_hdr(const struct iw_mpa_frame *frame, u16 pd_length,
+			  u8 *buf)
 {
 	struct frame_hdr hdr = {};
 
@@ -302,10 +308,12 @@ static void frame_put_hdr(const struct iw_mpa_frame *frame, u16 pd_length, u8 *b
  *
  * Context: any.
  *
- * Return: bytes written; -ENOSPC if @size is too small; -EMSGSIZE if the private data exceeds 512
- * bytes, 508 with RFC 6581 data; -EINVAL if @frame->enhanced goes with a revision below 2.
+ * Return: bytes written; -ENOSPC if @size is too small; -EMSGSIZE if the
+ * private data exceeds 512 bytes, 508 with RFC 6581 data; -EINVAL if
+ * @frame->enhanced goes with a revision below 2.
  */
-int iw_mpa_frame_encode(const struct iw_mpa_frame *frame, void *buf, size_t size)
+int iw_mpa_frame_encode(const struct iw_mpa_frame *frame, void *buf,
+			size_t size)
 {
 	size_t len = IW_MPA_HDR_SIZE + frame->pd_len;
 	u8 *pd = (u8 *)buf + IW_MPA_HDR_SIZE;

@@ -5,7 +5,8 @@
 #include <rdma/iw_mpa_proto.h>
 
 enum iw_mpa_reason iw_mpa_reader_filled(struct iw_mpa_reader *rd, size_t n);
-void iw_mpa_frame_decode_head(const void *buf, bool reply, struct iw_mpa_frame *frame);
+void iw_mpa_frame_decode_head(const void *buf, bool reply,
+			      struct iw_mpa_frame *frame);
 
 /*
  * RFC 6581 data, which MPA frames and SCTP session messages share.

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The state table of a connection. Each decision about a connection is a cell here; run.c looks the
- * cell up and does its actions.
+ * The state table of a connection. Each decision about a connection is a cell
+ * here; run.c looks the cell up and does its actions.
  *
  * The table guarantees, and KUnit checks for each cell and each path:
- *  - after iw_connect or iw_accept has returned 0, each path ends in exactly one REPORT_DOWN, with
- *    at most one REPORT_UP before it, or in CANCEL if the ULP rejected what it had accepted;
- *  - iw_connect and iw_accept return an errno exactly if FAIL_CALL is done, and no event follows;
- *  - STOP is reached exactly once after the driver prepared, and UNBIND before the report that
- *    lets the ULP use the QP again;
+ *  - after iw_connect or iw_accept has returned 0, each path ends in exactly
+ *    one REPORT_DOWN, with at most one REPORT_UP before it, or in CANCEL if the
+ *    ULP rejected what it had accepted;
+ *  - iw_connect and iw_accept return an errno exactly if FAIL_CALL is done, and
+ *    no event follows;
+ *  - STOP is reached exactly once after the driver prepared, and UNBIND before
+ *    the report that lets the ULP use the QP again;
  *  - FINISH_TX is reached at most once, with TX open;
- *  - DEAD is entered only with RELEASE, and DEV_GONE leads there from every state in which an
- *    event can wait;
- *  - every state that waits for the peer, the ULP or the driver, but for an established
- *    connection, has a timer; and no order of events makes a startup or an end last longer than
- *    the limit of its phase.
+ *  - DEAD is entered only with RELEASE, and DEV_GONE leads there from every
+ *    state in which an event can wait;
+ *  - every state that waits for the peer, the ULP or the driver, but for an
+ *    established connection, has a timer; and no order of events makes a
+ *    startup or an end last longer than the limit of its phase.
  */
 
 #include "fsm.h"
@@ -24,9 +26,9 @@
 			     .actions = (act) }
 
 /*
- * An event that makes an orderly end fail: bytes of this end cannot be delivered. In PEER_FINISHED,
- * STREAM_DOWN is no failure: the peer's FIN was within an FPDU, so the reason stays that the peer
- * has closed.
+ * An event that makes an orderly end fail: bytes of this end cannot be
+ * delivered. In PEER_FINISHED, STREAM_DOWN is no failure: the peer's FIN was
+ * within an FPDU, so the reason stays that the peer has closed.
  */
 #define GOTO_FAILED(ev, st, act)					\
 	[IW_MPA_EV_##ev] = { .next = IW_MPA_ST_##st, .defined = true,	\
@@ -34,13 +36,13 @@
 
 #define DO(name) IW_MPA_DO_##name
 
-/* Ends of a connection: iw_cm does not know it; iw_cm waits for it; the driver has it */
+/* Ends of a connection: iw_cm does not know it; awaits it; the driver has it */
 #define FAIL_QUIETLY	DO(RELEASE)
 #define FAIL_CONNECT	(DO(UNBIND) | DO(REPORT_DOWN) | DO(RELEASE))
 #define CLOSE		(DO(STOP) | DO(UNBIND) | DO(REPORT_DOWN) | DO(RELEASE))
-/* The end of a connection that was handed off, where an RST could undo what this end sent last */
+/* The end after a hand-off, where an RST could undo what this end sent last */
 #define CLOSE_GENTLY	(DO(STOP) | DO(UNBIND) | DO(REPORT_DOWN) | DO(SHUTDOWN))
-/* The end of a connection that the ULP had accepted and then rejected: iw_cm expects no event */
+/* The end if the ULP rejects what it had accepted: iw_cm expects no event */
 #define WITHDRAW	(DO(STOP) | DO(UNBIND) | DO(CANCEL) | DO(SHUTDOWN))
 
 /* Cells of both states that wait for TCP */
@@ -68,35 +70,36 @@
 	GOTO(QP_GONE,		DEAD,		FAIL_CONNECT),		\
 	GOTO(DEV_GONE,		DEAD,		FAIL_CONNECT)
 
-/* What ends the connection of a responder without an answer of the ULP, and without its TCP */
+/* What ends a responder's connection without the ULP's answer and its TCP */
 #define REQUEST_LOST							\
 	GOTO(PEER_RESET,	DEAD,	FAIL_QUIETLY),			\
 	GOTO(TCP_FAILED,	DEAD,	FAIL_QUIETLY)
 
 /*
- * RFC 6581 10: if a responder reads a Request of revision 2 and closes, the initiator believes that
- * it knows only revision 1. So a Reject is sent, though the responder does not wait until the peer
- * has read it.
+ * RFC 6581 10: if a responder reads a Request of revision 2 and closes, the
+ * initiator believes that it knows only revision 1. So a Reject is sent, though
+ * the responder does not wait until the peer has read it.
  */
 #define REJECT_AND_GO	(DO(SEND_REJECT) | DO(RELEASE))
 
 /*
- * The peer's FIN ends a connection that the driver has. But first the driver has to read the bytes
- * before the FIN: events that it then raises are handled before STREAM_ENDED.
+ * The peer's FIN ends a connection that the driver has. But first the driver
+ * has to read the bytes before the FIN: events that it then raises are handled
+ * before STREAM_ENDED.
  */
 #define LOOK_AGAIN	(DO(KICK_RX) | DO(END_STREAM))
 
 /* An orderly end goes on while octets move, up to the limit of its phase. */
 #define LOOK_WHETHER_IT_MOVES	(DO(CHECK_PROGRESS) | DO(RESTART_TIMER))
 
-/* What ends a connection that the driver has, if this end cannot or need not send any more */
+/* What ends the driver's connection if this end cannot or need not send more */
 #define CUT_OFF								\
 	GOTO(PEER_RESET,	DEAD,	CLOSE),				\
 	GOTO(TCP_FAILED,	DEAD,	CLOSE),				\
 	GOTO(QP_GONE,		DEAD,	CLOSE),				\
 	GOTO(DEV_GONE,		DEAD,	CLOSE)
 
-/* What ends a connection that the driver has, after a last message: in stop, or before */
+/* What ends the driver's connection after a last message: in stop, or before */
 #define BROKEN_OFF							\
 	GOTO(STREAM_DOWN,	LINGER,	CLOSE_GENTLY),			\
 	GOTO(ULP_ABORTED,	LINGER,	CLOSE_GENTLY)
@@ -120,7 +123,7 @@
 	ANSWERED_AGAIN,							\
 	CUT_SHORT
 
-/* What ends a connection that the driver has while TX is closed: no work has to go out. */
+/* What ends the driver's connection while TX is closed: no work is to go out */
 #define FENCED_LOST							\
 	ANSWERED_AGAIN,							\
 	GOTO(ULP_CLOSED,	LINGER,	CLOSE_GENTLY),			\
@@ -216,7 +219,8 @@ const struct iw_mpa_transition iw_mpa_fsm[IW_MPA_ST_COUNT][IW_MPA_EV_COUNT] = {
 		GOTO(ACCEPT_FAILED,	LINGER,
 		     DO(SEND_REJECT) | DO(UNBIND) | DO(CANCEL) | DO(FAIL_CALL)),
 		GOTO(REPLY_FAILED,	DEAD,
-		     DO(STOP) | DO(UNBIND) | DO(CANCEL) | DO(FAIL_CALL) | DO(RELEASE)),
+		     DO(STOP) | DO(UNBIND) | DO(CANCEL) | DO(FAIL_CALL) |
+		     DO(RELEASE)),
 	},
 	[IW_MPA_ST_AWAIT_RTR] = {
 		GOTO(FIRST_FPDU,	OFFLOADED,	DO(OPEN_TX) | DO(REPORT_UP)),
@@ -298,8 +302,9 @@ const struct iw_mpa_state_info iw_mpa_fsm_states[IW_MPA_ST_COUNT] = {
 #undef X
 };
 
-/* Why an event ends a connection; IW_MPA_R_OK if the event says nothing of it. */
-enum iw_mpa_reason iw_mpa_fsm_reason(enum iw_mpa_state state, enum iw_mpa_event event)
+/* Why an event ends a connection; IW_MPA_R_OK if it says nothing of that. */
+enum iw_mpa_reason iw_mpa_fsm_reason(enum iw_mpa_state state,
+				     enum iw_mpa_event event)
 {
 	static const u8 of_event[IW_MPA_EV_COUNT] = {
 #define X(name, reason) [IW_MPA_EV_##name] = IW_MPA_R_##reason,
@@ -312,8 +317,9 @@ enum iw_mpa_reason iw_mpa_fsm_reason(enum iw_mpa_state state, enum iw_mpa_event 
 #undef X
 	};
 
-	return event == IW_MPA_EV_TIMED_OUT ? of_timer[iw_mpa_fsm_states[state].timer] :
-					      of_event[event];
+	if (event == IW_MPA_EV_TIMED_OUT)
+		return of_timer[iw_mpa_fsm_states[state].timer];
+	return of_event[event];
 }
 
 /* For traces; in any context. */

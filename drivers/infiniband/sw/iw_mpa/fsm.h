@@ -8,12 +8,12 @@
 #include <rdma/iw_mpa_proto.h>
 
 /*
- * The state machine of a connection, as data: states, timers, events and actions. The table in
- * fsm.c joins them, and makes all decisions. Trace events, debugfs and
- * Documentation/infiniband/iw_mpa.rst take names and texts from here.
+ * The state machine of a connection, as data: states, timers, events and
+ * actions. The table in fsm.c joins them, and makes all decisions. Trace
+ * events, debugfs and Documentation/infiniband/iw_mpa.rst have its names.
  */
 
-/* Timers: the setting with the time, and the reason if the timer ends the connection. */
+/* Timers: setting with the time, and the reason if it ends the connection */
 #define IW_MPA_TIMERS(X)						\
 	X(CONNECT,	connect_timeout_ms,	TIMEOUT_CONNECT)	\
 	X(REPLY,	reply_timeout_ms,	TIMEOUT_REPLY)		\
@@ -26,12 +26,14 @@
 	X(LINGER,	linger_timeout_ms,	OK)
 
 /*
- * States, in the order of a connection's life: the timer, the phase, whether one limit ends this
- * wait together with others (TOTAL) or the timer alone (OWN), and what the state waits for.
+ * States, in the order of a connection's life: the timer, the phase, whether
+ * one limit ends this wait together with others (TOTAL) or the timer alone
+ * (OWN), and what the state waits for.
  *
- * A peer can prolong a wait that begins again when something arrives: by one byte at a time, for
- * ever. So all tries of a startup have one limit, and so has an orderly end from its first state to
- * its last: see iw_mpa_fsm_deadline(). LINGER waits for its own timer, which does not begin again.
+ * A peer can prolong a wait that begins again when something arrives: by one
+ * byte at a time, for ever. So all tries of a startup have one limit, and so
+ * has an orderly end from its first state to its last: see
+ * iw_mpa_fsm_deadline(). LINGER waits for a timer that does not begin again.
  */
 #define IW_MPA_STATES(X)						\
 	X(IDLE,		NONE,	START,	OWN,				\
@@ -76,8 +78,9 @@
 /*
  * Events, as past facts, with the reason if the event ends the connection.
  *
- * Events of this list are raised by other contexts, and may wait for the runner. Of several that
- * wait the first in the list is handled first: bytes before the close that followed them.
+ * Events of this list are raised by other contexts, and may wait for the
+ * runner. Of several that wait the first in the list is handled first: bytes
+ * before the close that followed them.
  */
 #define IW_MPA_RAISED_EVENTS(X)						\
 	X(TCP_UP,	OK)		/* TCP is connected, or takes octets with its SYN */ \
@@ -99,7 +102,7 @@
 	X(YIELD_LINGER,	OVERLOAD)	/* likewise, behind a Reject */	\
 	X(ROOM,		OK)		/* there may be room again */
 
-/* Events of this list are calls, or what an action has found. They are handled at once. */
+/* Calls, and what an action has found. These events are handled at once. */
 #define IW_MPA_FOUND_EVENTS(X)						\
 	X(ULP_CONNECTS,	OK)		/* iw_connect */		\
 	X(TCP_ACCEPTED,	OK)		/* a listener got a connection */ \
@@ -136,8 +139,9 @@
 #define IW_MPA_EVENTS(X)	IW_MPA_RAISED_EVENTS(X) IW_MPA_FOUND_EVENTS(X)
 
 /*
- * Actions, as imperatives. The actions of a transition are done in this order. An action may find
- * one of the events after "->": that event is handled at once, in place of the further actions.
+ * Actions, as imperatives. The actions of a transition are done in this order.
+ * An action may find one of the events after "->": that event is handled at
+ * once, in place of the further actions.
  */
 #define IW_MPA_ACTIONS(X)						\
 	X(BIND)			/* the QP, and the line to iw_cm -> BIND_FAILED */ \
@@ -146,9 +150,9 @@
 				/* -> NO_REV_2, OPEN_FAILED */		\
 	X(SEND_REQ)		/* -> V2_SENT, REQ_SENT, SEND_FAILED; none: TCP_UP follows */ \
 	X(READ_REQ)		/* -> REQ_GOOD, TERM_DUE, FRAME_BAD, FRAME_CUT, STREAM_ENDED, */ \
-				/*    PEER_RESET, TCP_FAILED; none: more is to come */ \
+				/*    PEER_RESET, TCP_FAILED; none: go on */ \
 	X(READ_REP)		/* -> REP_GOOD, REP_REJECT; REP_BEGUN: more is to come; */ \
-				/*    none: nothing has; and the failures of READ_REQ */ \
+				/*    none: nothing; failures: see READ_REQ */ \
 	X(CHECK_EARLY)		/* has too much come behind the Request? -> FRAME_BAD */ \
 	X(ASK)			/* CONNECT_REQUEST -> ASKED, NO_ROOM, LISTENER_GONE */ \
 	X(QUEUE)		/* wait behind other Requests without room */ \
@@ -185,7 +189,7 @@ enum iw_mpa_timer {
 
 /* Where in a connection's life a state is */
 enum iw_mpa_phase {
-	IW_MPA_PHASE_START,	/* it is coming up: iw_cm may wait for the event that says so */
+	IW_MPA_PHASE_START,	/* iw_cm may wait for the event that it is up */
 	IW_MPA_PHASE_UP,
 	IW_MPA_PHASE_END,
 };
@@ -224,8 +228,8 @@ enum iw_mpa_action {
 /**
  * struct iw_mpa_transition - one cell of the state table
  * @next: state to enter before @actions are done
- * @defined: the event can happen in the state; otherwise it is late or void, and is dropped
- * @fails: an orderly end fails: the event is the reason, in place of what began that end
+ * @defined: the event can happen in the state; else it is late, and dropped
+ * @fails: an orderly end fails: the event replaces the reason of that end
  * @actions: set of IW_MPA_DO_*
  */
 struct iw_mpa_transition {
@@ -239,31 +243,33 @@ struct iw_mpa_transition {
 struct iw_mpa_state_info {
 	u8	timer;		/* enum iw_mpa_timer */
 	u8	phase;		/* enum iw_mpa_phase */
-	bool	total;		/* the limit of several waits together ends this wait, too */
+	bool	total;		/* the limit of several waits counts, too */
 };
 
-extern const struct iw_mpa_transition iw_mpa_fsm[IW_MPA_ST_COUNT][IW_MPA_EV_COUNT];
+extern const struct iw_mpa_transition
+	iw_mpa_fsm[IW_MPA_ST_COUNT][IW_MPA_EV_COUNT];
 extern const struct iw_mpa_state_info iw_mpa_fsm_states[IW_MPA_ST_COUNT];
 
-enum iw_mpa_reason iw_mpa_fsm_reason(enum iw_mpa_state state, enum iw_mpa_event event);
+enum iw_mpa_reason iw_mpa_fsm_reason(enum iw_mpa_state state,
+				     enum iw_mpa_event event);
 const char *iw_mpa_state_name(enum iw_mpa_state state);
 
-/* Return: a cell, with @defined false for an event that is void in the state. */
-static inline const struct iw_mpa_transition *iw_mpa_fsm_step(enum iw_mpa_state state,
-							      enum iw_mpa_event event)
+/* Return: a cell; @defined is false for an event that is void in the state. */
+static inline const struct iw_mpa_transition *
+iw_mpa_fsm_step(enum iw_mpa_state state, enum iw_mpa_event event)
 {
 	return &iw_mpa_fsm[state][event];
 }
 
-/* Actions that can be done in any context, if the driver's open_tx does not sleep */
+/* Actions for any context, if the driver's open_tx does not sleep */
 #define IW_MPA_PROMPT_ACTIONS	(IW_MPA_DO_OPEN_TX | IW_MPA_DO_REPORT_UP)
 
 /* Actions that a ULP which closes has time for */
 #define IW_MPA_CLOSE_ACTIONS	(IW_MPA_DO_FINISH_TX | IW_MPA_DO_SHUTDOWN)
 
 /* Is there a cell, and are all its actions among @actions? */
-static inline bool iw_mpa_fsm_does_only(enum iw_mpa_state state, enum iw_mpa_event event,
-					u32 actions)
+static inline bool iw_mpa_fsm_does_only(enum iw_mpa_state state,
+					enum iw_mpa_event event, u32 actions)
 {
 	const struct iw_mpa_transition *tr = iw_mpa_fsm_step(state, event);
 
@@ -271,17 +277,21 @@ static inline bool iw_mpa_fsm_does_only(enum iw_mpa_state state, enum iw_mpa_eve
 }
 
 /*
- * When a wait ends: never 0; or 0 if nothing ends it. @now may wrap, in any unit. @wait is what the
- * timer of the state takes, 0 if it has none; @until the limit of several waits together, or 0.
+ * When a wait ends: never 0; or 0 if nothing ends it. @now may wrap, in any
+ * unit. @wait is what the timer of the state takes, 0 if it has none; @until
+ * the limit of several waits together, or 0.
  */
-static inline unsigned long iw_mpa_fsm_deadline(enum iw_mpa_state state, unsigned long now,
-						unsigned long wait, unsigned long until)
+static inline unsigned long iw_mpa_fsm_deadline(enum iw_mpa_state state,
+						unsigned long now,
+						unsigned long wait,
+						unsigned long until)
 {
 	unsigned long deadline = (now + wait) | 1;
 
 	if (!wait)
 		return 0;
-	if (until && iw_mpa_fsm_states[state].total && (long)(deadline - until) > 0)
+	if (until && iw_mpa_fsm_states[state].total &&
+	    (long)(deadline - until) > 0)
 		return until;
 	return deadline;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What two ends agree on: one end's wishes, and the frame that the other end sent, decide (RFC 6581
- * 9 and 10, RFC 5044 7.1.1). The steps are in the order of the RFC.
+ * What two ends agree on: one end's wishes, and the frame that the other end
+ * sent, decide (RFC 6581 9 and 10, RFC 5044 7.1.1), in the order of the RFC.
  */
 
 #include "negotiate.h"
@@ -13,7 +13,8 @@
 /* The RTR types that this end can generate: a Read takes outbound resources. */
 static u8 neg_can_send(const struct iw_mpa_local *local)
 {
-	return local->max_ord ? local->rtr_send : local->rtr_send & ~IW_MPA_RTR_READ;
+	return local->max_ord ? local->rtr_send :
+				local->rtr_send & ~IW_MPA_RTR_READ;
 }
 
 /**
@@ -23,7 +24,8 @@ static u8 neg_can_send(const struct iw_mpa_local *local)
  *
  * Context: any.
  */
-void iw_mpa_make_request(const struct iw_mpa_local *local, struct iw_mpa_frame *req)
+void iw_mpa_make_request(const struct iw_mpa_local *local,
+			 struct iw_mpa_frame *req)
 {
 	memset(req, 0, sizeof(*req));
 	req->rev = local->rev;
@@ -41,9 +43,9 @@ void iw_mpa_make_request(const struct iw_mpa_local *local, struct iw_mpa_frame *
 EXPORT_SYMBOL_GPL(iw_mpa_make_request);
 
 /*
- * The ORD of this end must not exceed the peer's IRD, unless the peer leaves that to the ULPs by
- * IW_MPA_DEPTH_ULP. That value is above each limit of a device, so the minimum is the device's
- * limit.
+ * The ORD of this end must not exceed the peer's IRD, unless the peer leaves
+ * that to the ULPs by IW_MPA_DEPTH_ULP. That value is above each limit of a
+ * device, so the minimum is the device's limit.
  */
 static u16 neg_ord(const struct iw_mpa_local *local, u16 peer_ird)
 {
@@ -53,8 +55,9 @@ static u16 neg_ord(const struct iw_mpa_local *local, u16 peer_ird)
 }
 
 /*
- * RFC 5044 7.1.1: either end turns CRC on; only the receiver asks for Markers. Markers are for
- * receivers that place each TCP segment by itself, large FPDUs for those that do not.
+ * RFC 5044 7.1.1: either end turns CRC on; only the receiver asks for Markers.
+ * Markers are for receivers that place each TCP segment by itself, large FPDUs
+ * for those that do not.
  */
 static void neg_stream(const struct iw_mpa_local *local,
 		       const struct iw_mpa_frame *own,
@@ -64,7 +67,8 @@ static void neg_stream(const struct iw_mpa_local *local,
 	params->crc = own->crc || peer->crc;
 	params->tx_markers = peer->markers;
 	params->rx_markers = own->markers;
-	params->large_fpdu = own->large_fpdu && peer->large_fpdu && !peer->markers;
+	params->large_fpdu = own->large_fpdu && peer->large_fpdu &&
+			     !peer->markers;
 	params->ird = min(local->ird, local->max_ird);
 	params->ord = min(local->ord, local->max_ord);
 	if (peer->enhanced) {
@@ -82,13 +86,16 @@ static enum iw_mpa_reason neg_responder_depths(const struct iw_mpa_local *local,
 	u16 wanted = params->ord;
 
 	if (req->ord != IW_MPA_DEPTH_ULP && !local->strict)
-		params->ird = max_t(u16, params->ird, min(req->ord, local->max_ird));
+		params->ird = max_t(u16, params->ird,
+				    min(req->ord, local->max_ird));
 	if ((params->rtr & IW_MPA_RTR_READ) && !params->ird)
 		params->ird = min_t(u16, 1, local->max_ird);
-	rep->ird = req->ord == IW_MPA_DEPTH_ULP ? IW_MPA_DEPTH_ULP : params->ird;
+	rep->ird = req->ord == IW_MPA_DEPTH_ULP ? IW_MPA_DEPTH_ULP :
+						  params->ird;
 
 	params->ord = neg_ord(local, req->ird);
-	rep->ord = req->ird == IW_MPA_DEPTH_ULP ? IW_MPA_DEPTH_ULP : params->ord;
+	rep->ord = req->ird == IW_MPA_DEPTH_ULP ? IW_MPA_DEPTH_ULP :
+						  params->ord;
 
 	if (local->strict && params->ord < wanted) {
 		rep->ord = wanted;
@@ -98,10 +105,10 @@ static enum iw_mpa_reason neg_responder_depths(const struct iw_mpa_local *local,
 }
 
 /*
- * RFC 6581 9.2: the RTR types that both ends support; if there is none, those that this end
- * accepts. A Read needs an inbound slot. There is none if the device has none, or if the ULP wants
- * none and the peer's ORD leaves the depths to the ULPs. A device that accepts only Reads names
- * Read all the same.
+ * RFC 6581 9.2: the RTR types that both ends support; if there is none, those
+ * that this end accepts. A Read needs an inbound slot. There is none if the
+ * device has none, or if the ULP wants none and the peer's ORD leaves the
+ * depths to the ULPs. A device that accepts only Reads names Read all the same.
  */
 static u8 neg_responder_rtr(const struct iw_mpa_local *local,
 			    const struct iw_mpa_frame *req, u16 ird)
@@ -119,16 +126,17 @@ static u8 neg_responder_rtr(const struct iw_mpa_local *local,
  * iw_mpa_negotiate_request - decide on a Request, as responder
  * @local: what this end can do and its ULP wants
  * @req: the Request received
- * @rep: result: the Reply, without private data; always filled, with @rep->reject set unless the
- *	return value is IW_MPA_R_OK
- * @params: result: what to program. On error @params->enhanced, crc and tx_markers are valid, for
- *	the TERM message behind the Reject, and the rest is within the limits
+ * @rep: result: the Reply, without private data; always filled, with
+ *	@rep->reject set unless the return value is IW_MPA_R_OK
+ * @params: result: what to program. On error @params->enhanced, crc and
+ *	tx_markers are valid, for the TERM message behind the Reject, and the
+ *	rest is within the limits
  *
  * Context: any.
  *
- * Return: IW_MPA_R_OK; BAD_REV if the revision is above @local->rev; MARKERS if the peer wants
- * Markers and there are none; INSUFFICIENT_IRD if @local->strict and the peer's IRD is below
- * @local->ord (the Reply then says which ORD was wanted).
+ * Return: IW_MPA_R_OK; BAD_REV if the revision is above @local->rev; MARKERS if
+ * the peer wants Markers and there are none; INSUFFICIENT_IRD if @local->strict
+ * and the peer's IRD is below @local->ord (the Reply says which was wanted).
  */
 enum iw_mpa_reason iw_mpa_negotiate_request(const struct iw_mpa_local *local,
 					    const struct iw_mpa_frame *req,
@@ -145,7 +153,8 @@ enum iw_mpa_reason iw_mpa_negotiate_request(const struct iw_mpa_local *local,
 	rep->enhanced = req->enhanced;
 	rep->crc = local->crc || req->crc;
 	rep->markers = local->rx_markers;
-	rep->large_fpdu = local->large_fpdu && req->large_fpdu && !rep->markers && !req->markers;
+	rep->large_fpdu = local->large_fpdu && req->large_fpdu &&
+			  !rep->markers && !req->markers;
 
 	params->rev = rep->rev;
 	params->enhanced = rep->enhanced;
@@ -154,7 +163,8 @@ enum iw_mpa_reason iw_mpa_negotiate_request(const struct iw_mpa_local *local,
 	if (req->enhanced) {
 		if (req->p2p) {
 			params->p2p = true;
-			params->rtr = neg_responder_rtr(local, req, params->ird);
+			params->rtr =
+				neg_responder_rtr(local, req, params->ird);
 		}
 		rep->p2p = params->p2p;
 		rep->rtr = params->rtr;
@@ -190,9 +200,9 @@ static enum iw_mpa_reason neg_initiator_depths(const struct iw_mpa_local *local,
 }
 
 /*
- * RFC 6581 9.2: the initiator chooses one RTR type that the Reply names and the device can
- * generate: Write, which needs nothing, before Read, which needs a queue entry at both ends, before
- * Send, which uses up a receive buffer of the responder.
+ * RFC 6581 9.2: the initiator chooses one RTR type that the Reply names and the
+ * device can generate: Write, which needs nothing, before Read, which needs a
+ * queue entry at both ends, before Send, which uses up a receive of the peer.
  */
 static enum iw_mpa_reason neg_initiator_rtr(const struct iw_mpa_local *local,
 					    const struct iw_mpa_frame *rep,
@@ -219,17 +229,17 @@ static enum iw_mpa_reason neg_initiator_rtr(const struct iw_mpa_local *local,
  * @local: what this end can do and its ULP wants
  * @req: the Request that was sent
  * @rep: the Reply received
- * @params: result: what to program. On error @params->crc is valid, for a TERM message, and the
- *	rest is within the limits
+ * @params: result: what to program. On error @params->crc is valid, for a TERM
+ *	message, and the rest is within the limits
  *
- * An unenhanced Reply to an enhanced Request is accepted: the connection comes up without the
- * features of RFC 6581. A Reply without A to a Request with A is accepted, too: then no RTR message
- * is sent.
+ * An unenhanced Reply to an enhanced Request is accepted: the connection comes
+ * up without the features of RFC 6581. A Reply without A to a Request with A is
+ * accepted, too: then no RTR message is sent.
  *
  * Context: any.
  *
- * Return: IW_MPA_R_OK; REJECTED; MARKERS; BAD_REV if the Reply is enhanced and the Request was not;
- * INSUFFICIENT_IRD or NO_RTR, for which a TERM message is due.
+ * Return: IW_MPA_R_OK; REJECTED; MARKERS; BAD_REV if the Reply is enhanced and
+ * the Request was not; INSUFFICIENT_IRD or NO_RTR: a TERM message is due.
  */
 enum iw_mpa_reason iw_mpa_negotiate_reply(const struct iw_mpa_local *local,
 					  const struct iw_mpa_frame *req,
@@ -261,10 +271,12 @@ enum iw_mpa_reason iw_mpa_negotiate_reply(const struct iw_mpa_local *local,
 EXPORT_SYMBOL_GPL(iw_mpa_negotiate_reply);
 
 /*
- * What an initiator has asked for in vain, as a set of IW_MPA_LOST_*. @req: the first Request that
- * it sent. @params: what was agreed in the end, maybe after a further Request.
+ * What an initiator has asked for in vain, as a set of IW_MPA_LOST_*. @req: the
+ * first Request that it sent. @params: what was agreed in the end, maybe after
+ * a further Request.
  */
-u8 iw_mpa_lost(const struct iw_mpa_frame *req, const struct iw_mpa_params *params)
+u8 iw_mpa_lost(const struct iw_mpa_frame *req,
+	       const struct iw_mpa_params *params)
 {
 	u8 lost = 0;
 

@@ -9,6 +9,7 @@
 #define IW_MPA_LOST_DEPTHS	BIT(1)	/* depths that both ends agree on */
 #define IW_MPA_LOST_ALL		(IW_MPA_LOST_P2P | IW_MPA_LOST_DEPTHS)
 
-u8 iw_mpa_lost(const struct iw_mpa_frame *req, const struct iw_mpa_params *params);
+u8 iw_mpa_lost(const struct iw_mpa_frame *req,
+	       const struct iw_mpa_params *params);
 
 #endif /* _IW_MPA_NEGOTIATE_H */

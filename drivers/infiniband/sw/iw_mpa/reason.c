@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Why a startup or a connection ended: name, text, errno and Terminate code of each reason. */
+/* Why connections end: name, text, errno and Terminate code of each reason */
 
 #include "reason.h"
 
@@ -12,7 +12,8 @@ static const struct {
 	s16		err;
 	u8		term;
 } reasons[IW_MPA_R_COUNT] = {
-#define X(n, e, t, s) [IW_MPA_R_##n] = { .name = #n, .text = s, .err = e, .term = t },
+#define X(n, e, t, s)							\
+	[IW_MPA_R_##n] = { .name = #n, .text = s, .err = e, .term = t },
 	IW_MPA_REASONS(X)
 #undef X
 };
@@ -38,8 +39,8 @@ const char *iw_mpa_reason_text(enum iw_mpa_reason reason)
  * iw_mpa_reason_errno - what the ULP is told
  * @reason: any value
  *
- * rdma_cm shows -ECONNREFUSED and -ECONNRESET as REJECTED, -ETIMEDOUT as UNREACHABLE and the rest
- * as CONNECT_ERROR.
+ * rdma_cm shows -ECONNREFUSED and -ECONNRESET as REJECTED, -ETIMEDOUT as
+ * UNREACHABLE and the rest as CONNECT_ERROR.
  *
  * Context: any.
  *
@@ -57,7 +58,8 @@ EXPORT_SYMBOL_GPL(iw_mpa_reason_errno);
  *
  * Context: any.
  *
- * Return: the error code of a TERM message of layer 2, type 0 (RFC 6581 8), or 0 if none is due.
+ * Return: the error code of a TERM message of layer 2, type 0 (RFC 6581 8), or
+ * 0 if none is due.
  */
 u8 iw_mpa_reason_term_code(enum iw_mpa_reason reason)
 {

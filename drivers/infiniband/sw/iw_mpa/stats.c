@@ -30,22 +30,24 @@ void iw_mpa_count(enum iw_mpa_counter counter)
 }
 
 /* For a device, and for the machine. */
-void iw_mpa_count_for(struct iw_mpa_stats __percpu *of_device, enum iw_mpa_counter counter)
+void iw_mpa_count_for(struct iw_mpa_stats __percpu *of_device,
+		      enum iw_mpa_counter counter)
 {
 	this_cpu_inc(of_device->counter[counter]);
 	iw_mpa_count(counter);
 }
 
 /* Why a connection of a device ended; IW_MPA_R_OK is not counted. */
-void iw_mpa_count_reason(struct iw_mpa_stats __percpu *of_device, enum iw_mpa_reason reason)
+void iw_mpa_count_reason(struct iw_mpa_stats __percpu *of_device,
+			 enum iw_mpa_reason reason)
 {
 	if (reason != IW_MPA_R_OK)
 		iw_mpa_count_for(of_device, IW_MPA_CNT_REASON + reason - 1);
 }
 
 /*
- * Return: the counter's sum over all CPUs, of a device, or with NULL of the machine; increments at
- * this moment may be missing.
+ * Return: the counter's sum over all CPUs, of a device, or with NULL of the
+ * machine; increments at this moment may be missing.
  */
 unsigned long iw_mpa_count_read(const struct iw_mpa_stats __percpu *stats,
 				enum iw_mpa_counter counter)
@@ -53,7 +55,9 @@ unsigned long iw_mpa_count_read(const struct iw_mpa_stats __percpu *stats,
 	unsigned long sum = 0;
 	int cpu;
 
+	if (!stats)
+		stats = &stats_of_all;
 	for_each_possible_cpu(cpu)
-		sum += READ_ONCE(per_cpu_ptr(stats ?: &stats_of_all, cpu)->counter[counter]);
+		sum += READ_ONCE(per_cpu_ptr(stats, cpu)->counter[counter]);
 	return sum;
 }

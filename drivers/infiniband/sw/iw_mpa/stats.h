@@ -6,7 +6,7 @@
 #include <linux/percpu.h>
 #include <rdma/iw_mpa_proto.h>
 
-/* Counters besides the reasons: first objects that come and go, then events of connections. */
+/* Counters besides the reasons: objects that come and go, then events */
 #define IW_MPA_COUNTERS(X)	\
 	X(ep_created)		\
 	X(ep_destroyed)		\
@@ -32,7 +32,7 @@ enum iw_mpa_counter {
 #define X(name) IW_MPA_CNT_##name,
 	IW_MPA_COUNTERS(X)
 #undef X
-	IW_MPA_CNT_REASON,	/* of the first reason that is not OK; those of the others follow */
+	IW_MPA_CNT_REASON,	/* the first that is not OK; others follow */
 	IW_MPA_CNT_COUNT = IW_MPA_CNT_REASON + IW_MPA_R_COUNT - 1
 };
 

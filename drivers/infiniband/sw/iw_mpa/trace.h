@@ -16,11 +16,12 @@
 
 /* The events of iw_cm, whose names the kernel has only as an enum */
 #define IW_CM_EVENTS(X) \
-	X(CONNECT_REQUEST) X(CONNECT_REPLY) X(ESTABLISHED) X(DISCONNECT) X(CLOSE)
+	X(CONNECT_REQUEST) X(CONNECT_REPLY) X(ESTABLISHED) X(DISCONNECT) \
+	X(CLOSE)
 
 /*
- * Each list is used twice: for TRACE_DEFINE_ENUM(), by which programs that read raw traces know the
- * numbers, and further down for a table of names.
+ * Each list is used twice: for TRACE_DEFINE_ENUM(), by which programs that read
+ * raw traces know the numbers, and further down for a table of names.
  */
 #undef X
 #define X(name, timer, phase, limit, text) TRACE_DEFINE_ENUM(IW_MPA_ST_##name);
@@ -43,16 +44,19 @@ IW_CM_EVENTS(X)
 
 #define show_state(st)	__print_symbolic(st, IW_MPA_STATES(X_STATE) { -1, "?" })
 #define show_event(ev)	__print_symbolic(ev, IW_MPA_EVENTS(X_EVENT) { -1, "?" })
-#define show_reason(re)	__print_symbolic(re, IW_MPA_REASONS(X_REASON) { -1, "?" })
+#define show_reason(re) \
+	__print_symbolic(re, IW_MPA_REASONS(X_REASON) { -1, "?" })
 #define show_upcall(ev)	__print_symbolic(ev, IW_CM_EVENTS(X_UPCALL) { -1, "?" })
 
 #define iw_mpa_show_rtr(rtr) \
-	__print_flags(rtr, "|", { IW_MPA_RTR_SEND, "Send" }, { IW_MPA_RTR_WRITE, "Write" }, \
+	__print_flags(rtr, "|", { IW_MPA_RTR_SEND, "Send" }, \
+		      { IW_MPA_RTR_WRITE, "Write" }, \
 		      { IW_MPA_RTR_READ, "Read" })
 
 TRACE_EVENT(iw_mpa_state,
-	TP_PROTO(unsigned long id, enum iw_mpa_state from, enum iw_mpa_event event,
-		 enum iw_mpa_state to, enum iw_mpa_reason reason),
+	TP_PROTO(unsigned long id, enum iw_mpa_state from,
+		 enum iw_mpa_event event, enum iw_mpa_state to,
+		 enum iw_mpa_reason reason),
 	TP_ARGS(id, from, event, to, reason),
 	TP_STRUCT__entry(
 		__field(unsigned long, id)
@@ -130,7 +134,8 @@ TRACE_EVENT(iw_mpa_retry,
 		__entry->rev = rev;
 		__entry->read = read;
 	),
-	TP_printk("id=%lu rev=%u read=%d", __entry->id, __entry->rev, __entry->read)
+	TP_printk("id=%lu rev=%u read=%d", __entry->id, __entry->rev,
+		  __entry->read)
 );
 
 TRACE_EVENT(iw_mpa_loss,
@@ -152,8 +157,8 @@ TRACE_EVENT(iw_mpa_loss,
 );
 
 TRACE_EVENT(iw_mpa_handoff,
-	TP_PROTO(unsigned long id, const struct iw_mpa_params *params, u32 snd_nxt,
-		 u32 rcv_nxt, int err),
+	TP_PROTO(unsigned long id, const struct iw_mpa_params *params,
+		 u32 snd_nxt, u32 rcv_nxt, int err),
 	TP_ARGS(id, params, snd_nxt, rcv_nxt, err),
 	TP_STRUCT__entry(
 		__field(unsigned long, id)
