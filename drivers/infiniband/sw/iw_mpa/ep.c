@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Endpoints: memory, references, the table of all that live, by number; and why a connection ends,
- * or comes up without what was asked for, and whether the log says so.
+ * Endpoints: memory, references, the table of all that live, by number; and why
+ * a connection ends, or comes up without what was asked for, and whether the
+ * log says so.
  */
 
 #include "ep.h"
@@ -25,15 +26,16 @@ static struct hlist_bl_head ep_table[IW_MPA_EP_BUCKETS];
 static atomic_long_t ep_last_id = ATOMIC_LONG_INIT(-1);
 
 /*
- * A number for a connection or a listener: odd. Where a long has 32 bits the numbers begin again
- * after 2^31 connections: ep_register() then skips a number that is in use.
+ * A number for a connection or a listener: odd. Where a long has 32 bits the
+ * numbers begin again after 2^31 connections: ep_register() then skips a number
+ * that is in use.
  */
 unsigned long iw_mpa_new_id(void)
 {
 	return atomic_long_add_return(2, &ep_last_id);
 }
 
-/* Numbers are consecutive, so they fill the buckets evenly without a hash function. */
+/* Numbers are consecutive: they fill the buckets evenly without a hash. */
 static struct hlist_bl_head *ep_bucket(unsigned long id)
 {
 	return &ep_table[(id >> 1) % IW_MPA_EP_BUCKETS];
@@ -48,7 +50,7 @@ static void ep_free(struct kref *ref)
 	kfree_rcu(ep, rcu);
 }
 
-/* A reference of the library, on an endpoint on which the caller has one or that is live */
+/* A reference of the library; the caller has one, or the endpoint is live */
 struct iw_mpa_ep *iw_mpa_ep_hold(struct iw_mpa_ep *ep)
 {
 	kref_get(&ep->ref);
@@ -87,7 +89,8 @@ void iw_mpa_ep_put(struct iw_mpa_ep *ep)
 	struct iw_mpa_device *dev = ep->dev;
 
 	if (atomic_dec_if_positive(&ep->held) < 0) {
-		iw_mpa_blame("connection %lu: a put without iw_mpa_ep_get()", ep->id);
+		iw_mpa_blame("connection %lu: a put without iw_mpa_ep_get()",
+			     ep->id);
 		return;
 	}
 	iw_mpa_ep_drop(ep);
@@ -96,14 +99,16 @@ void iw_mpa_ep_put(struct iw_mpa_ep *ep)
 EXPORT_SYMBOL_GPL(iw_mpa_ep_put);
 
 /*
- * False if a driver may not call about a connection: once stop has returned it needs a reference.
- * If it has none, and the endpoint is not freed yet, the log reports that. Only @ep itself is read.
+ * False if a driver may not call about a connection: once stop has returned it
+ * needs a reference. If it has none, and the endpoint is not freed yet, the log
+ * reports that. Only @ep itself is read.
  */
 bool iw_mpa_ep_check_call(const struct iw_mpa_ep *ep, const char *call)
 {
 	if (READ_ONCE(ep->off.qp) || atomic_read(&ep->held))
 		return true;
-	iw_mpa_blame("connection %lu: %s() after stop, without iw_mpa_ep_get()", ep->id, call);
+	iw_mpa_blame("connection %lu: %s() after stop, without iw_mpa_ep_get()",
+		     ep->id, call);
 	return false;
 }
 
@@ -118,19 +123,21 @@ static void ep_init_local(struct iw_mpa_ep *ep)
 	local->max_ord = attr->max_ord;
 	local->ird = attr->max_ird;
 	local->ord = attr->max_ord;
-	/* The setting limits what is offered. A responder takes each revision that it knows. */
-	local->rev = ep->initiator ? iw_mpa_config_narrow(&own->mpa_rev, &config->mpa_rev) :
-				     IW_MPA_REV_2;
+	/* It limits what is offered. A responder takes all that it knows. */
+	local->rev = !ep->initiator ? IW_MPA_REV_2 :
+		     iw_mpa_config_narrow(&own->mpa_rev, &config->mpa_rev);
 	local->rtr_send = attr->rtr_send;
 	local->rtr_accept = attr->rtr_accept;
 	local->crc = iw_mpa_config_narrow(&own->crc, &config->crc) ||
 		     !(attr->caps & IW_MPA_CAP_NO_CRC);
-	local->rx_markers = iw_mpa_config_narrow(&own->markers, &config->markers) &&
-			    (attr->caps & IW_MPA_CAP_RX_MARKERS);
+	local->rx_markers =
+		iw_mpa_config_narrow(&own->markers, &config->markers) &&
+		(attr->caps & IW_MPA_CAP_RX_MARKERS);
 	local->tx_markers = attr->caps & IW_MPA_CAP_TX_MARKERS;
 	local->strict = READ_ONCE(config->strict_ird_ord);
-	local->large_fpdu = iw_mpa_config_narrow(&own->large_fpdu, &config->large_fpdu) &&
-			    (attr->caps & IW_MPA_CAP_LARGE_FPDU);
+	local->large_fpdu =
+		iw_mpa_config_narrow(&own->large_fpdu, &config->large_fpdu) &&
+		(attr->caps & IW_MPA_CAP_LARGE_FPDU);
 }
 
 static bool ep_id_is_taken(struct hlist_bl_head *bucket, unsigned long id)
@@ -156,7 +163,7 @@ void iw_mpa_ep_unregister(struct iw_mpa_ep *ep)
 	hlist_bl_unlock(bucket);
 }
 
-/* Return: false if the device is being removed: the endpoint is not live then. */
+/* Return: false if the device is being removed: the endpoint is not live. */
 static bool ep_register(struct iw_mpa_ep *ep)
 {
 	struct iw_mpa_device *dev = ep->dev;
@@ -169,9 +176,9 @@ static bool ep_register(struct iw_mpa_ep *ep)
 	hlist_bl_add_head_rcu(&ep->registered, bucket);
 	hlist_bl_unlock(bucket);
 	/*
-	 * iw_mpa_unregister_device() sets @dying before it takes the lock of each bucket, in
-	 * iw_mpa_ep_look(). Either it finds this endpoint in the bucket, or it had the lock before,
-	 * and @dying is seen here.
+	 * iw_mpa_unregister_device() sets @dying before it takes the lock of
+	 * each bucket, in iw_mpa_ep_look(). Either it finds this endpoint in
+	 * the bucket, or it had the lock before, and @dying is seen here.
 	 */
 	if (!READ_ONCE(dev->dying))
 		return true;
@@ -181,13 +188,16 @@ static bool ep_register(struct iw_mpa_ep *ep)
 }
 
 /*
- * For iw_mpa_run_create(). The caller uses @dev and @net; an initiator's private data is copied.
+ * For iw_mpa_run_create(). The caller uses @dev and @net; an initiator's
+ * private data is copied.
  *
- * Return: a new endpoint in state IDLE, whose runner is the caller. Others find it, and the state
- * machine has to come to RELEASE. Or an error: -ENOMEM; -ENODEV if the device is being removed.
+ * Return: a new endpoint in state IDLE, whose runner is the caller. Others find
+ * it, and the state machine has to come to RELEASE. Or an error: -ENOMEM;
+ * -ENODEV if the device is being removed.
  */
-struct iw_mpa_ep *iw_mpa_ep_create(struct iw_mpa_device *dev, struct net *net, bool initiator,
-				   const void *request_pd, u16 request_pd_len)
+struct iw_mpa_ep *iw_mpa_ep_create(struct iw_mpa_device *dev, struct net *net,
+				   bool initiator, const void *request_pd,
+				   u16 request_pd_len)
 {
 	struct iw_mpa_ep *ep;
 
@@ -216,7 +226,7 @@ struct iw_mpa_ep *iw_mpa_ep_create(struct iw_mpa_device *dev, struct net *net, b
 	return ERR_PTR(-ENODEV);
 }
 
-/* Return: the live endpoint of a number, with a reference, or NULL. In any context. */
+/* Return: a live endpoint by number, with a reference, or NULL. Any context. */
 struct iw_mpa_ep *iw_mpa_ep_find(unsigned long id)
 {
 	struct iw_mpa_ep *ep, *found = NULL;
@@ -234,14 +244,17 @@ struct iw_mpa_ep *iw_mpa_ep_find(unsigned long id)
 }
 
 /*
- * Visit the endpoints of one bucket of the table. @look must not sleep. The memory of endpoint and
- * device stays valid within the call, but both may be about to be freed.
+ * Visit the endpoints of one bucket of the table. @look must not sleep. The
+ * memory of endpoint and device stays valid within the call, but both may be
+ * about to be freed.
  *
- * The lock of the bucket orders this with ep_register(): an endpoint that is not found sees
- * what the caller has written before. The lock is a bit spinlock, within which no other lock can be
- * taken with PREEMPT_RT. So it is released before @look is called. In process context.
+ * The lock of the bucket orders this with ep_register(): an endpoint that is
+ * not found sees what the caller has written before. The lock is a bit
+ * spinlock, within which no other lock can be taken with PREEMPT_RT. So it is
+ * released before @look is called. In process context.
  */
-void iw_mpa_ep_look(unsigned int bucket, void (*look)(struct iw_mpa_ep *ep, void *arg), void *arg)
+void iw_mpa_ep_look(unsigned int bucket,
+		    void (*look)(struct iw_mpa_ep *ep, void *arg), void *arg)
 {
 	struct hlist_bl_node *node;
 	struct iw_mpa_ep *ep;
@@ -270,8 +283,9 @@ static enum iw_mpa_reason ep_tcp_reason(const struct iw_mpa_ep *ep)
 }
 
 /*
- * The log is for administrators. So it has no line for an end that a ULP at either end wanted, for
- * a port without listener, and for a client that sends nothing, such as a port scanner.
+ * The log is for administrators. So it has no line for an end that a ULP at
+ * either end wanted, for a port without listener, and for a client that sends
+ * nothing, such as a port scanner.
  */
 static bool ep_is_news(const struct iw_mpa_ep *ep, bool up)
 {
@@ -295,12 +309,14 @@ static bool ep_is_news(const struct iw_mpa_ep *ep, bool up)
 }
 
 /*
- * One line about a connection. Each device has a rate limit of its own: its peers cannot suppress
- * the lines of other devices.
+ * One line about a connection. Each device has a rate limit of its own: its
+ * peers cannot suppress the lines of other devices.
  */
-static void ep_log(const struct iw_mpa_ep *ep, const char *what, const char *err, const char *why)
+static void ep_log(const struct iw_mpa_ep *ep, const char *what,
+		   const char *err, const char *why)
 {
-	if (!READ_ONCE(ep->config->log) || !___ratelimit(&ep->dev->log_limit, "iw_mpa"))
+	if (!READ_ONCE(ep->config->log) ||
+	    !___ratelimit(&ep->dev->log_limit, "iw_mpa"))
 		return;
 	pr_notice("iw_mpa: %s: connection %lu: %s %pISpc, peer %pISpc: %s%s (%s)\n",
 		  dev_name(&ep->dev->ibdev->dev), ep->id,
@@ -308,8 +324,9 @@ static void ep_log(const struct iw_mpa_ep *ep, const char *what, const char *err
 		  &ep->tuple.local.sa, &ep->tuple.remote.sa, what, err, why);
 }
 
-/* Why; of a connection that was @up, also what the driver has found, and how much went over it. */
-static void ep_describe(const struct iw_mpa_ep *ep, bool up, char *buf, size_t size)
+/* Why; and, if it was @up, what the driver found, and how much went over it */
+static void ep_describe(const struct iw_mpa_ep *ep, bool up, char *buf,
+			size_t size)
 {
 	struct iw_mpa_fault fault = { .text = iw_mpa_reason_text(ep->reason) };
 	u64 sent, received;
@@ -324,12 +341,14 @@ static void ep_describe(const struct iw_mpa_ep *ep, bool up, char *buf, size_t s
 	if (fault.term)
 		len += scnprintf(buf + len, size - len,
 				 "; Terminate %s: layer %u, type %u, code 0x%02x",
-				 fault.sent ? "sent" : "received", fault.layer, fault.etype,
-				 fault.code);
-	if (!up || !ep->sock.sock)	/* a device that has taken it over counts by itself */
+				 fault.sent ? "sent" : "received", fault.layer,
+				 fault.etype, fault.code);
+	/* A device that has taken it over counts by itself. */
+	if (!up || !ep->sock.sock)
 		return;
 	iw_mpa_sock_bytes(&ep->sock, &sent, &received);
-	scnprintf(buf + len, size - len, "; %llu bytes sent, %llu received", sent, received);
+	scnprintf(buf + len, size - len, "; %llu bytes sent, %llu received",
+		  sent, received);
 }
 
 static void ep_log_failure(const struct iw_mpa_ep *ep)
@@ -338,7 +357,7 @@ static void ep_log_failure(const struct iw_mpa_ep *ep)
 	bool up = ep->up.phase == IW_MPA_UP_CLOSE;
 	char why[160];
 
-	/* If iw_connect fails at once, its errno has already told the caller. */
+	/* If iw_connect fails at once, its errno has told the caller. */
 	if ((ep->initiator && ep->call && !up) || !ep_is_news(ep, up))
 		return;
 	if (ep->err)
@@ -347,13 +366,16 @@ static void ep_log_failure(const struct iw_mpa_ep *ep)
 	ep_log(ep, iw_mpa_reason_name(ep->reason), err, why);
 }
 
-/* For the log: what an initiator does without. It has a good Reply, and @lost is not empty. */
+/* For the log: what an initiator with a good Reply lacks; @lost is not empty */
 void iw_mpa_ep_log_loss(const struct iw_mpa_ep *ep)
 {
 	static const char * const what[] = {
-		[IW_MPA_LOST_P2P]	= "comes up without the peer-to-peer model",
-		[IW_MPA_LOST_DEPTHS]	= "comes up without depths",
-		[IW_MPA_LOST_ALL]	= "comes up without the peer-to-peer model and depths",
+		[IW_MPA_LOST_P2P] =
+			"comes up without the peer-to-peer model",
+		[IW_MPA_LOST_DEPTHS] =
+			"comes up without depths",
+		[IW_MPA_LOST_ALL] =
+			"comes up without the peer-to-peer model and depths",
 	};
 	const char *why = "its Reply declines";
 
@@ -364,8 +386,9 @@ void iw_mpa_ep_log_loss(const struct iw_mpa_ep *ep)
 	ep_log(ep, what[ep->lost], "", why);
 }
 
-/* The first reason counts. @err is the negative errno behind it, for people, or 0. */
-void iw_mpa_ep_set_reason(struct iw_mpa_ep *ep, enum iw_mpa_reason reason, int err)
+/* The first reason counts; @err is its negative errno, for people, or 0. */
+void iw_mpa_ep_set_reason(struct iw_mpa_ep *ep, enum iw_mpa_reason reason,
+			  int err)
 {
 	if (ep->reason)
 		return;
@@ -373,16 +396,17 @@ void iw_mpa_ep_set_reason(struct iw_mpa_ep *ep, enum iw_mpa_reason reason, int e
 	ep->err = err;
 }
 
-/* An action fails with @err < 0, and ends in @event, which has the reason. Return: @event */
-enum iw_mpa_event iw_mpa_ep_fail(struct iw_mpa_ep *ep, enum iw_mpa_event event, int err)
+/* An action fails with @err < 0, and @event has the reason. Return: @event */
+enum iw_mpa_event iw_mpa_ep_fail(struct iw_mpa_ep *ep, enum iw_mpa_event event,
+				 int err)
 {
 	iw_mpa_ep_set_reason(ep, iw_mpa_fsm_reason(ep->state, event), err);
 	return event;
 }
 
 /*
- * An event ends the connection, whose state has not changed yet. The event is the reason, unless an
- * action has found a better one.
+ * An event ends the connection, whose state has not changed yet. The event is
+ * the reason, unless an action has found a better one.
  */
 void iw_mpa_ep_note_end(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 {

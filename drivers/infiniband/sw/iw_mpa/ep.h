@@ -29,8 +29,8 @@ struct iw_mpa_listener;
 enum iw_mpa_queue {
 	IW_MPA_Q_NONE,
 	IW_MPA_Q_REQUEST,	/* half-open: it waits for the MPA Request */
-	IW_MPA_Q_LINGER,	/* half-open, too: refused, it waits for the peer to close */
-	IW_MPA_Q_ROOM,		/* its Request waits for iw_cm or the ULP to have room */
+	IW_MPA_Q_LINGER,	/* half-open: refused, until the peer closes */
+	IW_MPA_Q_ROOM,		/* the Request waits for room in iw_cm or ULP */
 };
 
 /* The event that iw_cm expects next */
@@ -47,10 +47,10 @@ enum iw_mpa_upcall_phase {
  * @phase: what is due; an event that is not due cannot be raised
  * @rejected: iw_reject was called: iw_cm expects no event any more
  *
- * iw_cm crashes the kernel on an event out of order. The phase allows these sequences alone:
- * CONNECT_REPLY(0), CLOSE; CONNECT_REPLY(<0); ESTABLISHED, CLOSE; and a part of the last one if the
- * ULP rejects what it has accepted. There is no lock: only the endpoint's runner uses it, but for
- * @rejected.
+ * iw_cm crashes the kernel on an event out of order. The phase allows these
+ * sequences alone: CONNECT_REPLY(0), CLOSE; CONNECT_REPLY(<0); ESTABLISHED,
+ * CLOSE; and a part of the last one if the ULP rejects what it has accepted.
+ * There is no lock: only the endpoint's runner uses it, but for @rejected.
  */
 struct iw_mpa_upcall {
 	struct iw_cm_id			*cm_id;
@@ -67,8 +67,8 @@ struct iw_mpa_upcall {
  * @rcv_nxt: TCP sequence number of the first byte that the driver receives
  * @rtr_end: TCP sequence number after the RTR message, or after its last repeat
  *
- * There is no lock: only the endpoint's runner calls these functions. Others may look whether there
- * is a @qp.
+ * There is no lock: only the endpoint's runner calls these functions. Others
+ * may look whether there is a @qp.
  */
 struct iw_mpa_offload {
 	struct ib_qp			*qp;
@@ -97,63 +97,70 @@ struct iw_mpa_call {
 
 /**
  * struct iw_mpa_ep - one connection, from its first SYN to its last event
- * @id: the connection's number: in traces, logs and debugfs, and for a responder in the
- *	provider_data of its cm_id; odd, and no other living connection's
+ * @id: the connection's number: in traces, logs and debugfs, and for a
+ *	responder in the provider_data of its cm_id; odd, and no other living
+ *	connection's
  * @registered: in the table of all endpoints, under the lock of its bucket
  * @bound: in the table of qp.c while it has a QP, under the lock of its bucket
  * @ref: 1 while live, 1 while @work is queued, and what drivers take
  * @held: how many of @ref are the driver's
  * @dev: its device; held while the endpoint is live
- * @net: its network namespace, that of each of its sockets; held until it is freed
+ * @net: its network namespace, that of each of its sockets; held until the end
  * @net_tracker: of that reference
  * @config: the settings of @net
  * @ifindex: initiator: the interface that rdma_cm has chosen, or 0
  * @initiator: local role
- * @user: the QP that it has, or had last, is an application's; read under @lock, and written by
- *	the runner
+ * @user: the QP that it has, or had last, is an application's; read under
+ *	@lock, and written by the runner
  * @born: when it came to be, in jiffies of 64 bits
  *
- * @lock: for event.c and run.c alone: protects @events, @busy, @found, @awaited, @deadline, setting
- *	@timer, and writing @state; taken in softirq
+ * @lock: for event.c and run.c alone: protects @events, @busy, @found,
+ *	@awaited, @deadline, setting @timer, and writing @state; taken in
+ *	softirq
  * @events: set of events raised and not yet handled
  * @state: written by the runner only
  * @busy: there is a runner
- * @runner: the task of the runner, or the one that it has interrupted, for what waits for the
- *	runner: a task that waits is not interrupted where it would see itself here
- * @found: event that a runner in atomic context has left to the work item, which is the runner
- *	then; or IW_MPA_EV_NONE
- * @awaited: a call of iw_cm waits to be the runner, and is the next one; it clears this itself
+ * @runner: the task of the runner, or the one that it has interrupted, for what
+ *	waits for the runner: a task that waits is not interrupted where it
+ *	would see itself here
+ * @found: event that a runner in atomic context has left to the work item,
+ *	which is the runner then; or IW_MPA_EV_NONE
+ * @awaited: a call of iw_cm waits to be the runner, and is the next one; it
+ *	clears this itself
  * @deadline: when the wait in the state ends, in jiffies; 0 if never
- * @until: limit of several waits together, in jiffies: an initiator's tries for a Reply, a
- *	responder's for room in iw_cm, and from the first state of the phase END on an orderly end;
- *	0 if there is none; the runner's
+ * @until: limit of several waits together, in jiffies: an initiator's tries for
+ *	a Reply, a responder's for room in iw_cm, and from the first state of
+ *	the phase END on an orderly end; 0 if there is none; the runner's
  * @timer: raises TIMED_OUT at @deadline; may fire before
  * @work: runs the endpoint
  *
  * @listener: responder: where it came from; held while the endpoint is live
  * @queue: in which list of @listener it is; under the device's lock
  * @queued: entry in that list; under the device's lock
- * @queued_crowd: half-open: entry in the list of its crowd; under the device's lock
+ * @queued_crowd: half-open: entry in its crowd's list; under the device's lock
  * @asked: the ULP was asked, and has not answered; under the device's lock
- * @stray: responder: the address is another device's: its Request is answered by a Reject
- * @rcu: frees the memory after a grace period, for those who find the endpoint in the table. An
- *	endpoint without references is in no list, so @queued_crowd is free
+ * @stray: responder: the address is another device's: the answer is a Reject
+ * @rcu: frees the memory after a grace period, for those who find the endpoint
+ *	in the table. An endpoint without references is in no list, so
+ *	@queued_crowd is free
  *
- * @sock: its TCP socket; none before TCP opens it, and none any more once the device has taken the
- *	connection over
- * @takeover: the device has taken the connection over, or is about to; else NULL
+ * @sock: its TCP socket; none before TCP opens it, and none any more once the
+ *	device has taken the connection over
+ * @takeover: the device has taken it over, or is about to; else NULL
  * @up: its line to iw_cm
  * @off: its line to the driver
  * @tuple: its addresses, for people; family 0 until they are known
  * @call: the ULP's call that is being handled, or NULL
- * @reason: why the connection ended or ends; the first cause counts, except if an orderly end fails
+ * @reason: why the connection ended or ends; the first cause counts, except if
+ *	an orderly end fails
  * @repeats: how often the RTR message was repeated
  * @fallback: initiator: a connection of revision 1 will do, too
  * @v2_again: initiator: revision 2 was offered a second time
  * @lost: initiator: what the first Request has asked for in vain, IW_MPA_LOST_*
  * @err: the errno behind @reason, for people, or 0
  * @tcp_err: the sk_err that TCP failed with
- * @fault: why the driver gave the stream up; written under @lock, before STREAM_DOWN is raised
+ * @fault: why the driver gave the stream up; written under @lock, before
+ *	STREAM_DOWN is raised
  * @drained: octets dropped while lingering
  * @progress: how far TCP had come at the last look, in an orderly end
  * @local: what this end can and wants
@@ -167,16 +174,17 @@ struct iw_mpa_call {
  * @frame: buffer of @reader, unless the peer's frame is longer: see startup.c
  * @request_pd: initiator: the ULP's private data for the Request
  *
- * What handles an endpoint's events is its runner. There is one runner at a time, in process
- * context: the work item; or iw_connect, iw_accept, iw_reject, a listener's work item, or a ULP
- * that closes, so that no hop to the endpoint's work item is needed. Socket callbacks, timers and
- * drivers only raise events. There is one exception: iw_mpa_first_fpdu() is the runner in any
- * context, if the driver's open_tx does not sleep. The runner holds no lock. An event that is
- * raised while it runs waits in @events, and the runner checks that before it ceases. Fields
- * without another rule belong to the runner.
+ * What handles an endpoint's events is its runner. There is one runner at a
+ * time, in process context: the work item; or iw_connect, iw_accept, iw_reject,
+ * a listener's work item, or a ULP that closes, so that no hop to the
+ * endpoint's work item is needed. Socket callbacks, timers and drivers only
+ * raise events. There is one exception: iw_mpa_first_fpdu() is the runner in
+ * any context, if the driver's open_tx does not sleep. The runner holds no
+ * lock. An event that is raised while it runs waits in @events, and the runner
+ * checks that before it ceases. Fields without another rule are the runner's.
  *
- * Lock order: sk_callback_lock, or the device's lock, before @lock. @lock and the lock of a bucket
- * of either table are leaves.
+ * Lock order: sk_callback_lock, or the device's lock, before @lock. @lock and
+ * the lock of a bucket of either table are leaves.
  */
 struct iw_mpa_ep {
 	unsigned long		id;
@@ -258,19 +266,22 @@ static inline bool iw_mpa_ep_is_idle(const struct iw_mpa_ep *ep)
 #define IW_MPA_EP_BUCKETS	4096	/* of the table of endpoints */
 
 unsigned long iw_mpa_new_id(void);
-struct iw_mpa_ep *iw_mpa_ep_create(struct iw_mpa_device *dev, struct net *net, bool initiator,
-				   const void *request_pd, u16 request_pd_len);
+struct iw_mpa_ep *iw_mpa_ep_create(struct iw_mpa_device *dev, struct net *net,
+				   bool initiator, const void *request_pd,
+				   u16 request_pd_len);
 void iw_mpa_ep_unregister(struct iw_mpa_ep *ep);
 struct iw_mpa_ep *iw_mpa_ep_find(unsigned long id);
 struct iw_mpa_ep *iw_mpa_ep_hold(struct iw_mpa_ep *ep);
 void iw_mpa_ep_drop(struct iw_mpa_ep *ep);
 bool iw_mpa_ep_check_call(const struct iw_mpa_ep *ep, const char *call);
-void iw_mpa_ep_set_reason(struct iw_mpa_ep *ep, enum iw_mpa_reason reason, int err);
-enum iw_mpa_event iw_mpa_ep_fail(struct iw_mpa_ep *ep, enum iw_mpa_event event, int err);
+void iw_mpa_ep_set_reason(struct iw_mpa_ep *ep, enum iw_mpa_reason reason,
+			  int err);
+enum iw_mpa_event iw_mpa_ep_fail(struct iw_mpa_ep *ep, enum iw_mpa_event event,
+				 int err);
 void iw_mpa_ep_log_loss(const struct iw_mpa_ep *ep);
 void iw_mpa_ep_note_end(struct iw_mpa_ep *ep, enum iw_mpa_event event);
-void iw_mpa_ep_look(unsigned int bucket, void (*look)(struct iw_mpa_ep *ep, void *arg),
-		    void *arg);
+void iw_mpa_ep_look(unsigned int bucket,
+		    void (*look)(struct iw_mpa_ep *ep, void *arg), void *arg);
 
 /* upcall.c */
 void iw_mpa_upcall_expect(struct iw_mpa_ep *ep, struct iw_cm_id *id);
@@ -291,7 +302,8 @@ void iw_mpa_raise_unless_up(struct iw_mpa_ep *ep, enum iw_mpa_event event);
 void iw_mpa_event_queue_work(struct iw_mpa_ep *ep);
 void iw_mpa_event_timeout(struct timer_list *timer);
 void iw_mpa_event_may_wait(void);
-void iw_mpa_event_of_sock(struct iw_mpa_sock *ms, enum iw_mpa_event event, int err);
+void iw_mpa_event_of_sock(struct iw_mpa_sock *ms, enum iw_mpa_event event,
+			  int err);
 int iw_mpa_event_init(void);
 void iw_mpa_event_exit(void);
 
@@ -309,12 +321,15 @@ void iw_mpa_startup_send_term(struct iw_mpa_ep *ep);
 void iw_mpa_startup_end(struct iw_mpa_ep *ep);
 
 /* run.c */
-#define IW_MPA_BORROWED		4	/* events that a call handles after the first */
+#define IW_MPA_BORROWED		4	/* more events that a call handles */
 
-struct iw_mpa_ep *iw_mpa_run_create(struct iw_mpa_device *dev, struct net *net, bool initiator,
-				    const void *request_pd, u16 request_pd_len);
-void iw_mpa_run(struct iw_mpa_ep *ep, enum iw_mpa_event event, unsigned int budget);
+struct iw_mpa_ep *iw_mpa_run_create(struct iw_mpa_device *dev, struct net *net,
+				    bool initiator, const void *request_pd,
+				    u16 request_pd_len);
+void iw_mpa_run(struct iw_mpa_ep *ep, enum iw_mpa_event event,
+		unsigned int budget);
 bool iw_mpa_run_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event);
-bool iw_mpa_run_answer(struct iw_mpa_ep *ep, struct iw_mpa_call *call, enum iw_mpa_event answer);
+bool iw_mpa_run_answer(struct iw_mpa_ep *ep, struct iw_mpa_call *call,
+		       enum iw_mpa_event answer);
 
 #endif /* _IW_MPA_EP_H */

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * This file, with its header, hands a stream to the driver, and calls the driver from then on.
- * Besides takeover/ no other file calls a driver's ops. The contract promises an order of calls:
- * that order is in iw_mpa_offload_active() and iw_mpa_offload_passive().
+ * This file, with its header, hands a stream to the driver, and calls the
+ * driver from then on. Besides takeover/ no other file calls a driver's ops.
+ * The contract promises an order of calls: that order is in
+ * iw_mpa_offload_active() and iw_mpa_offload_passive().
  */
 
 #include "offload.h"
@@ -17,10 +18,10 @@
 #include <linux/string.h>
 #include <rdma/ib_verbs.h>
 
-/* From this repeat on an RTR message is repeated also if the ULP has sent something since. */
+/* From this repeat on the RTR is repeated even if the ULP has sent since. */
 #define OFFLOAD_REPEAT_AFTER_WORK	3
 
-/* Return: NULL if a driver's description is complete; else what is wrong, in words. */
+/* Return: NULL if a driver's description is complete; else what is wrong */
 const char *iw_mpa_offload_check(const struct iw_mpa_driver_ops *drv,
 				 const struct iw_mpa_device_attr *attr)
 {
@@ -34,14 +35,18 @@ const char *iw_mpa_offload_check(const struct iw_mpa_driver_ops *drv,
 		{ !drv->stop, "stop is missing" },
 		{ drv->attach && !drv->kick_rx, "attach needs kick_rx" },
 		{ attr->rtr_send && !drv->send_rtr, "rtr_send needs send_rtr" },
-		{ drv->repeat_rtr && !drv->send_rtr, "repeat_rtr needs send_rtr" },
-		{ !attr->rtr_accept, "rtr_accept is empty, RFC 6581 9.2 asks for one RTR type" },
+		{ drv->repeat_rtr && !drv->send_rtr,
+		  "repeat_rtr needs send_rtr" },
+		{ !attr->rtr_accept,
+		  "rtr_accept is empty, RFC 6581 9.2 asks for one RTR type" },
 		{ attr->rtr_accept == IW_MPA_RTR_READ && !attr->max_ird,
 		  "rtr_accept is Read alone, but max_ird is 0" },
-		{ rtr & ~IW_MPA_RTR_ALL, "rtr_send or rtr_accept has an unknown RTR type" },
+		{ rtr & ~IW_MPA_RTR_ALL,
+		  "rtr_send or rtr_accept has an unknown RTR type" },
 		{ attr->max_ird > IW_MPA_DEPTH_MAX, "max_ird is above 0x3ffe" },
 		{ attr->max_ord > IW_MPA_DEPTH_MAX, "max_ord is above 0x3ffe" },
-		{ attr->caps >= 2 * IW_MPA_CAP_LARGE_FPDU, "caps has an unknown bit" },
+		{ attr->caps >= 2 * IW_MPA_CAP_LARGE_FPDU,
+		  "caps has an unknown bit" },
 	};
 	int i;
 
@@ -57,8 +62,9 @@ const char *iw_mpa_offload_check(const struct iw_mpa_driver_ops *drv,
 }
 
 /*
- * Report a driver that has sent before TX was opened: the peer gets its bytes before the Reply or
- * the RTR message, or before the first FPDU, for which RFC 5044 7.1.2 has a responder wait.
+ * Report a driver that has sent before TX was opened: the peer gets its bytes
+ * before the Reply or the RTR message, or before the first FPDU, for which
+ * RFC 5044 7.1.2 has a responder wait.
  *
  * Return: true if it has.
  */
@@ -74,7 +80,7 @@ static bool offload_blame_early(struct iw_mpa_ep *ep, const char *before)
 }
 
 /*
- * Call attach, except for a device that has taken TCP over, which gets the bytes itself.
+ * Call attach, except for a device that has taken TCP over and has the bytes.
  *
  * Return: false if the driver has changed what it must not.
  */
@@ -104,24 +110,27 @@ static bool offload_attach(struct iw_mpa_ep *ep)
 }
 
 /* Return: IW_MPA_R_OK; or why the driver does not have the stream. */
-static enum iw_mpa_reason offload_prepare(struct iw_mpa_ep *ep, const struct iw_mpa_handoff *ho,
+static enum iw_mpa_reason offload_prepare(struct iw_mpa_ep *ep,
+					  const struct iw_mpa_handoff *ho,
 					  int *err)
 {
 	if (ho->rx_queued && !(ep->dev->attr.caps & IW_MPA_CAP_EARLY_RX))
 		return IW_MPA_R_EARLY_DATA;
 	*err = ep->dev->ops->prepare(ep->off.qp, ho);
-	trace_iw_mpa_handoff(ep->id, ho->params, ho->snd_nxt, ho->rcv_nxt, *err);
+	trace_iw_mpa_handoff(ep->id, ho->params, ho->snd_nxt, ho->rcv_nxt,
+			     *err);
 	return *err ? IW_MPA_R_DRIVER : IW_MPA_R_OK;
 }
 
 /*
- * Make the driver ready for the first FPDU. The stream is positioned after the peer's startup
- * frame. @reply_len bytes of this end are still to be sent. If the device cannot take queued bytes,
- * none may be there, and none may come until attach.
+ * Make the driver ready for the first FPDU. The stream is positioned after the
+ * peer's startup frame. @reply_len bytes of this end are still to be sent. If
+ * the device cannot take queued bytes, none may be there or come until attach.
  *
  * Return: as offload_prepare()
  */
-static enum iw_mpa_reason offload_start(struct iw_mpa_ep *ep, size_t reply_len, int *err)
+static enum iw_mpa_reason offload_start(struct iw_mpa_ep *ep, size_t reply_len,
+					int *err)
 {
 	const u32 caps = ep->dev->attr.caps;
 	struct iw_mpa_offload *off = &ep->off;
@@ -149,7 +158,8 @@ static enum iw_mpa_reason offload_start(struct iw_mpa_ep *ep, size_t reply_len, 
 		iw_mpa_offload_stop(ep, IW_MPA_R_DRIVER);
 		return IW_MPA_R_DRIVER;
 	}
-	if (ep->sock.sock && !(caps & IW_MPA_CAP_EARLY_RX) && iw_mpa_sock_unread(&ep->sock)) {
+	if (ep->sock.sock && !(caps & IW_MPA_CAP_EARLY_RX) &&
+	    iw_mpa_sock_unread(&ep->sock)) {
 		iw_mpa_offload_stop(ep, IW_MPA_R_EARLY_DATA);
 		return IW_MPA_R_EARLY_DATA;
 	}
@@ -159,9 +169,10 @@ static enum iw_mpa_reason offload_start(struct iw_mpa_ep *ep, size_t reply_len, 
 /*
  * Hand an initiator's stream to the driver. It is positioned after the Reply.
  *
- * RFC 6581 9.2 lets a responder name one RTR type, or all that it can take. Some responders that
- * name one type begin to read the stream when they have sent their Reply. If the RTR message
- * arrives earlier, they see it only when more bytes arrive.
+ * RFC 6581 9.2 lets a responder name one RTR type, or all that it can take.
+ * Some responders that name one type begin to read the stream when they have
+ * sent their Reply. If the RTR message arrives earlier, they see it only when
+ * more bytes arrive.
  *
  * Return: what fsm.h names for HANDOFF_ACTIVE.
  */
@@ -185,13 +196,14 @@ enum iw_mpa_event iw_mpa_offload_active(struct iw_mpa_ep *ep)
 	if (err)
 		return iw_mpa_ep_fail(ep, IW_MPA_EV_RTR_FAILED, err);
 	ep->off.rtr_end = iw_mpa_sock_snd_nxt(&ep->sock);
-	if (params->rtr_single && params->rtr == IW_MPA_RTR_WRITE && drv->repeat_rtr &&
-	    READ_ONCE(ep->config->rtr_repeat_ms))
+	if (params->rtr_single && params->rtr == IW_MPA_RTR_WRITE &&
+	    drv->repeat_rtr && READ_ONCE(ep->config->rtr_repeat_ms))
 		return IW_MPA_EV_HANDED_OFF_QUIET;
 	return IW_MPA_EV_HANDED_OFF;
 }
 
-static int offload_send_reply(struct iw_mpa_ep *ep, const void *reply, size_t len)
+static int offload_send_reply(struct iw_mpa_ep *ep, const void *reply,
+			      size_t len)
 {
 	if (iw_mpa_takeover_is_on(ep))
 		return iw_mpa_takeover_send_reply(ep, reply, len);
@@ -199,13 +211,14 @@ static int offload_send_reply(struct iw_mpa_ep *ep, const void *reply, size_t le
 }
 
 /*
- * Hand a responder's stream to the driver, and send the Reply. The stream is positioned after the
- * Request. With @fence TX is held back until the first FPDU, as RFC 5044 7.1.2 asks.
+ * Hand a responder's stream to the driver, and send the Reply. The stream is
+ * positioned after the Request. With @fence TX is held back until the first
+ * FPDU, as RFC 5044 7.1.2 asks.
  *
  * Return: what fsm.h names for HANDOFF_PASSIVE.
  */
-enum iw_mpa_event iw_mpa_offload_passive(struct iw_mpa_ep *ep, bool fence, const void *reply,
-					 size_t len)
+enum iw_mpa_event iw_mpa_offload_passive(struct iw_mpa_ep *ep, bool fence,
+					 const void *reply, size_t len)
 {
 	enum iw_mpa_reason why;
 	int err = 0;
@@ -227,7 +240,7 @@ enum iw_mpa_event iw_mpa_offload_passive(struct iw_mpa_ep *ep, bool fence, const
 	return IW_MPA_EV_HANDED_OFF;
 }
 
-/* Let the ULP's work out. In any context with IW_MPA_CAP_ATOMIC_OPEN; else it may sleep. */
+/* Let the ULP's work out. May sleep, but not with IW_MPA_CAP_ATOMIC_OPEN. */
 void iw_mpa_offload_open_tx(struct iw_mpa_ep *ep)
 {
 	offload_blame_early(ep, "open_tx");
@@ -241,8 +254,9 @@ bool iw_mpa_offload_is_answered(const struct iw_mpa_ep *ep)
 }
 
 /*
- * Send one more zero-length RDMA Write, unless the peer has answered. If the ULP has sent something
- * since, that may wake the peer, too: then only the later repeats are sent.
+ * Send one more zero-length RDMA Write, unless the peer has answered. If the
+ * ULP has sent something since, that may wake the peer, too: then only the
+ * later repeats are sent.
  */
 void iw_mpa_offload_repeat_rtr(struct iw_mpa_ep *ep)
 {
@@ -257,7 +271,7 @@ void iw_mpa_offload_repeat_rtr(struct iw_mpa_ep *ep)
 	iw_mpa_count_for(ep->dev->stats, IW_MPA_CNT_rtr_repeated);
 }
 
-/* Take the stream back: first its callbacks, then the driver forgets it, and leaves them alone. */
+/* Callbacks first; then the driver forgets the stream, and leaves them be. */
 void iw_mpa_offload_stop(struct iw_mpa_ep *ep, enum iw_mpa_reason why)
 {
 	const char *changed;
@@ -271,8 +285,8 @@ void iw_mpa_offload_stop(struct iw_mpa_ep *ep, enum iw_mpa_reason why)
 }
 
 /*
- * May the library still send on the stream? Not if the driver has sent, nor if a device has taken
- * TCP over: the socket does not know the device's sequence numbers.
+ * May the library still send on the stream? Not if the driver has sent, nor if
+ * a device has taken TCP over, whose sequence numbers the socket does not know.
  */
 bool iw_mpa_offload_is_untouched(const struct iw_mpa_ep *ep)
 {

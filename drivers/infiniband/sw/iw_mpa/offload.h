@@ -8,8 +8,8 @@
 const char *iw_mpa_offload_check(const struct iw_mpa_driver_ops *drv,
 				 const struct iw_mpa_device_attr *attr);
 enum iw_mpa_event iw_mpa_offload_active(struct iw_mpa_ep *ep);
-enum iw_mpa_event iw_mpa_offload_passive(struct iw_mpa_ep *ep, bool fence, const void *reply,
-					 size_t len);
+enum iw_mpa_event iw_mpa_offload_passive(struct iw_mpa_ep *ep, bool fence,
+					 const void *reply, size_t len);
 void iw_mpa_offload_open_tx(struct iw_mpa_ep *ep);
 bool iw_mpa_offload_is_answered(const struct iw_mpa_ep *ep);
 void iw_mpa_offload_repeat_rtr(struct iw_mpa_ep *ep);
@@ -23,7 +23,10 @@ static inline void iw_mpa_offload_kick_rx(struct iw_mpa_ep *ep)
 		ep->dev->ops->kick_rx(ep->off.qp);
 }
 
-/* Return: IW_MPA_EV_NONE, then iw_mpa_tx_finished() follows; or IW_MPA_EV_CANNOT_FINISH. */
+/*
+ * Return: IW_MPA_EV_NONE, then iw_mpa_tx_finished() follows; or
+ * IW_MPA_EV_CANNOT_FINISH.
+ */
 static inline enum iw_mpa_event iw_mpa_offload_finish_tx(struct iw_mpa_ep *ep)
 {
 	if (!ep->dev->ops->finish_tx)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Kernel TCP sockets: their life, what is read and sent, sequence numbers and addresses. Only the
- * files of takeover/ call TCP, too.
+ * Kernel TCP sockets: their life, what is read and sent, sequence numbers and
+ * addresses. Only the files of takeover/ call TCP, too.
  *
- * connect, listen and accept open a socket and hook its callbacks. unhook gives the callbacks back
- * to TCP: after that none of the library's runs or will run. release unhooks and closes. No
- * function waits for the peer.
+ * connect, listen and accept open a socket and hook its callbacks. unhook gives
+ * the callbacks back to TCP: after that none of the library's runs or will run.
+ * release unhooks and closes. No function waits for the peer.
  */
 
 #include "sock.h"
@@ -27,20 +27,22 @@
 static_assert(__alignof__(struct iw_mpa_stream) > ~SK_USER_DATA_PTRMASK);
 
 /*
- * TCP does not copy a listener's sk_user_data to the connections that it makes. A connection that
- * is not accepted yet has the listener's callbacks, and no data, or data of BPF with BPF's flags.
+ * TCP does not copy a listener's sk_user_data to the connections that it makes.
+ * A connection that is not accepted yet has the listener's callbacks, and no
+ * data, or data of BPF with BPF's flags.
  */
 static struct iw_mpa_sock *sock_of(const struct sock *sk)
 {
 	struct iw_mpa_stream *stream;
 
-	if ((uintptr_t)READ_ONCE(sk->sk_user_data) & (SK_USER_DATA_BPF | SK_USER_DATA_PSOCK))
+	if ((uintptr_t)READ_ONCE(sk->sk_user_data) &
+	    (SK_USER_DATA_BPF | SK_USER_DATA_PSOCK))
 		return NULL;
 	stream = __locked_read_sk_user_data_with_flags(sk, 0);
 	return stream ? container_of(stream, struct iw_mpa_sock, stream) : NULL;
 }
 
-/* TCP may have read the pointer before a driver replaced it: then the driver has to be called. */
+/* TCP may have read the pointer before a driver changed it: call the driver. */
 static void iw_mpa_sk_data_ready(struct sock *sk)
 {
 	void (*now)(struct sock *sk);
@@ -77,7 +79,7 @@ static void sock_report_state(struct iw_mpa_sock *ms)
 	case TCP_CLOSE:
 		ms->report(ms, iw_mpa_sock_end(err), err);
 		break;
-	default:	/* it opens or listens, or the peer has not closed yet */
+	default:	/* it opens or listens, or the peer has not closed */
 		break;
 	}
 }
@@ -105,8 +107,9 @@ static void iw_mpa_sk_error_report(struct sock *sk)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
-/* Return: 0; -EBUSY if the socket has another user: BPF may have put it into a sockmap. */
-static int sock_hook(struct iw_mpa_sock *ms, struct socket *sock, unsigned long flags)
+/* Return: 0; -EBUSY if the socket has another user, such as a sockmap of BPF */
+static int sock_hook(struct iw_mpa_sock *ms, struct socket *sock,
+		     unsigned long flags)
 {
 	struct sock *sk = sock->sk;
 
@@ -131,10 +134,11 @@ static int sock_hook(struct iw_mpa_sock *ms, struct socket *sock, unsigned long 
 }
 
 /*
- * Restore what a driver must not change of a hooked socket. With sk_callback_lock write-held.
+ * Restore what a driver must not change of a hooked socket. With
+ * sk_callback_lock write-held.
  *
- * Return: the name of what was wrong; NULL if nothing was. sk_data_ready has to be the driver's if
- * it is @attached, else the library's.
+ * Return: the name of what was wrong; NULL if nothing was. sk_data_ready has to
+ * be the driver's if it is @attached, else the library's.
  */
 const char *iw_mpa_sock_mend(struct iw_mpa_sock *ms, bool attached)
 {
@@ -157,7 +161,7 @@ const char *iw_mpa_sock_mend(struct iw_mpa_sock *ms, bool attached)
 }
 
 /*
- * Replace a driver's callbacks by the library's. After return no callback of the driver runs.
+ * Replace a driver's callbacks by the library's. None runs after the return.
  *
  * Return: as iw_mpa_sock_mend(), for a driver that is not attached any more.
  */
@@ -182,8 +186,9 @@ const char *iw_mpa_sock_detach(struct iw_mpa_sock *ms)
 }
 
 /*
- * Restore TCP's callbacks of a socket, which may be closed. No driver is attached. After return no
- * callback of the library runs. BPF may use an unhooked socket: what BPF has set is not changed.
+ * Restore TCP's callbacks of a socket, which may be closed. No driver is
+ * attached. After return no callback of the library runs. BPF may use an
+ * unhooked socket: what BPF has set is not changed.
  */
 void iw_mpa_sock_unhook(struct iw_mpa_sock *ms)
 {
@@ -202,7 +207,7 @@ void iw_mpa_sock_unhook(struct iw_mpa_sock *ms)
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
-/* Give a hooked socket to another owner, whose @report is set. No driver is attached. */
+/* Give a hooked socket without a driver to an owner whose @report is set. */
 void iw_mpa_sock_move(struct iw_mpa_sock *from, struct iw_mpa_sock *to)
 {
 	typeof(to->report) report = to->report;
@@ -218,13 +223,15 @@ void iw_mpa_sock_move(struct iw_mpa_sock *from, struct iw_mpa_sock *to)
 
 static bool sock_fin_is_due(struct sock *sk)
 {
-	return (1 << inet_sk_state_load(sk)) & (TCPF_ESTABLISHED | TCPF_CLOSE_WAIT);
+	return (1 << inet_sk_state_load(sk)) &
+	       (TCPF_ESTABLISHED | TCPF_CLOSE_WAIT);
 }
 
 /*
- * If TCP finds no memory for a FIN, it forgets the FIN, and keeps the connection and its network
- * namespace for ever. So such a connection is aborted: the peer gets RST; a peer that has closed
- * first gets it for the next segment that it sends.
+ * If TCP finds no memory for a FIN, it forgets the FIN, and keeps the
+ * connection and its network namespace for ever. So such a connection is
+ * aborted: the peer gets RST; a peer that has closed first gets it for the next
+ * segment that it sends.
  */
 static void sock_send_fin(struct socket *sock)
 {
@@ -238,11 +245,12 @@ static void sock_send_fin(struct socket *sock)
 }
 
 /*
- * Send FIN, go on receiving. If there is no memory for a FIN the peer gets RST. While a driver had
- * the stream, TCP reported only to the driver: so what has arrived is reported now.
+ * Send FIN, go on receiving. If there is no memory for a FIN the peer gets RST.
+ * While a driver had the stream, TCP reported only to the driver: so what has
+ * arrived is reported now.
  *
- * If a device has taken the socket over, the device sends FIN. Once its driver was stopped nothing
- * would report the peer's FIN. So a FIN is reported at once.
+ * If a device has taken the socket over, the device sends FIN. Once its driver
+ * was stopped nothing would report the peer's FIN: so one is reported at once.
  */
 void iw_mpa_sock_shutdown(struct iw_mpa_sock *ms)
 {
@@ -271,8 +279,9 @@ static void sock_close(struct socket *sock)
 }
 
 /*
- * Unhook and close a socket, unless it is closed. TCP still delivers what was sent, and then sends
- * FIN; or RST if bytes have arrived that were not read, or if there is no memory for a FIN.
+ * Unhook and close a socket, unless it is closed. TCP still delivers what was
+ * sent, and then sends FIN; or RST if bytes have arrived that were not read, or
+ * if there is no memory for a FIN.
  */
 void iw_mpa_sock_release(struct iw_mpa_sock *ms)
 {
@@ -284,7 +293,7 @@ void iw_mpa_sock_release(struct iw_mpa_sock *ms)
 	iw_mpa_count(IW_MPA_CNT_sock_destroyed);
 }
 
-/* Send RST, if there is a socket. It stays until it is released, and reports a failure. */
+/* Send RST if there is a socket, which stays until release, and reports it. */
 void iw_mpa_sock_reset(struct iw_mpa_sock *ms)
 {
 	if (ms->sock)
@@ -292,13 +301,16 @@ void iw_mpa_sock_reset(struct iw_mpa_sock *ms)
 }
 
 /*
- * The library's sockets are locked while locks of rdma_cm are held. Other sockets are locked before
- * such locks are taken. So the library's sockets have a lockdep class of their own. The class is in
- * the module, so a socket with this class holds the module.
+ * The library's sockets are locked while locks of rdma_cm are held. Other
+ * sockets are locked before such locks are taken. So the library's sockets have
+ * a lockdep class of their own. The class is in the module, so a socket with
+ * this class holds the module.
  */
 #ifdef CONFIG_DEBUG_LOCK_ALLOC
 static struct lock_class_key sock_keys[2], sock_spin_keys[2];
-static const char * const sock_names[] = { "sk_lock-AF_INET-IW_MPA", "sk_lock-AF_INET6-IW_MPA" };
+static const char * const sock_names[] = {
+	"sk_lock-AF_INET-IW_MPA", "sk_lock-AF_INET6-IW_MPA"
+};
 
 /* The spinlock keeps its name: see sock_classify_accepted(). */
 static void sock_classify(struct sock *sk)
@@ -308,15 +320,16 @@ static void sock_classify(struct sock *sk)
 
 	if (WARN_ON_ONCE(!sock_allow_reclassification(sk)))
 		return;
-	sock_lock_init_class_and_name(sk, spin_name, &sock_spin_keys[v6], sock_names[v6],
-				      &sock_keys[v6]);
+	sock_lock_init_class_and_name(sk, spin_name, &sock_spin_keys[v6],
+				      sock_names[v6], &sock_keys[v6]);
 }
 
 /*
- * TCP uses an accepted socket already: so its locks are held while their class changes. Another
- * processor that waits for the spinlock has told lockdep before, and may look its class up
- * just then. lockdep warns if it finds the name of one class with the key of another. So all
- * spinlocks of the family have the name that kernel sockets have, and the key alone changes, in one
+ * TCP uses an accepted socket already: so its locks are held while their class
+ * changes. Another processor that waits for the spinlock has told lockdep
+ * before, and may look its class up just then. lockdep warns if it finds the
+ * name of one class with the key of another. So all spinlocks of the family
+ * have the name that kernel sockets have, and the key alone changes, in one
  * store.
  */
 static void sock_classify_accepted(struct sock *sk)
@@ -325,9 +338,11 @@ static void sock_classify_accepted(struct sock *sk)
 
 	lock_sock(sk);
 	sk_owner_set(sk, THIS_MODULE);
-	lock_set_class(&sk->sk_lock.dep_map, sock_names[v6], &sock_keys[v6], 0, _RET_IP_);
+	lock_set_class(&sk->sk_lock.dep_map, sock_names[v6], &sock_keys[v6], 0,
+		       _RET_IP_);
 	spin_lock_bh(&sk->sk_lock.slock);
-	lock_set_class(&sk->sk_lock.slock.dep_map, sk->sk_lock.slock.dep_map.name,
+	lock_set_class(&sk->sk_lock.slock.dep_map,
+		       sk->sk_lock.slock.dep_map.name,
 		       &sock_spin_keys[v6], 0, _RET_IP_);
 	spin_unlock_bh(&sk->sk_lock.slock);
 	release_sock(sk);
@@ -344,12 +359,14 @@ static void sock_classify_accepted(struct sock *sk)
 
 static int sock_set_int(struct socket *sock, int level, int name, int val)
 {
-	return sock->ops->setsockopt(sock, level, name, KERNEL_SOCKPTR(&val), sizeof(val));
+	return sock->ops->setsockopt(sock, level, name, KERNEL_SOCKPTR(&val),
+				     sizeof(val));
 }
 
 /*
- * An IPv6 socket may carry an IPv4 connection. A connection inherits the TOS of its listener, but
- * not the priority that goes with it, and a TOS that does not change leaves the priority alone.
+ * An IPv6 socket may carry an IPv4 connection. A connection inherits the TOS of
+ * its listener, but not the priority that goes with it, and a TOS that does not
+ * change leaves the priority alone.
  */
 static int sock_set_tos(struct socket *sock, u8 tos)
 {
@@ -361,8 +378,8 @@ static int sock_set_tos(struct socket *sock, u8 tos)
 }
 
 /*
- * A connection inherits all these options from its listener. Sending must not use the task's page
- * fragment, which the task may be using.
+ * A connection inherits all these options from its listener. Sending must not
+ * use the task's page fragment, which the task may be using.
  */
 static int sock_setup(struct socket *sock, const struct iw_mpa_sock_opts *opts)
 {
@@ -373,14 +390,15 @@ static int sock_setup(struct socket *sock, const struct iw_mpa_sock_opts *opts)
 	sk->sk_allocation = IW_MPA_SOCK_GFP;
 	sk->sk_use_task_frag = false;
 	/*
-	 * Connections of a server that was restarted stay in TIME_WAIT for a minute. It must get
-	 * its port at once all the same, and so must a client with a port that rdma_cm chose.
-	 * rdma_cm ensures that two ULPs do not use one port.
+	 * Connections of a server that was restarted stay in TIME_WAIT for a
+	 * minute. It must get its port at once all the same, and so must a
+	 * client with a port that rdma_cm chose. rdma_cm ensures that two ULPs
+	 * do not use one port.
 	 */
 	sk->sk_reuse = SK_CAN_REUSE;
-	/* A short FPDU must not wait for the ACK of the startup frame, which may take 40 ms. */
+	/* A short FPDU must not wait 40 ms for the ACK of the startup frame. */
 	tcp_sk(sk)->nonagle |= TCP_NAGLE_OFF;
-	/* The MPA Request acknowledges the peer's SYN: see iw_mpa_sock_send_first(). */
+	/* The MPA Request has the SYN's ACK: see iw_mpa_sock_send_first(). */
 	inet_csk_enter_pingpong_mode(sk);
 	release_sock(sk);
 	return opts->tos_set ? sock_set_tos(sock, opts->tos) : 0;
@@ -396,34 +414,37 @@ static int sock_init(struct iw_mpa_sock *ms, struct socket *sock,
 		err = ip6_sock_set_v6only(sock->sk);
 	/* Once, for a second time would ask for a capability of the caller. */
 	if (!err && (opts->way || opts->ifindex))
-		err = sock_bindtoindex(sock->sk, opts->way ?: opts->ifindex, true);
+		err = sock_bindtoindex(sock->sk, opts->way ?: opts->ifindex,
+				       true);
 	if (err)
 		return err;
 	if (opts->any_port) {
 		*iw_mpa_addr_port(&addr) = 0;
-		/* TCP then needs a port that is free for this remote address only. */
+		/* TCP then needs a port that is free for this peer only. */
 		sock_set_int(sock, SOL_IP, IP_BIND_ADDRESS_NO_PORT, 1);
 	}
 	err = kernel_bind(sock, (struct sockaddr_unsized *)&addr, sizeof(addr));
 	if (err)
 		return err;
 	/*
-	 * TCP may have to deliver bytes after the socket is closed. Without a reference on the
-	 * namespace close() stops the retransmission timers. Connections inherit the reference.
+	 * TCP may have to deliver bytes after the socket is closed. Without a
+	 * reference on the namespace close() stops the retransmission timers.
+	 * Connections inherit the reference.
 	 */
 	sk_net_refcnt_upgrade(sock->sk);
 	return sock_hook(ms, sock, opts->remote ? 0 : SK_USER_DATA_NOCOPY);
 }
 
-static int sock_open(struct iw_mpa_sock *ms, const struct iw_mpa_sock_opts *opts)
+static int sock_open(struct iw_mpa_sock *ms,
+		     const struct iw_mpa_sock_opts *opts)
 {
 	struct socket *sock;
 	int err;
 
 	if (!iw_mpa_addr_is_known(opts->local))
 		return -EAFNOSUPPORT;
-	err = sock_create_kern(opts->net, opts->local->sa.sa_family, SOCK_STREAM,
-			       IPPROTO_TCP, &sock);
+	err = sock_create_kern(opts->net, opts->local->sa.sa_family,
+			       SOCK_STREAM, IPPROTO_TCP, &sock);
 	if (err)
 		return err;
 	err = sock_init(ms, sock, opts);
@@ -433,11 +454,12 @@ static int sock_open(struct iw_mpa_sock *ms, const struct iw_mpa_sock_opts *opts
 }
 
 /*
- * Bind the socket to its L3 master @ifindex, or to nothing, once TCP has chosen a route, which it
- * keeps while that is valid. The peer's packets may come by any interface: after a change of
- * routes, or if the peer's neighbour table is old. TCP's tables find the socket by the L3 master,
- * so they need no change. A SYN-ACK that comes by another interface before this call is refused;
- * TCP then sends its SYN again.
+ * Bind the socket to its L3 master @ifindex, or to nothing, once TCP has chosen
+ * a route, which it keeps while that is valid. The peer's packets may come by
+ * any interface: after a change of routes, or if the peer's neighbour table is
+ * old. TCP's tables find the socket by the L3 master, so they need no change. A
+ * SYN-ACK that comes by another interface before this call is refused; TCP then
+ * sends its SYN again.
  */
 static void sock_forget_way(struct sock *sk, int ifindex)
 {
@@ -448,19 +470,20 @@ static void sock_forget_way(struct sock *sk, int ifindex)
 }
 
 /*
- * Start to connect. This does not wait for the peer: TCP_UP or a failure is reported.
+ * Start to connect, without waiting. TCP_UP or a failure is reported.
  *
- * Return: 0; 1 with @opts->fast_open if TCP waits with its SYN for iw_mpa_sock_send_first(); or a
- * negative errno and no report: -EADDRINUSE or -EADDRNOTAVAIL if TCP uses the local port already,
- * -ENETUNREACH and the like.
+ * Return: 0; 1 with @opts->fast_open if TCP waits with its SYN for
+ * iw_mpa_sock_send_first(); or a negative errno and no report: -EADDRINUSE or
+ * -EADDRNOTAVAIL if TCP uses the local port already, -ENETUNREACH and the like.
  */
-int iw_mpa_sock_connect(struct iw_mpa_sock *ms, const struct iw_mpa_sock_opts *opts)
+int iw_mpa_sock_connect(struct iw_mpa_sock *ms,
+			const struct iw_mpa_sock_opts *opts)
 {
 	int err = sock_open(ms, opts);
 
 	if (err)
 		return err;
-	/* If an administrator has turned Fast Open off, TCP refuses, and connects as always. */
+	/* If Fast Open was turned off, TCP refuses, and connects as always. */
 	if (opts->fast_open)
 		sock_set_int(ms->sock, SOL_TCP, TCP_FASTOPEN_CONNECT, 1);
 	err = kernel_connect(ms->sock, (struct sockaddr_unsized *)opts->remote,
@@ -477,7 +500,8 @@ int iw_mpa_sock_connect(struct iw_mpa_sock *ms, const struct iw_mpa_sock_opts *o
 }
 
 /* READABLE is reported when there is something to accept. */
-int iw_mpa_sock_listen(struct iw_mpa_sock *ms, const struct iw_mpa_sock_opts *opts, int backlog)
+int iw_mpa_sock_listen(struct iw_mpa_sock *ms,
+		       const struct iw_mpa_sock_opts *opts, int backlog)
 {
 	int err = sock_open(ms, opts);
 
@@ -488,7 +512,10 @@ int iw_mpa_sock_listen(struct iw_mpa_sock *ms, const struct iw_mpa_sock_opts *op
 		iw_mpa_sock_release(ms);
 		return err;
 	}
-	/* Connections inherit it; kernel_listen() has undone it: see iw_mpa_sock_send_first(). */
+	/*
+	 * Connections inherit it; kernel_listen() has undone it: see
+	 * iw_mpa_sock_send_first().
+	 */
 	tcp_sock_set_quickack(ms->sock->sk, 0);
 	if (opts->fast_open)
 		sock_set_int(ms->sock, SOL_TCP, TCP_FASTOPEN, backlog);
@@ -496,31 +523,34 @@ int iw_mpa_sock_listen(struct iw_mpa_sock *ms, const struct iw_mpa_sock_opts *op
 }
 
 /*
- * Accept one connection of a listener; hand it to iw_mpa_sock_adopt() or iw_mpa_sock_drop().
+ * Accept one connection of a listener; hand it to iw_mpa_sock_adopt() or
+ * iw_mpa_sock_drop().
  *
  * Return: -EAGAIN if there is none, or another negative errno.
  */
 int iw_mpa_sock_accept(struct iw_mpa_sock *listener, struct socket **sock)
 {
-	/* kernel_accept() would make a socket before it finds that, and free it again. */
+	/* kernel_accept() would make a socket first, and free it again. */
 	if (reqsk_queue_empty(&inet_csk(listener->sock->sk)->icsk_accept_queue))
 		return -EAGAIN;
 	return kernel_accept(listener->sock, sock, O_NONBLOCK);
 }
 
 /*
- * Hook an accepted connection. Bytes that have arrived before are not reported: the caller has to
- * read. An end of the connection is reported, maybe before the return.
+ * Hook an accepted connection. Bytes that have arrived before are not reported:
+ * the caller has to read. An end is reported, maybe before the return.
  *
- * Return: 0; -EBUSY if the connection has another user: the caller has to call iw_mpa_sock_drop().
+ * Return: 0; -EBUSY if the connection has another user: the caller has to call
+ * iw_mpa_sock_drop().
  */
 int iw_mpa_sock_adopt(struct iw_mpa_sock *ms, struct socket *sock,
-		      const struct iw_mpa_sock *listener, const struct iw_mpa_sock_opts *opts)
+		      const struct iw_mpa_sock *listener,
+		      const struct iw_mpa_sock_opts *opts)
 {
 	int err;
 
 	sock_classify_accepted(sock->sk);
-	/* TCP may have given it the TOS of the peer, and has given it no priority. */
+	/* TCP may have given it the peer's TOS, and has given no priority. */
 	if (opts->tos_set)
 		sock_set_tos(sock, opts->tos);
 	err = sock_hook(ms, sock, 0);
@@ -530,7 +560,7 @@ int iw_mpa_sock_adopt(struct iw_mpa_sock *ms, struct socket *sock,
 	ms->data_ready = listener->data_ready;
 	ms->state_change = listener->state_change;
 	ms->error_report = listener->error_report;
-	/* The connection may have ended before it had sk_user_data: then it was not reported. */
+	/* An end before it had sk_user_data was not reported. */
 	read_lock_bh(&sock->sk->sk_callback_lock);
 	if (inet_sk_state_load(sock->sk) != TCP_ESTABLISHED)
 		sock_report_state(ms);
@@ -539,9 +569,10 @@ int iw_mpa_sock_adopt(struct iw_mpa_sock *ms, struct socket *sock,
 }
 
 /*
- * Close an accepted connection that was not adopted. TCP may go on with a closed connection after
- * the module is gone. So the callbacks that the connection has inherited from the listener are
- * replaced by TCP's. A callback that BPF has installed stays.
+ * Close an accepted connection that was not adopted. TCP may go on with a
+ * closed connection after the module is gone. So the callbacks that the
+ * connection has inherited from the listener are replaced by TCP's. A callback
+ * that BPF has installed stays.
  */
 void iw_mpa_sock_drop(struct socket *sock, const struct iw_mpa_sock *listener)
 {
@@ -559,7 +590,8 @@ void iw_mpa_sock_drop(struct socket *sock, const struct iw_mpa_sock *listener)
 }
 
 /* TCP stops when this returns 0: @desc->count bytes are wanted. */
-static int sock_take(read_descriptor_t *desc, struct sk_buff *skb, unsigned int off, size_t len)
+static int sock_take(read_descriptor_t *desc, struct sk_buff *skb,
+		     unsigned int off, size_t len)
 {
 	int err;
 
@@ -573,8 +605,8 @@ static int sock_take(read_descriptor_t *desc, struct sk_buff *skb, unsigned int 
 }
 
 /*
- * This does what recvmsg() does, at half its cost. TCP stops at urgent data, which is an error: no
- * RNIC sends any.
+ * This does what recvmsg() does, at half its cost. TCP stops at urgent data,
+ * which is an error: no RNIC sends any.
  */
 static int sock_read_all(struct sock *sk, read_descriptor_t *desc)
 {
@@ -595,11 +627,13 @@ static int sock_read_all(struct sock *sk, read_descriptor_t *desc)
 /*
  * Read what has arrived, @len > 0 bytes at most. This does not wait.
  *
- * @closed: result: the peer has sent FIN; bytes that were not read may be in front of it
+ * @closed: result: the peer has sent FIN, maybe behind bytes that are unread
  *
- * Return: bytes read, 0 if the peer closed, -EAGAIN if nothing is there, or another negative errno.
+ * Return: bytes read, 0 if the peer closed, -EAGAIN if nothing is there, or
+ * another negative errno.
  */
-int iw_mpa_sock_read(struct iw_mpa_sock *ms, void *buf, size_t len, bool *closed)
+int iw_mpa_sock_read(struct iw_mpa_sock *ms, void *buf, size_t len,
+		     bool *closed)
 {
 	read_descriptor_t desc = { .arg.data = buf, .count = len };
 	struct sock *sk = ms->sock->sk;
@@ -621,18 +655,20 @@ int iw_mpa_sock_discard(struct iw_mpa_sock *ms, size_t len)
 
 	if (!ms->sock)
 		return 0;
-	return kernel_recvmsg(ms->sock, &msg, NULL, 0, len, MSG_DONTWAIT | MSG_TRUNC);
+	return kernel_recvmsg(ms->sock, &msg, NULL, 0, len,
+			      MSG_DONTWAIT | MSG_TRUNC);
 }
 
 /*
- * TCP copies bytes into a page fragment. The socket's has 32 KiB, for the socket's life: 3 GiB for
- * 100,000 connections, whose drivers send other pages. The task's costs nothing. No caller is
- * within another send, which might use it: no connection is made or ends in a task that reclaims
- * memory.
+ * TCP copies bytes into a page fragment. The socket's has 32 KiB, for the
+ * socket's life: 3 GiB for 100,000 connections, whose drivers send other pages.
+ * The task's costs nothing. No caller is within another send, which might use
+ * it: no connection is made or ends in a task that reclaims memory.
  *
- * TCP uses the task's fragment only if sk_allocation has __GFP_FS. The rule of IW_MPA_SOCK_GFP
- * holds all the same: in the runner's memalloc_noio scope TCP starts no I/O, and with __GFP_NORETRY
- * it does not wait for ever. A driver's sk_set_memalloc() stays in effect.
+ * TCP uses the task's fragment only if sk_allocation has __GFP_FS. The rule of
+ * IW_MPA_SOCK_GFP holds all the same: in the runner's memalloc_noio scope TCP
+ * starts no I/O, and with __GFP_NORETRY it does not wait for ever. A driver's
+ * sk_set_memalloc() stays in effect.
  */
 static int sock_send(struct sock *sk, const void *buf, size_t len, bool first)
 {
@@ -656,11 +692,12 @@ static int sock_send(struct sock *sk, const void *buf, size_t len, bool first)
 }
 
 /*
- * Send all of a startup frame or an FPDU, in a memalloc_noio scope. This does not wait: the send
- * buffer of a connection that is starting up has room for all that the library sends.
+ * Send all of a startup frame or an FPDU, in a memalloc_noio scope. This does
+ * not wait: the send buffer of a connection that is starting up has room for
+ * all that the library sends.
  *
- * Return: 0; -EAGAIN if TCP took nothing; -EPIPE if it took a part, if the stream has ended, or if
- * there is no socket; or another negative errno.
+ * Return: 0; -EAGAIN if TCP took nothing; -EPIPE if it took a part, if the
+ * stream has ended, or if there is no socket; or another negative errno.
  */
 int iw_mpa_sock_send(struct iw_mpa_sock *ms, const void *buf, size_t len)
 {
@@ -675,23 +712,23 @@ int iw_mpa_sock_send(struct iw_mpa_sock *ms, const void *buf, size_t len)
 }
 
 /*
- * Send the first bytes of an initiator, which is connected, or waits with its SYN for them. In a
- * memalloc_noio scope; does not wait.
+ * Send the first bytes of an initiator, which is connected, or waits with its
+ * SYN for them. In a memalloc_noio scope; does not wait.
  *
- * A SYN has room for one segment, and has no bytes if memory is short. The caller sends the rest
- * when the socket is connected. TCP itself repeats bytes that are lost, or that the peer's TCP does
- * not take with the SYN.
+ * A SYN has room for one segment, and has no bytes if memory is short. The
+ * caller sends the rest when the socket is connected. TCP itself repeats bytes
+ * that are lost, or that the peer's TCP does not take with the SYN.
  *
- * Each startup message answers the one before, and acknowledges it, too. But TCP acknowledges at
- * once after it was connected, and after it began to listen. So this sets TCP_QUICKACK to 0, as
- * listeners do. Otherwise a connect takes three segments more, which are a tenth of its
- * instructions.
+ * Each startup message answers the one before, and acknowledges it, too. But
+ * TCP acknowledges at once after it was connected, and after it began to
+ * listen. So this sets TCP_QUICKACK to 0, as listeners do. Otherwise a connect
+ * takes three segments more, which are a tenth of its instructions.
  *
- * If TCP was connected before the call nothing reports when it has room for more. So then it has to
- * accept all bytes at once.
+ * If TCP was connected before the call nothing reports when it has room for
+ * more. So then it has to accept all bytes at once.
  *
- * Return: what TCP has taken, less than @len only if TCP_UP follows; -ENOBUFS if TCP was
- * connected and has taken a part; or another negative errno.
+ * Return: what TCP has taken, less than @len only if TCP_UP follows; -ENOBUFS
+ * if TCP was connected and has taken a part; or another negative errno.
  */
 int iw_mpa_sock_send_first(struct iw_mpa_sock *ms, const void *buf, size_t len)
 {
@@ -704,9 +741,9 @@ int iw_mpa_sock_send_first(struct iw_mpa_sock *ms, const void *buf, size_t len)
 }
 
 /*
- * How many bytes have arrived and were not read? Unlike tcp_inq() this does not stop at urgent
- * data. Bytes after a gap do not count, nor does a FIN, though it has a sequence number. The result
- * may be out of date unless the socket is locked.
+ * How many bytes have arrived and were not read? Unlike tcp_inq() this does not
+ * stop at urgent data. Bytes after a gap do not count, nor does a FIN, though
+ * it has a sequence number. Unless the socket is locked the result may be old.
  */
 u32 iw_mpa_sk_unread(const struct sock *sk)
 {
@@ -726,10 +763,11 @@ u32 iw_mpa_sock_unread(struct iw_mpa_sock *ms)
 }
 
 /*
- * Position of the stream at the hand-off: sequence numbers of the next bytes to send and to read;
- * and have bytes arrived from the latter on?
+ * Position of the stream at the hand-off: sequence numbers of the next bytes to
+ * send and to read; and have bytes arrived from the latter on?
  */
-void iw_mpa_sock_seq(struct iw_mpa_sock *ms, u32 *snd_nxt, u32 *rcv_nxt, bool *rx_queued)
+void iw_mpa_sock_seq(struct iw_mpa_sock *ms, u32 *snd_nxt, u32 *rcv_nxt,
+		     bool *rx_queued)
 {
 	struct sock *sk = ms->sock->sk;
 
@@ -741,9 +779,9 @@ void iw_mpa_sock_seq(struct iw_mpa_sock *ms, u32 *snd_nxt, u32 *rcv_nxt, bool *r
 }
 
 /*
- * How many bytes went over a connection, for log and debugfs: those that the peer's TCP has
- * acknowledged, and those that have arrived, read or not. On 32 bits one half of a number may be
- * older than the other.
+ * How many bytes went over a connection, for log and debugfs: those that the
+ * peer's TCP has acknowledged, and those that have arrived, read or not. On 32
+ * bits one half of a number may be older than the other.
  */
 void iw_mpa_sock_bytes(const struct iw_mpa_sock *ms, u64 *sent, u64 *received)
 {
@@ -756,14 +794,15 @@ void iw_mpa_sock_bytes(const struct iw_mpa_sock *ms, u64 *sent, u64 *received)
 }
 
 #if IS_ENABLED(CONFIG_IPV6)
-static void sock_name_v6(const struct sock *sk, const struct in6_addr *addr, __be16 port,
-			 union iw_mpa_addr *name)
+static void sock_name_v6(const struct sock *sk, const struct in6_addr *addr,
+			 __be16 port, union iw_mpa_addr *name)
 {
 	name->in6 = (struct sockaddr_in6) {
 		.sin6_family	= AF_INET6,
 		.sin6_port	= port,
 		.sin6_addr	= *addr,
-		.sin6_scope_id	= ipv6_iface_scope_id(addr, sk->sk_bound_dev_if),
+		.sin6_scope_id	= ipv6_iface_scope_id(addr,
+						      sk->sk_bound_dev_if),
 	};
 }
 #endif
@@ -778,9 +817,10 @@ static void sock_name_v4(__be32 addr, __be16 port, union iw_mpa_addr *name)
 }
 
 /*
- * Both addresses of a socket, connected or connecting, also of one that was not adopted yet. An
- * IPv4 connection of an IPv6 socket has IPv4 addresses. getsockname() and getpeername() would take
- * the socket's lock, which is not needed: the addresses of a connection do not change.
+ * Both addresses of a socket, connected or connecting, also of one that was not
+ * adopted yet. An IPv4 connection of an IPv6 socket has IPv4 addresses.
+ * getsockname() and getpeername() would take the socket's lock, which is not
+ * needed: the addresses of a connection do not change.
  */
 void iw_mpa_sock_tuple(const struct socket *sock, struct iw_mpa_tuple *tuple)
 {
@@ -788,9 +828,12 @@ void iw_mpa_sock_tuple(const struct socket *sock, struct iw_mpa_tuple *tuple)
 	const struct inet_sock *inet = inet_sk(sk);
 
 #if IS_ENABLED(CONFIG_IPV6)
-	if (sk->sk_family == AF_INET6 && !ipv6_addr_v4mapped(&sk->sk_v6_daddr)) {
-		sock_name_v6(sk, &sk->sk_v6_rcv_saddr, inet->inet_sport, &tuple->local);
-		sock_name_v6(sk, &sk->sk_v6_daddr, inet->inet_dport, &tuple->remote);
+	if (sk->sk_family == AF_INET6 &&
+	    !ipv6_addr_v4mapped(&sk->sk_v6_daddr)) {
+		sock_name_v6(sk, &sk->sk_v6_rcv_saddr, inet->inet_sport,
+			     &tuple->local);
+		sock_name_v6(sk, &sk->sk_v6_daddr, inet->inet_dport,
+			     &tuple->remote);
 		return;
 	}
 #endif

@@ -15,31 +15,32 @@
 #include "fsm.h"
 
 /*
- * How TCP allocates memory for a stream. File systems and swap may depend on a connection. So
- * sending must not wait for storage, nor for ever for memory.
+ * How TCP allocates memory for a stream. File systems and swap may depend on a
+ * connection. So sending must not wait for storage, nor for ever for memory.
  */
 #define IW_MPA_SOCK_GFP	(GFP_NOIO | __GFP_NORETRY)
 
 /**
  * struct iw_mpa_sock - a kernel TCP socket, hooked
  * @stream: what sk_user_data points to; first, since drivers see it
- * @sock: the socket, NULL before open, after release, and after another owner has got it
- * @report: the owner's, set before the socket is opened: called with IW_MPA_EV_TCP_UP; READABLE,
- *	for bytes, a FIN, or a connection of a listener; or what iw_mpa_sock_end() says of @err. In
- *	softirq, with sk_callback_lock read-held: it sets a bit or queues work
+ * @sock: the socket, NULL before open, after release, and if given to another
+ * @report: the owner's, set before the socket is opened: called with
+ *	IW_MPA_EV_TCP_UP; READABLE, for bytes, a FIN, or a connection of a
+ *	listener; or what iw_mpa_sock_end() says of @err. In softirq, with
+ *	sk_callback_lock read-held: it sets a bit or queues work
  * @data_ready: TCP's own callback, put back by unhook
  * @state_change: TCP's own, too
  * @error_report: TCP's own, too
- * @fin_ack: sequence number up to which the peer had acknowledged when it sent FIN, or 0; written
- *	by a callback, before the FIN is reported
+ * @fin_ack: sequence number up to which the peer had acknowledged when it sent
+ *	FIN, or 0; written by a callback, before the FIN is reported
  *
  * The callbacks and @stream.qp are protected by sk_callback_lock.
  */
 struct iw_mpa_sock {
 	struct iw_mpa_stream		stream;
 	struct socket			*sock;
-	void				(*report)(struct iw_mpa_sock *ms, enum iw_mpa_event event,
-						  int err);
+	void	(*report)(struct iw_mpa_sock *ms, enum iw_mpa_event event,
+			  int err);
 	void				(*data_ready)(struct sock *sk);
 	void				(*state_change)(struct sock *sk);
 	void				(*error_report)(struct sock *sk);
@@ -58,13 +59,13 @@ struct iw_mpa_tuple {
  * @local: address to bind to
  * @remote: address to connect to, or NULL
  * @ifindex: interface or L3 master to which the socket is bound, or 0
- * @way: connect: interface by which TCP looks for the route, in place of @ifindex; or 0
+ * @way: connect: interface by which TCP looks for the route, or 0: @ifindex
  * @tos: type of service or traffic class, if @tos_set
  * @tos_set: @tos is valid
  * @afonly: IPv6 only
  * @any_port: leave the local port to the stack
- * @fast_open: connect: what is sent first goes with the SYN, where TCP has the peer's cookie;
- *	listen: take such octets (RFC 7413)
+ * @fast_open: connect: what is sent first goes with the SYN, where TCP has the
+ *	peer's cookie; listen: take such octets (RFC 7413)
  */
 struct iw_mpa_sock_opts {
 	struct net			*net;
@@ -79,13 +80,17 @@ struct iw_mpa_sock_opts {
 	bool				fast_open;
 };
 
-int iw_mpa_sock_connect(struct iw_mpa_sock *ms, const struct iw_mpa_sock_opts *opts);
-int iw_mpa_sock_listen(struct iw_mpa_sock *ms, const struct iw_mpa_sock_opts *opts, int backlog);
+int iw_mpa_sock_connect(struct iw_mpa_sock *ms,
+			const struct iw_mpa_sock_opts *opts);
+int iw_mpa_sock_listen(struct iw_mpa_sock *ms,
+		       const struct iw_mpa_sock_opts *opts, int backlog);
 int iw_mpa_sock_accept(struct iw_mpa_sock *listener, struct socket **sock);
 int iw_mpa_sock_adopt(struct iw_mpa_sock *ms, struct socket *sock,
-		      const struct iw_mpa_sock *listener, const struct iw_mpa_sock_opts *opts);
+		      const struct iw_mpa_sock *listener,
+		      const struct iw_mpa_sock_opts *opts);
 void iw_mpa_sock_drop(struct socket *sock, const struct iw_mpa_sock *listener);
-int iw_mpa_sock_read(struct iw_mpa_sock *ms, void *buf, size_t len, bool *closed);
+int iw_mpa_sock_read(struct iw_mpa_sock *ms, void *buf, size_t len,
+		     bool *closed);
 int iw_mpa_sock_discard(struct iw_mpa_sock *ms, size_t len);
 int iw_mpa_sock_send(struct iw_mpa_sock *ms, const void *buf, size_t len);
 int iw_mpa_sock_send_first(struct iw_mpa_sock *ms, const void *buf, size_t len);
@@ -103,12 +108,13 @@ void iw_mpa_sock_unhook(struct iw_mpa_sock *ms);
 void iw_mpa_sock_release(struct iw_mpa_sock *ms);
 void iw_mpa_sock_reset(struct iw_mpa_sock *ms);
 
-/* What ends a connection: FIN if @err is 0, else what TCP failed with, > 0 as in sk_err. */
+/* What ends a connection: FIN if @err is 0, else TCP's error, > 0 as sk_err */
 static inline enum iw_mpa_event iw_mpa_sock_end(int err)
 {
 	if (!err)
 		return IW_MPA_EV_PEER_CLOSED;
-	return err == ECONNRESET || err == EPIPE ? IW_MPA_EV_PEER_RESET : IW_MPA_EV_TCP_FAILED;
+	return err == ECONNRESET || err == EPIPE ? IW_MPA_EV_PEER_RESET :
+						   IW_MPA_EV_TCP_FAILED;
 }
 
 /* Has TCP been connected? While its SYN is not answered it has not. */
@@ -117,7 +123,7 @@ static inline bool iw_mpa_sock_is_up(const struct iw_mpa_sock *ms)
 	return inet_sk_state_load(ms->sock->sk) != TCP_SYN_SENT;
 }
 
-/* Sequence number of the next byte that TCP is given; 0 without a socket, as those below. */
+/* Sequence number of the next byte for TCP; 0 without a socket, as below */
 static inline u32 iw_mpa_sock_snd_nxt(const struct iw_mpa_sock *ms)
 {
 	return ms->sock ? READ_ONCE(tcp_sk(ms->sock->sk)->write_seq) : 0;
@@ -134,13 +140,14 @@ static inline u32 iw_mpa_sock_progress(const struct iw_mpa_sock *ms)
 {
 	if (!ms->sock)
 		return 0;
-	return READ_ONCE(tcp_sk(ms->sock->sk)->snd_una) + iw_mpa_sock_rcv_nxt(ms);
+	return READ_ONCE(tcp_sk(ms->sock->sk)->snd_una) +
+	       iw_mpa_sock_rcv_nxt(ms);
 }
 
 /*
- * Has the peer, which has closed, read all that was sent? Linux sends FIN only if its application
- * has read all that arrived; else it sends RST. Bytes that a peer acknowledges after its FIN do not
- * count: it will not read them.
+ * Has the peer, which has closed, read all that was sent? Linux sends FIN only
+ * if its application has read all that arrived; else it sends RST. Bytes that a
+ * peer acknowledges after its FIN do not count: it will not read them.
  */
 static inline bool iw_mpa_sock_was_read(const struct iw_mpa_sock *ms)
 {
@@ -173,7 +180,8 @@ static inline bool iw_mpa_addr_is_any(const union iw_mpa_addr *addr)
 static inline bool iw_mpa_addr_is_same_host(const union iw_mpa_addr *one,
 					    const union iw_mpa_addr *other)
 {
-	if (one->sa.sa_family != other->sa.sa_family || !iw_mpa_addr_is_known(one))
+	if (one->sa.sa_family != other->sa.sa_family ||
+	    !iw_mpa_addr_is_known(one))
 		return false;
 	if (one->sa.sa_family == AF_INET)
 		return one->in.sin_addr.s_addr == other->in.sin_addr.s_addr;

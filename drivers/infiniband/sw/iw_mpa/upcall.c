@@ -12,8 +12,8 @@
 #include <rdma/iw_cm.h>
 
 /*
- * The library calls iw_cm's event handler only by pointers of cm_ids. This reference to a symbol of
- * iw_cm keeps its module loaded as long as the library is.
+ * The library calls iw_cm's event handler only by pointers of cm_ids. This
+ * reference to a symbol of iw_cm keeps its module loaded with the library.
  */
 static typeof(iw_create_cm_id) * const upcall_iw_cm __used = iw_create_cm_id;
 
@@ -22,32 +22,38 @@ static int upcall_raise(const struct iw_mpa_ep *ep, struct iw_cm_id *cm_id,
 {
 	int ret;
 
-	/* iw_cm has left the state in which it takes an event, and wants none. */
+	/* iw_cm has left the state in which it takes one, and wants none. */
 	if (READ_ONCE(ep->up.rejected))
 		return 0;
 	ret = cm_id->event_handler(cm_id, event);
-	trace_iw_mpa_upcall(ep->id, event->event, event->status, event->private_data_len, ret);
+	trace_iw_mpa_upcall(ep->id, event->event, event->status,
+			    event->private_data_len, ret);
 	return ret;
 }
 
-static void upcall_set_addresses(struct iw_cm_event *event, const struct iw_mpa_tuple *tuple)
+static void upcall_set_addresses(struct iw_cm_event *event,
+				 const struct iw_mpa_tuple *tuple)
 {
 	memcpy(&event->local_addr, &tuple->local, sizeof(tuple->local));
 	memcpy(&event->remote_addr, &tuple->remote, sizeof(tuple->remote));
 }
 
 /*
- * Copy the peer's depths and private data into an event. A peer that sends no depths is assumed to
- * match the device: its IRD is the device's ORD. iw_cm has 8 bits for a depth. It copies the
- * private data of a Request and of a Reply, but not of ESTABLISHED.
+ * Copy the peer's depths and private data into an event. A peer that sends no
+ * depths is assumed to match the device: its IRD is the device's ORD. iw_cm has
+ * 8 bits for a depth. It copies the private data of a Request and of a Reply,
+ * but not of ESTABLISHED.
  */
-static void upcall_set_peer(const struct iw_mpa_ep *ep, struct iw_cm_event *event)
+static void upcall_set_peer(const struct iw_mpa_ep *ep,
+			    struct iw_cm_event *event)
 {
 	const struct iw_mpa_device_attr *attr = &ep->dev->attr;
 	const struct iw_mpa_frame *peer = &ep->peer;
 
-	event->ird = min_t(u16, peer->enhanced ? peer->ird : attr->max_ord, U8_MAX);
-	event->ord = min_t(u16, peer->enhanced ? peer->ord : attr->max_ird, U8_MAX);
+	event->ird = min_t(u16, peer->enhanced ? peer->ird : attr->max_ord,
+			   U8_MAX);
+	event->ord = min_t(u16, peer->enhanced ? peer->ord : attr->max_ird,
+			   U8_MAX);
 	if (event->event == IW_CM_EVENT_ESTABLISHED)
 		return;
 	event->private_data = (void *)ep->peer.pd;
@@ -63,7 +69,7 @@ static void upcall_end(struct iw_mpa_ep *ep)
 	id->rem_ref(id);
 }
 
-/* iw_connect or iw_accept is going to return 0: from now on iw_cm waits for an event. */
+/* iw_connect or iw_accept will return 0: from now on iw_cm awaits an event. */
 void iw_mpa_upcall_expect(struct iw_mpa_ep *ep, struct iw_cm_id *id)
 {
 	id->add_ref(id);
@@ -80,8 +86,8 @@ void iw_mpa_upcall_cancel(struct iw_mpa_ep *ep)
 }
 
 /*
- * CONNECT_REQUEST for a listener, on whose cm_id the caller has a reference. The connection's
- * number comes back in iw_accept or iw_reject, maybe before this returns.
+ * CONNECT_REQUEST for a listener, on whose cm_id the caller has a reference.
+ * Its number comes back in iw_accept or iw_reject, maybe before this returns.
  *
  * Return: -ENOMEM if iw_cm has no room: then it calls neither.
  */
@@ -100,8 +106,8 @@ int iw_mpa_upcall_request(struct iw_mpa_ep *ep, struct iw_cm_id *listen_id)
 /*
  * CONNECT_REPLY(0) or ESTABLISHED(0), whichever is due. In any context.
  *
- * Return: -ENOMEM if iw_cm could not copy the private data: the caller then brings the connection
- * down, which reports the failure; -EINVAL if neither is due.
+ * Return: -ENOMEM if iw_cm could not copy the private data: the caller then
+ * brings the connection down, which reports it; -EINVAL if neither is due.
  */
 int iw_mpa_upcall_up(struct iw_mpa_ep *ep)
 {
@@ -117,8 +123,8 @@ int iw_mpa_upcall_up(struct iw_mpa_ep *ep)
 		event.event = IW_CM_EVENT_ESTABLISHED;
 		break;
 	default:
-		WARN_ONCE(1, "iw_mpa: connection %lu: no completion is due (%d)\n", ep->id,
-			  ep->up.phase);
+		WARN_ONCE(1, "iw_mpa: connection %lu: no completion is due (%d)\n",
+			  ep->id, ep->up.phase);
 		return -EINVAL;
 	}
 	/* iw_cm takes the addresses of this event for those that TCP has. */
@@ -126,7 +132,7 @@ int iw_mpa_upcall_up(struct iw_mpa_ep *ep)
 	event.remote_addr = id->m_remote_addr;
 	if (ep->initiator)
 		upcall_set_addresses(&event, &ep->tuple);
-	/* iwpmd knows a mapped connection by the port that was mapped, whatever port TCP has. */
+	/* iwpmd knows a mapped connection by the mapped port, not by TCP's. */
 	if (id->mapped)
 		event.local_addr = id->m_local_addr;
 	upcall_set_peer(ep, &event);
@@ -137,8 +143,9 @@ int iw_mpa_upcall_up(struct iw_mpa_ep *ep)
 }
 
 /*
- * A peer that rejects has sent private data; if iw_cm cannot copy it, the event does without.
- * rdma_cm keeps the addresses of a failed CONNECT_REPLY: so the event has those of the cm_id.
+ * A peer that rejects has sent private data; if iw_cm cannot copy it, the event
+ * does without. rdma_cm keeps the addresses of a failed CONNECT_REPLY: so the
+ * event has those of the cm_id.
  */
 static void upcall_fail_reply(struct iw_mpa_ep *ep, int status)
 {
@@ -162,14 +169,17 @@ static void upcall_fail_reply(struct iw_mpa_ep *ep, int status)
 }
 
 /*
- * The last event, whatever is due: CONNECT_REPLY(<0), or ESTABLISHED(<0) and CLOSE, or CLOSE, or
- * nothing. The cm_id's reference is dropped. None of these events can fail: iw_cm keeps room for
- * more events than this file raises, and private data that iw_cm cannot copy is left out.
+ * The last event, whatever is due: CONNECT_REPLY(<0), or ESTABLISHED(<0) and
+ * CLOSE, or CLOSE, or nothing. The cm_id's reference is dropped. None of these
+ * events can fail: iw_cm keeps room for more events than this file raises, and
+ * private data that iw_cm cannot copy is left out.
  */
 void iw_mpa_upcall_down(struct iw_mpa_ep *ep)
 {
 	int status = iw_mpa_reason_errno(ep->reason) ?: -EIO;
-	struct iw_cm_event established = { .event = IW_CM_EVENT_ESTABLISHED, .status = status };
+	struct iw_cm_event established = {
+		.event = IW_CM_EVENT_ESTABLISHED, .status = status,
+	};
 	struct iw_cm_event close = { .event = IW_CM_EVENT_CLOSE };
 
 	switch (ep->up.phase) {

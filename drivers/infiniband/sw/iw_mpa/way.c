@@ -2,12 +2,14 @@
 /*
  * By which interface an initiator's packets leave.
  *
- * rdma_cm chooses the interface that has the source address, and the route by that interface. TCP
- * uses the tables of the host, whichever interface has the address. If the two differ, the tables
- * prefer one route for a reason: for example an administrator has routed these packets into a
- * tunnel, and by rdma_cm's interface they would leave unencrypted. So TCP's route counts. But two
- * cards on one network have routes that the tables rank alike. TCP would take the first one,
- * whatever the source address is. There rdma_cm's choice decides: it only breaks ties.
+ * rdma_cm chooses the interface that has the source address, and the route by
+ * that interface. TCP uses the tables of the host, whichever interface has the
+ * address. If the two differ, the tables prefer one route for a reason: for
+ * example an administrator has routed these packets into a tunnel, and by
+ * rdma_cm's interface they would leave unencrypted. So TCP's route counts. But
+ * two cards on one network have routes that the tables rank alike. TCP would
+ * take the first one, whatever the source address is. There rdma_cm's choice
+ * decides: it only breaks ties.
  */
 
 #include "way.h"
@@ -24,31 +26,36 @@
 #include <net/route.h>
 
 /*
- * Do the routing tables rank two routes of a flow alike? @host is the route that TCP would use,
- * @chosen the one by the interface that rdma_cm has chosen. Both have to exist, and to differ.
+ * Do the routing tables rank two routes of a flow alike? @host is the route
+ * that TCP would use, @chosen the one by the interface that rdma_cm has chosen.
+ * Both have to exist, and to differ.
  */
-bool iw_mpa_way_is_tie(const struct iw_mpa_route *host, const struct iw_mpa_route *chosen,
-		       int ifindex)
+bool iw_mpa_way_is_tie(const struct iw_mpa_route *host,
+		       const struct iw_mpa_route *chosen, int ifindex)
 {
 	if (!host->ifindex || host->local || chosen->ifindex != ifindex)
 		return false;
 	if (host->ifindex == ifindex && !host->many)
 		return false;
 	return host->table == chosen->table && host->metric == chosen->metric &&
-	       host->prefix_len == chosen->prefix_len && host->source_len == chosen->source_len;
+	       host->prefix_len == chosen->prefix_len &&
+	       host->source_len == chosen->source_len;
 }
 
-/* Rules may ask for anything that TCP's packets have, so the flow has all of it. */
-static struct iw_mpa_route way_look4(const struct iw_mpa_sock_opts *opts, u8 tos, int oif)
+/* Rules may ask for anything of TCP's packets, so the flow has all of it. */
+static struct iw_mpa_route way_look4(const struct iw_mpa_sock_opts *opts,
+				     u8 tos, int oif)
 {
 	struct iw_mpa_route route = {};
 	struct fib_result res;
 	struct flowi4 fl4;
 
-	flowi4_init_output(&fl4, oif, 0, inet_dsfield_to_dscp(tos), RT_SCOPE_UNIVERSE,
-			   IPPROTO_TCP, 0, opts->remote->in.sin_addr.s_addr,
-			   opts->local->in.sin_addr.s_addr, opts->remote->in.sin_port,
-			   opts->local->in.sin_port, make_kuid(opts->net->user_ns, 0));
+	flowi4_init_output(&fl4, oif, 0, inet_dsfield_to_dscp(tos),
+			   RT_SCOPE_UNIVERSE, IPPROTO_TCP, 0,
+			   opts->remote->in.sin_addr.s_addr,
+			   opts->local->in.sin_addr.s_addr,
+			   opts->remote->in.sin_port, opts->local->in.sin_port,
+			   make_kuid(opts->net->user_ns, 0));
 	rcu_read_lock();
 	if (!fib_lookup(opts->net, &fl4, &res, 0))
 		route = (struct iw_mpa_route) {
@@ -64,7 +71,8 @@ static struct iw_mpa_route way_look4(const struct iw_mpa_sock_opts *opts, u8 tos
 }
 
 #if IS_ENABLED(CONFIG_IPV6)
-static struct iw_mpa_route way_look6(const struct iw_mpa_sock_opts *opts, u8 tos, int oif)
+static struct iw_mpa_route way_look6(const struct iw_mpa_sock_opts *opts,
+				     u8 tos, int oif)
 {
 	struct flowi6 fl6 = {
 		.flowi6_oif	= oif,
@@ -81,21 +89,22 @@ static struct iw_mpa_route way_look6(const struct iw_mpa_sock_opts *opts, u8 tos
 	const struct rt6_info *rt;
 	struct dst_entry *dst;
 
-	/* TCP looks it up in the same way, with the flag if its socket is bound. */
-	dst = ip6_route_output_flags(opts->net, NULL, &fl6, oif ? RT6_LOOKUP_F_IFACE : 0);
+	/* TCP looks it up likewise, with the flag if its socket is bound. */
+	dst = ip6_route_output_flags(opts->net, NULL, &fl6,
+				     oif ? RT6_LOOKUP_F_IFACE : 0);
 	rt = container_of(dst, struct rt6_info, dst);
 	rcu_read_lock();
 	from = rcu_dereference(rt->from);
 	if (!dst->error && from)
-		route = (struct iw_mpa_route) {
-			.ifindex	= dst->dev->ifindex,
-			.table		= from->fib6_table->tb6_id,
-			.metric		= from->fib6_metric,
-			.prefix_len	= from->fib6_dst.plen,
-			.source_len	= from->fib6_src.plen,
-			.local		= rt->rt6i_flags & RTF_LOCAL,
-			.many		= from->fib6_nsiblings ||
-					  (from->nh && nexthop_is_multipath(from->nh)),
+		route = (struct iw_mpa_route){
+			.ifindex = dst->dev->ifindex,
+			.table = from->fib6_table->tb6_id,
+			.metric = from->fib6_metric,
+			.prefix_len = from->fib6_dst.plen,
+			.source_len = from->fib6_src.plen,
+			.local = rt->rt6i_flags & RTF_LOCAL,
+			.many = from->fib6_nsiblings ||
+				(from->nh && nexthop_is_multipath(from->nh)),
 		};
 	rcu_read_unlock();
 	dst_release(dst);
@@ -103,7 +112,8 @@ static struct iw_mpa_route way_look6(const struct iw_mpa_sock_opts *opts, u8 tos
 }
 #endif
 
-static struct iw_mpa_route way_look(const struct iw_mpa_sock_opts *opts, u8 tos, int oif)
+static struct iw_mpa_route way_look(const struct iw_mpa_sock_opts *opts, u8 tos,
+				    int oif)
 {
 #if IS_ENABLED(CONFIG_IPV6)
 	if (opts->remote->sa.sa_family == AF_INET6)
@@ -120,14 +130,16 @@ static bool way_is_in_the_address(const union iw_mpa_addr *addr)
 }
 
 /*
- * Return: @ifindex, the interface that rdma_cm has chosen, if the host's tables rank the route by
- * it and TCP's own alike: then TCP has to use that interface. 0 if TCP has to use its own route.
+ * Return: @ifindex, the interface that rdma_cm has chosen, if the host's tables
+ * rank the route by it and TCP's own alike: then TCP has to use that interface.
+ * 0 if TCP has to use its own route.
  */
 int iw_mpa_way(const struct iw_mpa_sock_opts *opts, int ifindex)
 {
 	struct iw_mpa_route host, chosen, any_tos;
 
-	if (!ifindex || way_is_in_the_address(opts->remote) || way_is_in_the_address(opts->local))
+	if (!ifindex || way_is_in_the_address(opts->remote) ||
+	    way_is_in_the_address(opts->local))
 		return 0;
 	host = way_look(opts, opts->tos, opts->ifindex);
 	/* Mostly there is nothing to choose. */
@@ -138,5 +150,7 @@ int iw_mpa_way(const struct iw_mpa_sock_opts *opts, int ifindex)
 		return 0;
 	/* A route for this TOS alone is preferred to others that are alike. */
 	any_tos = way_look(opts, 0, opts->ifindex);
-	return any_tos.ifindex == host.ifindex && any_tos.many == host.many ? ifindex : 0;
+	if (any_tos.ifindex != host.ifindex || any_tos.many != host.many)
+		return 0;
+	return ifindex;
 }

@@ -8,17 +8,17 @@ struct iw_mpa_sock_opts;
 
 /* The route of a flow, and what the tables rank it by */
 struct iw_mpa_route {
-	int	ifindex;	/* interface by which it leaves; 0 if there is no route */
+	int	ifindex;	/* of the interface; 0 if there is no route */
 	u32	table;		/* routing table, which the rules have chosen */
 	u32	metric;		/* the least counts */
-	u8	prefix_len;	/* bits of the destination; the longest prefix counts */
+	u8	prefix_len;	/* of the destination; the longest counts */
 	u8	source_len;	/* bits of the source */
 	bool	local;		/* the destination is an address of this host */
-	bool	many;		/* there are several next hops, out of which a hash takes one */
+	bool	many;		/* next hops, out of which a hash takes one */
 };
 
-bool iw_mpa_way_is_tie(const struct iw_mpa_route *host, const struct iw_mpa_route *chosen,
-		       int ifindex);
+bool iw_mpa_way_is_tie(const struct iw_mpa_route *host,
+		       const struct iw_mpa_route *chosen, int ifindex);
 int iw_mpa_way(const struct iw_mpa_sock_opts *opts, int ifindex);
 
 #endif /* _IW_MPA_WAY_H */
