@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Connections that a listener has taken and about which the ULP has not decided.
+ * Connections that a listener has taken, and the ULP has not decided about.
  *
- * A connection is half-open until its Request has come, and after a Reject until the peer closes.
- * If there are too many half-open connections, the oldest is closed: that of the listener if the
- * listener has reached its limit, else that of the device, in the same network namespace.
+ * A connection is half-open until its Request has come, and after a Reject
+ * until the peer closes. If there are too many half-open connections, the
+ * oldest is closed: that of the listener if the listener has reached its limit,
+ * else that of the device, in the same network namespace.
  *
- * The ULP says in rdma_listen() how many Requests it has room for. rdma_cm rejects further
- * Requests, even if the ULP would have room a moment later. So the library reports that many
- * Requests to iw_cm, and one more for each answer. Other Requests wait in order, also while iw_cm
- * has no room. If too many wait the listener accepts no more connections: clients wait in TCP's
+ * The ULP says in rdma_listen() how many Requests it has room for. rdma_cm
+ * rejects further Requests, even if the ULP would have room a moment later. So
+ * the library reports that many Requests to iw_cm, and one more for each
+ * answer. Other Requests wait in order, also while iw_cm has no room. If too
+ * many wait the listener accepts no more connections: clients wait in TCP's
  * backlog.
  *
- * The library does not see which events the ULP has read. A ULP may want to see more Requests than
- * it said before it answers the first one: so if it has not answered for a while, it gets as many
- * Requests again as are unanswered. And if a client gives up, another Request is reported in its
- * place, though the first event may still be unread: then rdma_cm may reject.
+ * The library does not see which events the ULP has read. A ULP may want to see
+ * more Requests than it said before it answers the first one: so if it has not
+ * answered for a while, it gets as many Requests again as are unanswered. And
+ * if a client gives up, another Request is reported in its place, though the
+ * first event may still be unread: then rdma_cm may reject.
  */
 
 #include "backlog.h"
@@ -33,12 +36,14 @@
 #define BACKLOG_LOOK_MS		10
 
 /*
- * Make room for one more Request, if the ULP may have it: more than it said if it had time enough
- * to answer.
+ * Make room for one more Request, if the ULP may have it: more than it said if
+ * it had time enough to answer.
  */
-static bool backlog_make_room(struct iw_mpa_listener *lis, const struct iw_mpa_config *config)
+static bool backlog_make_room(struct iw_mpa_listener *lis,
+			      const struct iw_mpa_config *config)
 {
-	unsigned int ms = READ_ONCE(config->verdict_timeout_ms) / BACKLOG_PATIENCE;
+	unsigned int ms = READ_ONCE(config->verdict_timeout_ms) /
+			  BACKLOG_PATIENCE;
 
 	lockdep_assert_held(&lis->dev->lock);
 
@@ -49,13 +54,14 @@ static bool backlog_make_room(struct iw_mpa_listener *lis, const struct iw_mpa_c
 	return lis->unanswered < lis->allowed;
 }
 
-/* The first Request that waits has its turn, if there is room. Return: true if one waits. */
+/* The first Request has its turn, if there is room. Return: does one wait? */
 static bool backlog_raise_room(struct iw_mpa_listener *lis)
 {
 	struct iw_mpa_ep *first;
 
 	lockdep_assert_held(&lis->dev->lock);
-	first = list_first_entry_or_null(&lis->no_room, struct iw_mpa_ep, queued);
+	first = list_first_entry_or_null(&lis->no_room, struct iw_mpa_ep,
+					 queued);
 	if (!first)
 		return false;
 	if (backlog_make_room(lis, first->config))
@@ -65,13 +71,15 @@ static bool backlog_raise_room(struct iw_mpa_listener *lis)
 
 static void backlog_look_later(struct iw_mpa_listener *lis)
 {
-	queue_delayed_work(iw_mpa_wq, &lis->look, msecs_to_jiffies(BACKLOG_LOOK_MS));
+	queue_delayed_work(iw_mpa_wq, &lis->look,
+			   msecs_to_jiffies(BACKLOG_LOOK_MS));
 }
 
 static void iw_mpa_backlog_work(struct work_struct *work)
 {
 	struct iw_mpa_listener *lis = container_of(to_delayed_work(work),
-						   struct iw_mpa_listener, look);
+						   struct iw_mpa_listener,
+						   look);
 
 	spin_lock(&lis->dev->lock);
 	if (backlog_raise_room(lis))
@@ -79,7 +87,8 @@ static void iw_mpa_backlog_work(struct work_struct *work)
 	spin_unlock(&lis->dev->lock);
 }
 
-static struct iw_mpa_crowd *backlog_find_crowd(struct iw_mpa_device *dev, const struct net *net)
+static struct iw_mpa_crowd *backlog_find_crowd(struct iw_mpa_device *dev,
+					       const struct net *net)
 {
 	struct iw_mpa_crowd *crowd;
 
@@ -92,8 +101,8 @@ static struct iw_mpa_crowd *backlog_find_crowd(struct iw_mpa_device *dev, const 
 }
 
 /*
- * Set a new listener's backlog up, until iw_mpa_backlog_close(). @net is the namespace of the
- * listener's socket, NULL if it will have none.
+ * Set a new listener's backlog up, until iw_mpa_backlog_close(). @net is the
+ * namespace of the listener's socket, NULL if it will have none.
  *
  * Return: false if there is no memory.
  */
@@ -124,8 +133,8 @@ bool iw_mpa_backlog_open(struct iw_mpa_listener *lis, const struct net *net)
 }
 
 /*
- * The listener is being destroyed, and gets no more connections. Connections that were not reported
- * to iw_cm yet cannot be any more: they end. This sleeps.
+ * The listener is being destroyed, and gets no more connections. Connections
+ * that were not reported to iw_cm yet cannot be any more: they end. Sleeps.
  */
 void iw_mpa_backlog_stop(struct iw_mpa_listener *lis)
 {
@@ -133,7 +142,7 @@ void iw_mpa_backlog_stop(struct iw_mpa_listener *lis)
 
 	spin_lock(&lis->dev->lock);
 	lis->gone = true;
-	/* A connection that was refused ignores the event, and waits for its peer as before. */
+	/* A refused connection ignores it, and waits for its peer as before. */
 	list_for_each_entry(ep, &lis->half_open, queued)
 		iw_mpa_raise(ep, IW_MPA_EV_LISTENER_GONE);
 	list_for_each_entry(ep, &lis->no_room, queued)
@@ -143,8 +152,8 @@ void iw_mpa_backlog_stop(struct iw_mpa_listener *lis)
 }
 
 /*
- * Drop a reference on a listener: its own, when it is destroyed or could not be created, or an
- * endpoint's. The crowd goes with its last listener.
+ * Drop a reference on a listener: its own, when it is destroyed or could not be
+ * created, or an endpoint's. The crowd goes with its last listener.
  */
 void iw_mpa_backlog_close(struct iw_mpa_listener *lis)
 {
@@ -183,16 +192,16 @@ static void backlog_remove(struct iw_mpa_ep *ep)
 }
 
 /*
- * The connection to be closed waits for its Request, or, after a Reject, for the peer to close.
- * Each wait has its own event: a late event for the first wait must not end the second.
+ * The connection to be closed waits for its Request, or, after a Reject, for
+ * the peer to close. Each wait has its own event: a late event for the first
+ * wait must not end the second.
  */
 static void backlog_yield(struct iw_mpa_ep *ep)
 {
-	enum iw_mpa_event event = ep->queue == IW_MPA_Q_LINGER ? IW_MPA_EV_YIELD_LINGER :
-								 IW_MPA_EV_YIELD;
+	bool lingers = ep->queue == IW_MPA_Q_LINGER;
 
 	backlog_remove(ep);
-	iw_mpa_raise(ep, event);
+	iw_mpa_raise(ep, lingers ? IW_MPA_EV_YIELD_LINGER : IW_MPA_EV_YIELD);
 }
 
 static void backlog_add_half_open(struct iw_mpa_ep *ep, enum iw_mpa_queue queue)
@@ -202,10 +211,13 @@ static void backlog_add_half_open(struct iw_mpa_ep *ep, enum iw_mpa_queue queue)
 
 	lockdep_assert_held(&ep->dev->lock);
 
-	if (lis->half_open_count >= READ_ONCE(ep->config->half_open_listener_max))
-		backlog_yield(list_first_entry(&lis->half_open, struct iw_mpa_ep, queued));
+	if (lis->half_open_count >=
+	    READ_ONCE(ep->config->half_open_listener_max))
+		backlog_yield(list_first_entry(&lis->half_open,
+					       struct iw_mpa_ep, queued));
 	else if (crowd->half_open_count >= READ_ONCE(ep->config->half_open_max))
-		backlog_yield(list_first_entry(&crowd->half_open, struct iw_mpa_ep, queued_crowd));
+		backlog_yield(list_first_entry(&crowd->half_open,
+					       struct iw_mpa_ep, queued_crowd));
 	ep->queue = queue;
 	list_add_tail(&ep->queued, &lis->half_open);
 	list_add_tail(&ep->queued_crowd, &crowd->half_open);
@@ -224,8 +236,8 @@ void iw_mpa_backlog_enter(struct iw_mpa_ep *ep, struct iw_mpa_listener *lis)
 }
 
 /*
- * The ULP did not get the Request after all, or has one Request less to answer. The caller has to
- * report the next Request that waits.
+ * The ULP did not get the Request after all, or has one Request less to answer.
+ * The caller has to report the next Request that waits.
  */
 static void backlog_unask(struct iw_mpa_ep *ep)
 {
@@ -239,12 +251,15 @@ static void backlog_unask(struct iw_mpa_ep *ep)
 }
 
 /*
- * May a complete Request be reported to the ULP now? Its connection is not half-open any more.
+ * May a complete Request be reported to the ULP now? Its connection is not
+ * half-open any more.
  *
- * Return: IW_MPA_EV_NONE if it is, with a reference on the listener's cm_id; IW_MPA_EV_NO_ROOM if
- * others wait in front of it, or the ULP has no room; IW_MPA_EV_LISTENER_GONE.
+ * Return: IW_MPA_EV_NONE if it is, with a reference on the listener's cm_id;
+ * IW_MPA_EV_NO_ROOM if others wait in front of it, or the ULP has no room;
+ * IW_MPA_EV_LISTENER_GONE.
  */
-enum iw_mpa_event iw_mpa_backlog_turn(struct iw_mpa_ep *ep, struct iw_cm_id **listen_id)
+enum iw_mpa_event iw_mpa_backlog_turn(struct iw_mpa_ep *ep,
+				      struct iw_cm_id **listen_id)
 {
 	struct iw_mpa_listener *lis = ep->listener;
 	struct list_head *waiting = &lis->no_room;
@@ -255,7 +270,8 @@ enum iw_mpa_event iw_mpa_backlog_turn(struct iw_mpa_ep *ep, struct iw_cm_id **li
 		backlog_remove(ep);
 	if (lis->gone) {
 		event = IW_MPA_EV_LISTENER_GONE;
-	} else if ((!list_empty(waiting) && !list_is_first(&ep->queued, waiting)) ||
+	} else if ((!list_empty(waiting) &&
+		    !list_is_first(&ep->queued, waiting)) ||
 		   !backlog_make_room(lis, ep->config)) {
 		event = IW_MPA_EV_NO_ROOM;
 	} else {
@@ -285,7 +301,8 @@ void iw_mpa_backlog_asked(struct iw_mpa_ep *ep)
 }
 
 /*
- * The ULP has answered a Request. So iw_cm has handled its event, and may have room for another.
+ * The ULP has answered a Request. So iw_cm has handled its event, and may have
+ * room for another.
  */
 void iw_mpa_backlog_answered(struct iw_mpa_ep *ep)
 {
@@ -298,8 +315,8 @@ void iw_mpa_backlog_answered(struct iw_mpa_ep *ep)
 }
 
 /*
- * The ULP or iw_cm has no room for an endpoint's Request. A Request that waits already keeps its
- * place and its deadline.
+ * The ULP or iw_cm has no room for an endpoint's Request. A Request that waits
+ * already keeps its place and its deadline.
  */
 void iw_mpa_backlog_queue(struct iw_mpa_ep *ep)
 {
@@ -323,10 +340,11 @@ void iw_mpa_backlog_queue(struct iw_mpa_ep *ep)
 }
 
 /*
- * Must a listener accept no more connections for now? Requests that wait for room are never closed
- * for others. So while some wait, they count as half-open, too.
+ * Must a listener accept no more connections for now? Requests that wait for
+ * room are never closed for others. So if some wait, they are half-open, too.
  */
-bool iw_mpa_backlog_is_full(struct iw_mpa_listener *lis, const struct iw_mpa_config *config)
+bool iw_mpa_backlog_is_full(struct iw_mpa_listener *lis,
+			    const struct iw_mpa_config *config)
 {
 	const struct iw_mpa_crowd *crowd = lis->crowd;
 	bool full;
@@ -335,14 +353,15 @@ bool iw_mpa_backlog_is_full(struct iw_mpa_listener *lis, const struct iw_mpa_con
 	full = lis->no_room_count &&
 	       (lis->no_room_count + lis->half_open_count >=
 			READ_ONCE(config->half_open_listener_max) ||
-		crowd->no_room_count + crowd->half_open_count >= READ_ONCE(config->half_open_max));
+		crowd->no_room_count + crowd->half_open_count >=
+			READ_ONCE(config->half_open_max));
 	spin_unlock(&lis->dev->lock);
 	return full;
 }
 
 /*
- * A responder has sent a Reject, and waits for the peer to close. It counts as half-open: a client
- * that is rejected gets no more room than a silent one.
+ * A responder has sent a Reject, and waits for the peer to close. It counts as
+ * half-open: a client that is rejected gets no more room than a silent one.
  */
 void iw_mpa_backlog_refused(struct iw_mpa_ep *ep)
 {

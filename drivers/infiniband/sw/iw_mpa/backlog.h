@@ -15,13 +15,13 @@ struct iw_mpa_ep;
 struct net;
 
 /**
- * struct iw_mpa_crowd - connections of a device that a network namespace's settings limit
+ * struct iw_mpa_crowd - a device's connections in a network namespace
  * @node: in the device's list; like all that follows under the device's lock
- * @net: that namespace, held by each endpoint and each listening socket; a listener without a
- *	socket holds none, so it is only compared
+ * @net: that namespace, held by each endpoint and each listening socket; a
+ *	listener without a socket holds none, so it is only compared
  * @listeners: how many there are, which keep it
- * @half_open: endpoints that wait for the MPA Request, or after a Reject for the peer to close;
- *	the oldest first
+ * @half_open: endpoints that wait for the MPA Request, or after a Reject for
+ *	the peer to close; the oldest first
  * @half_open_count: how many
  * @no_room_count: Requests that wait for room
  *
@@ -39,29 +39,30 @@ struct iw_mpa_crowd {
 /**
  * struct iw_mpa_listener - a listening cm_id, and its backlog
  * @id: its number
- * @sock: its TCP socket; none for a wildcard listener on a device that is not for it
- * @dev: its device; held until destroy_listen, and by the endpoints that came from it
- * @node: in the device's list, which is changed under its lock and read under RCU
+ * @sock: its TCP socket; none for a wildcard on a device that is not for it
+ * @dev: its device; held until destroy_listen, and by endpoints that it made
+ * @node: in the device's list, changed under its lock and read under RCU
  * @cm_id: its cm_id, held until destroy_listen
  * @work: takes connections
  * @depth: the ULP's argument of rdma_listen(), > 0
  * @ifindex: interface or L3 master to which its socket is bound, or 0
  * @addr: where it listens
  * @rcu: for readers of the list
- * @ref: one until destroy_listen, and one for each live endpoint that came from it
+ * @ref: one until destroy_listen, and one for each live endpoint that it made
  *
  * @gone: it goes, or has gone; like all that follows under the device's lock
  * @crowd: its connections and those of other listeners
  * @half_open: those of @crowd's that came from it
  * @half_open_count: how many
- * @no_room: endpoints whose Request waits for iw_cm or the ULP to have room, in order
+ * @no_room: endpoints whose Request waits for iw_cm's or the ULP's room
  * @no_room_count: how many
- * @unanswered: endpoints about which the ULP was asked, and has not answered yet
- * @allowed: how large @unanswered may become: @depth, or more if the ULP does not answer
+ * @unanswered: endpoints about which the ULP was asked, and has not answered
+ * @allowed: how large @unanswered may become: more than @depth without answers
  * @moved: when the ULP was last asked or has last answered, in jiffies
  * @look: looks whether there is room for the first of @no_room
  *
- * destroy_listen waits for @work and @look. Then endpoints alone use what is under the lock.
+ * destroy_listen waits for @work and @look. Then endpoints alone use what is
+ * under the lock.
  */
 struct iw_mpa_listener {
 	unsigned long		id;
@@ -92,12 +93,14 @@ bool iw_mpa_backlog_open(struct iw_mpa_listener *lis, const struct net *net);
 void iw_mpa_backlog_stop(struct iw_mpa_listener *lis);
 void iw_mpa_backlog_close(struct iw_mpa_listener *lis);
 void iw_mpa_backlog_enter(struct iw_mpa_ep *ep, struct iw_mpa_listener *lis);
-enum iw_mpa_event iw_mpa_backlog_turn(struct iw_mpa_ep *ep, struct iw_cm_id **listen_id);
+enum iw_mpa_event iw_mpa_backlog_turn(struct iw_mpa_ep *ep,
+				      struct iw_cm_id **listen_id);
 void iw_mpa_backlog_asked(struct iw_mpa_ep *ep);
 void iw_mpa_backlog_answered(struct iw_mpa_ep *ep);
 void iw_mpa_backlog_queue(struct iw_mpa_ep *ep);
 void iw_mpa_backlog_refused(struct iw_mpa_ep *ep);
 void iw_mpa_backlog_put(struct iw_mpa_ep *ep);
-bool iw_mpa_backlog_is_full(struct iw_mpa_listener *lis, const struct iw_mpa_config *config);
+bool iw_mpa_backlog_is_full(struct iw_mpa_listener *lis,
+			    const struct iw_mpa_config *config);
 
 #endif /* _IW_MPA_BACKLOG_H */

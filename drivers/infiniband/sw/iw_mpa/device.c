@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The list of devices. A user of a device holds a reference; its removal waits for the last. */
+/* The list of devices. Users hold references; a removal waits for the last. */
 
 #include "device.h"
 
@@ -18,7 +18,8 @@ static struct iw_mpa_device *device_find(const struct ib_device *ibdev)
 {
 	struct iw_mpa_device *dev;
 
-	list_for_each_entry_rcu(dev, &device_list, node, lockdep_is_held(&device_mutex)) {
+	list_for_each_entry_rcu(dev, &device_list, node,
+				lockdep_is_held(&device_mutex)) {
 		if (dev->ibdev == ibdev)
 			return dev;
 	}
@@ -39,7 +40,7 @@ int iw_mpa_device_add(struct iw_mpa_device *dev)
 	return err;
 }
 
-/* Return: the device, which is not found any more, but may be in use; NULL if there is none. */
+/* Return: the device, not found any more, but maybe in use; NULL if none. */
 struct iw_mpa_device *iw_mpa_device_remove(const struct ib_device *ibdev)
 {
 	struct iw_mpa_device *dev;
@@ -52,7 +53,7 @@ struct iw_mpa_device *iw_mpa_device_remove(const struct ib_device *ibdev)
 	return dev;
 }
 
-/* Return: the device, for iw_mpa_device_put(); NULL if it is not registered or is being removed. */
+/* Return: device, for iw_mpa_device_put(); NULL if unknown or being removed. */
 struct iw_mpa_device *iw_mpa_device_get(const struct ib_device *ibdev)
 {
 	struct iw_mpa_device *dev;
@@ -66,8 +67,8 @@ struct iw_mpa_device *iw_mpa_device_get(const struct ib_device *ibdev)
 }
 
 /*
- * The network device may be moved to another namespace at any time. So a connection or a listener
- * calls this once, and stays in that namespace.
+ * The network device may be moved to another namespace at any time. So a
+ * connection or a listener calls this once, and stays in that namespace.
  *
  * Return: the namespace, with a reference; NULL if it is being destroyed.
  */
@@ -75,7 +76,7 @@ struct net *iw_mpa_device_get_net(struct iw_mpa_device *dev)
 {
 	struct net *net;
 
-	/* A network device leaves its namespace a grace period before that is freed. */
+	/* A netdev leaves its namespace a grace period before that is freed. */
 	rcu_read_lock();
 	net = maybe_get_net(dev_net(dev->netdev));
 	rcu_read_unlock();
@@ -83,7 +84,8 @@ struct net *iw_mpa_device_get_net(struct iw_mpa_device *dev)
 }
 
 /* Visit devices, until @look returns an error. It may sleep. */
-int iw_mpa_device_for_each(int (*look)(struct iw_mpa_device *dev, void *arg), void *arg)
+int iw_mpa_device_for_each(int (*look)(struct iw_mpa_device *dev, void *arg),
+			   void *arg)
 {
 	struct iw_mpa_device *dev;
 	int err = 0;
@@ -101,14 +103,16 @@ int iw_mpa_device_for_each(int (*look)(struct iw_mpa_device *dev, void *arg), vo
 /*
  * rdma_cm looks for the device of an address in the order in which devices were
  * registered. Would it take @first for an address of the interface of @dev, if
- * @first was registered before @dev? The caller is in a reader's section of RCU.
+ * @first was registered before @dev? The caller has rcu_read_lock().
  */
-bool iw_mpa_device_passes_for(const struct iw_mpa_device *first, const struct iw_mpa_device *dev)
+bool iw_mpa_device_passes_for(const struct iw_mpa_device *first,
+			      const struct iw_mpa_device *dev)
 {
 	const struct net_device *theirs = first->netdev, *ours = dev->netdev;
 
 	if (!net_eq(dev_net(theirs), dev_net(ours)))
 		return false;
-	return theirs == ours || (is_vlan_dev(ours) && vlan_dev_real_dev(ours) == theirs) ||
+	return theirs == ours ||
+	       (is_vlan_dev(ours) && vlan_dev_real_dev(ours) == theirs) ||
 	       (is_vlan_dev(theirs) && vlan_dev_real_dev(theirs) == ours);
 }

@@ -29,16 +29,16 @@ struct iw_mpa_takeovers;
  * @log_limit: how much its connections may write into the kernel's log
  * @config: its own settings, which come before those of the network namespace
  * @users: one for the registration, one for each live endpoint and listener
- * @held: one for the registration, one for each reference of the driver on an endpoint: the last
- *	one frees the memory
+ * @held: one for the registration, one for each reference of the driver on an
+ *	endpoint: the last one frees the memory
  * @unused: completed when @users drops to 0
- * @lock: protects @listeners, @crowds and the backlogs of its listeners; process context
- * @crowds: one &struct iw_mpa_crowd for each network namespace that has listeners
+ * @lock: protects @listeners, @crowds and their backlogs; process context
+ * @crowds: one &struct iw_mpa_crowd for each network namespace with listeners
  * @listeners: its listeners
  * @lent: the log has said that it is used from another network namespace
  * @dying: no new endpoint, and less time for those that begin to end
- * @attached: the RDMA core has told its clients of the device, rdma_cm before the library
- * @takeovers: the TCP connections that the device has taken over; NULL if it takes none over
+ * @attached: the RDMA core has told its clients of the device, rdma_cm first
+ * @takeovers: TCP connections that it has taken over; NULL if it takes none
  * @rcu: for the list of devices
  */
 struct iw_mpa_device {
@@ -64,7 +64,7 @@ struct iw_mpa_device {
 	struct rcu_head			rcu;
 };
 
-/* What a driver does against its contract: iw_mpa_driver.rst has a table of these lines. */
+/* What a driver does against its contract: iw_mpa_driver.rst has a table. */
 #define iw_mpa_blame(fmt, ...)						\
 	pr_err_ratelimited("iw_mpa: driver mistake: " fmt "\n", ##__VA_ARGS__)
 
@@ -83,7 +83,8 @@ static inline void iw_mpa_device_drop(struct iw_mpa_device *dev)
 }
 
 /* @fence: a responder holds TX back until the first FPDU (RFC 5044 7.1.2). */
-static inline bool iw_mpa_device_may_respond(const struct iw_mpa_device *dev, bool fence)
+static inline bool iw_mpa_device_may_respond(const struct iw_mpa_device *dev,
+					     bool fence)
 {
 	return !fence || (dev->attr.caps & IW_MPA_CAP_TX_FENCE);
 }
@@ -92,7 +93,9 @@ int iw_mpa_device_add(struct iw_mpa_device *dev);
 struct iw_mpa_device *iw_mpa_device_remove(const struct ib_device *ibdev);
 struct iw_mpa_device *iw_mpa_device_get(const struct ib_device *ibdev);
 struct net *iw_mpa_device_get_net(struct iw_mpa_device *dev);
-int iw_mpa_device_for_each(int (*look)(struct iw_mpa_device *dev, void *arg), void *arg);
-bool iw_mpa_device_passes_for(const struct iw_mpa_device *first, const struct iw_mpa_device *dev);
+int iw_mpa_device_for_each(int (*look)(struct iw_mpa_device *dev, void *arg),
+			   void *arg);
+bool iw_mpa_device_passes_for(const struct iw_mpa_device *first,
+			      const struct iw_mpa_device *dev);
 
 #endif /* _IW_MPA_DEVICE_H */

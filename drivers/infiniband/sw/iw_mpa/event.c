@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events of an endpoint. TCP, timers, drivers and iw_cm raise them here, in any context; run.c
- * handles them. Only these two files take the endpoint's lock.
+ * Events of an endpoint. TCP, timers, drivers and iw_cm raise them here, in any
+ * context; run.c handles them. Only these two files take the endpoint's lock.
  *
- * An event is a bit: nothing is allocated for it, so none is lost. If there is no runner the work
- * item is queued. A runner checks for further events, under the lock, before it stops being the
- * runner. So each event that has a cell in the state table is handled.
+ * An event is a bit: nothing is allocated for it, so none is lost. If there is
+ * no runner the work item is queued. A runner checks for further events, under
+ * the lock, before it stops being the runner. So each event that has a cell in
+ * the state table is handled.
  */
 
 #include "ep.h"
@@ -17,17 +18,19 @@
 #include <linux/workqueue.h>
 
 /*
- * A driver may have to wait in stop for a thread of the application that has the QP. The thread
- * holds a lock, and may be preempted. Many such waits could use up a queue's workers. In a queue of
- * their own they block only applications, not storage.
+ * A driver may have to wait in stop for a thread of the application that has
+ * the QP. The thread holds a lock, and may be preempted. Many such waits could
+ * use up a queue's workers. In a queue of their own they block only
+ * applications, not storage.
  */
 struct workqueue_struct *iw_mpa_wq;		/* for all other work */
-struct workqueue_struct *iw_mpa_user_wq;	/* of endpoints with a QP of an application */
+struct workqueue_struct *iw_mpa_user_wq;	/* for QPs of applications */
 
 /*
- * A runner is like a lock that others wait for. lockdep learns here which locks a runner takes,
- * those of a driver's ops included, and which are held by those who wait for it. A deadlock need
- * not happen for a report. iw_mpa_first_fpdu() is left out: its runner does not sleep.
+ * A runner is like a lock that others wait for. lockdep learns here which locks
+ * a runner takes, those of a driver's ops included, and which are held by those
+ * who wait for it. A deadlock need not happen for a report. iw_mpa_first_fpdu()
+ * is left out: its runner does not sleep.
  */
 #ifdef CONFIG_LOCKDEP
 struct lockdep_map iw_mpa_runner_map =
@@ -43,7 +46,7 @@ void iw_mpa_event_queue_work(struct iw_mpa_ep *ep)
 		iw_mpa_ep_drop(ep);
 }
 
-/* In any context. An event that has no cell in the state is dropped, here or by the runner. */
+/* In any context. An event without a cell is dropped, here or by the runner. */
 void iw_mpa_raise(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 {
 	unsigned long flags;
@@ -54,8 +57,8 @@ void iw_mpa_raise(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 	spin_lock_irqsave(&ep->lock, flags);
 	idle = iw_mpa_ep_is_idle(ep);
 	/*
-	 * Only a runner changes the state. If there is none, and no event waits for one, the work
-	 * item would find this state, and drop the event.
+	 * Only a runner changes the state. If there is none, and no event waits
+	 * for one, the work item would find this state, and drop the event.
 	 */
 	if (!idle || ep->events || iw_mpa_fsm_step(ep->state, event)->defined) {
 		ep->events |= BIT(event);
@@ -66,8 +69,8 @@ void iw_mpa_raise(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 }
 
 /*
- * The lock orders this with a runner that changes the phase: such a runner sees what the caller has
- * written before, or the caller sees the new phase.
+ * The lock orders this with a runner that changes the phase: such a runner sees
+ * what the caller has written before, or the caller sees the new phase.
  */
 static enum iw_mpa_phase event_phase(struct iw_mpa_ep *ep)
 {
@@ -80,7 +83,7 @@ static enum iw_mpa_phase event_phase(struct iw_mpa_ep *ep)
 	return phase;
 }
 
-/* For an event that does not matter to an established connection. In any context. */
+/* For what does not matter to an established connection. In any context. */
 void iw_mpa_raise_unless_up(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 {
 	if (event_phase(ep) != IW_MPA_PHASE_UP)
@@ -106,7 +109,8 @@ void iw_mpa_event_timeout(struct timer_list *timer)
 }
 
 /*
- * The caller waits for a runner. lockdep checks the caller's locks even if there is no runner.
+ * The caller waits for a runner. lockdep checks the caller's locks even if
+ * there is no runner.
  */
 void iw_mpa_event_may_wait(void)
 {
@@ -116,10 +120,11 @@ void iw_mpa_event_may_wait(void)
 }
 
 /*
- * The socket of an endpoint reports an event. With Fast Open a responder, too, has a socket before
- * TCP is connected: for it TCP_UP has no effect.
+ * The socket of an endpoint reports an event. With Fast Open a responder, too,
+ * has a socket before TCP is connected: for it TCP_UP has no effect.
  */
-void iw_mpa_event_of_sock(struct iw_mpa_sock *ms, enum iw_mpa_event event, int err)
+void iw_mpa_event_of_sock(struct iw_mpa_sock *ms, enum iw_mpa_event event,
+			  int err)
 {
 	struct iw_mpa_ep *ep = container_of(ms, struct iw_mpa_ep, sock);
 
@@ -131,8 +136,9 @@ void iw_mpa_event_of_sock(struct iw_mpa_sock *ms, enum iw_mpa_event event, int e
 /**
  * iw_mpa_stream_down - the driver cannot go on with the stream
  * @ep: endpoint, from the hand-off
- * @fault: why: an FPDU in error, a Terminate message received, or an error of TCP that the device
- *	found. It is for the kernel's log, and is copied; that of the first call counts
+ * @fault: why: an FPDU in error, a Terminate message received, or an error of
+ *	TCP that the device found. It is for the kernel's log, and is copied;
+ *	that of the first call counts
  *
  * stop() follows, then FIN, and the ULP's event.
  *
@@ -145,7 +151,7 @@ void iw_mpa_stream_down(struct iw_mpa_ep *ep, const struct iw_mpa_fault *fault)
 	if (!iw_mpa_ep_check_call(ep, __func__))
 		return;
 	spin_lock_irqsave(&ep->lock, flags);
-	/* The runner reads what is there when it has got the event: so that must not change. */
+	/* The runner reads it once it has the event: so it must not change. */
 	if (!ep->fault.text)
 		ep->fault = *fault;
 	spin_unlock_irqrestore(&ep->lock, flags);
@@ -156,17 +162,18 @@ EXPORT_SYMBOL_GPL(iw_mpa_stream_down);
 /**
  * iw_mpa_disconnect - the ULP closes the connection
  * @ep: endpoint, from the hand-off
- * @abrupt: at once; else what the ULP has posted goes out first, if the driver has finish_tx
+ * @abrupt: at once; else posted work goes out first, if there is a finish_tx
  *
- * A driver calls this from modify_qp: a change to ERR is abrupt, one to SQD is not. stop() follows,
- * and the ULP's event.
+ * A driver calls this from modify_qp: a change to ERR is abrupt, one to SQD is
+ * not. stop() follows, and the ULP's event.
  *
  * Context: any; never waits, so the QP's locks may be held.
  */
 void iw_mpa_disconnect(struct iw_mpa_ep *ep, bool abrupt)
 {
 	if (iw_mpa_ep_check_call(ep, __func__))
-		iw_mpa_raise(ep, abrupt ? IW_MPA_EV_ULP_ABORTED : IW_MPA_EV_ULP_CLOSED);
+		iw_mpa_raise(ep, abrupt ? IW_MPA_EV_ULP_ABORTED :
+					  IW_MPA_EV_ULP_CLOSED);
 }
 EXPORT_SYMBOL_GPL(iw_mpa_disconnect);
 
@@ -174,7 +181,8 @@ EXPORT_SYMBOL_GPL(iw_mpa_disconnect);
  * iw_mpa_tx_finished - TCP has all that finish_tx had to send
  * @ep: endpoint, from finish_tx on
  *
- * The library sends FIN. Later calls have no effect. Nor has an earlier one, which the log names.
+ * The library sends FIN. Later calls have no effect. Nor has an earlier one,
+ * which the log names.
  *
  * Context: any, also from within finish_tx.
  */
@@ -185,7 +193,8 @@ void iw_mpa_tx_finished(struct iw_mpa_ep *ep)
 	if (event_phase(ep) == IW_MPA_PHASE_END)
 		iw_mpa_raise(ep, IW_MPA_EV_TX_FINISHED);
 	else
-		iw_mpa_blame("connection %lu: %s() before finish_tx", ep->id, __func__);
+		iw_mpa_blame("connection %lu: %s() before finish_tx", ep->id,
+			     __func__);
 }
 EXPORT_SYMBOL_GPL(iw_mpa_tx_finished);
 
@@ -194,8 +203,9 @@ int iw_mpa_event_init(void)
 	iw_mpa_wq = alloc_workqueue("iw_mpa", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
 	if (!iw_mpa_wq)
 		return -ENOMEM;
-	/* The end of a connection frees memory. So it goes on when there is none. */
-	iw_mpa_user_wq = alloc_workqueue("iw_mpa_user", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
+	/* The end of a connection frees memory: it goes on if there is none. */
+	iw_mpa_user_wq = alloc_workqueue("iw_mpa_user",
+					 WQ_MEM_RECLAIM | WQ_PERCPU, 0);
 	if (iw_mpa_user_wq)
 		return 0;
 	destroy_workqueue(iw_mpa_wq);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the library has to know of a cm_id, and iw_cm does not tell: see iwcm_faults.c. With an
- * iw_cm that tells it, this file is the one of the series of patches for the kernel.
+ * What the library has to know of a cm_id, and iw_cm does not tell: see
+ * iwcm_faults.c. With an iw_cm that tells it, this file is the one of the
+ * series of patches for the kernel.
  */
 #ifndef _IW_MPA_IWCM_H
 #define _IW_MPA_IWCM_H
@@ -15,7 +16,8 @@ struct iw_mpa_qp_end;
 struct net;
 
 int iw_mpa_iwcm_accept_again(struct iw_cm_id *id, unsigned long word, u32 qpn);
-int iw_mpa_iwcm_accepted(struct iw_cm_id *id, unsigned long word, int err, u32 qpn);
+int iw_mpa_iwcm_accepted(struct iw_cm_id *id, unsigned long word, int err,
+			 u32 qpn);
 struct iw_mpa_ep *iw_mpa_iwcm_find(struct iw_cm_id *id);
 void iw_mpa_iwcm_qp_gone(struct iw_mpa_qp_end *end);
 void iw_mpa_iwcm_qp_freed(struct iw_mpa_qp_end *end);

@@ -1,36 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Workarounds for faults of iw_cm in iw_accept and iw_reject, and, further down, for facts that
- * rdma_cm knows and iw_cm does not pass on. Without them iw_cm would crash, or wait for ever.
+ * Workarounds for faults of iw_cm in iw_accept and iw_reject, and, further
+ * down, for facts that rdma_cm knows and iw_cm does not pass on. Without them
+ * iw_cm would crash, or wait for ever.
  *
  * provider_data of a passive cm_id is a number:
  *
- *	of the connection, odd		until iw_accept has returned: see cm.c
- *	of a QP, even			from then on: the QP of the last iw_accept
- *	0				if iw_accept has failed, or has not returned when iw_reject
- *					begins
+ *	of the connection, odd	until iw_accept has returned: see cm.c
+ *	of a QP, even		from then on: the QP of the last iw_accept
+ *	0			if iw_accept has failed, or has not returned
+ *				when iw_reject begins
  *
- * iw_cm lets a ULP accept again until it has handled ESTABLISHED. It then takes a reference on the
- * QP of the new call, and forgets the reference of the call before. If iw_accept returned an error,
- * iw_cm would believe that no event follows, and crash on the event. So a further iw_accept returns
- * success, and drops the forgotten reference, even if the connection has ended and the endpoint is
- * gone. The number of a QP leads to that reference. While there is this reference, no other QP can
- * get the number.
+ * iw_cm lets a ULP accept again until it has handled ESTABLISHED. It then takes
+ * a reference on the QP of the new call, and forgets the reference of the call
+ * before. If iw_accept returned an error, iw_cm would believe that no event
+ * follows, and crash on the event. So a further iw_accept returns success, and
+ * drops the forgotten reference, even if the connection has ended and the
+ * endpoint is gone. The number of a QP leads to that reference. While there is
+ * this reference, no other QP can get the number.
  *
- * The driver waits for the reference before it frees the QP. iw_get_qp may not find the QP any
- * more. If the driver has called iw_mpa_qp_gone(), the QP is in a list until it is freed, so it is
- * found, and the reference is dropped. If not, the library records a leaked reference, and drops it
- * when the driver calls.
+ * The driver waits for the reference before it frees the QP. iw_get_qp may not
+ * find the QP any more. If the driver has called iw_mpa_qp_gone(), the QP is in
+ * a list until it is freed, so it is found, and the reference is dropped. If
+ * not, the library records a leaked reference, and drops it at the call.
  *
- * Accepts of one cm_id do not overlap: the callers of rdma_cm ensure that. iw_reject may overlap
- * with iw_accept. When iw_cm calls iw_reject it has left CONN_RECV, the only state in which it
- * takes an error of iw_accept; in any other the error is a BUG there. So iw_reject clears the
- * number first, and an iw_accept that finds its number gone returns 0. iw_cm then expects no event.
+ * Accepts of one cm_id do not overlap: the callers of rdma_cm ensure that.
+ * iw_reject may overlap with iw_accept. When iw_cm calls iw_reject it has left
+ * CONN_RECV, the only state in which it takes an error of iw_accept; in any
+ * other the error is a BUG there. So iw_reject clears the number first, and an
+ * iw_accept that finds its number gone returns 0. iw_cm then expects no event.
  *
- * That covers an iw_reject that begins before iw_accept has settled the number. It cannot cover one
- * that begins later, while iw_accept returns an error. rdma_ucm has one mutex for both calls, and
- * iw_cm waits for the end of iw_accept before it destroys a cm_id. So this concerns a ULP in the
- * kernel alone: it must not reject a connection while its own rdma_accept() of it runs.
+ * That covers an iw_reject that begins before iw_accept has settled the number.
+ * It cannot cover one that begins later, while iw_accept returns an error.
+ * rdma_ucm has one mutex for both calls, and iw_cm waits for the end of
+ * iw_accept before it destroys a cm_id. So this concerns a ULP in the kernel
+ * alone: it must not reject a connection while its own rdma_accept() runs.
  */
 
 #include "iwcm.h"
@@ -54,7 +58,7 @@
  * struct faults_debt - a leaked reference on a QP that is not found
  * @node: in faults_debts
  * @dev: the device of the QP
- * @qpn: number of the QP, for which the driver is going to call iw_mpa_qp_gone()
+ * @qpn: number of the QP, whose driver is going to call iw_mpa_qp_gone()
  */
 struct faults_debt {
 	struct list_head	node;
@@ -74,9 +78,12 @@ static unsigned long faults_word(const struct iw_cm_id *id)
 }
 
 /* Return: false if provider_data is not @from any more. */
-static bool faults_change_word(struct iw_cm_id *id, unsigned long from, unsigned long to)
+static bool faults_change_word(struct iw_cm_id *id, unsigned long from,
+			       unsigned long to)
 {
-	return cmpxchg(&id->provider_data, (void *)from, (void *)to) == (void *)from;
+	void *old = (void *)from;
+
+	return cmpxchg(&id->provider_data, old, (void *)to) == old;
 }
 
 static bool faults_is_connection(unsigned long word)
@@ -109,7 +116,7 @@ static void faults_look(struct iw_mpa_ep *ep, void *arg)
 {
 	struct faults_search *search = arg;
 
-	/* Pairs with upcall.c. No other cm_id has the address while this one is held. */
+	/* Pairs with upcall.c. While this is held, no other has its address. */
 	if (!search->found && READ_ONCE(ep->up.cm_id) == search->id &&
 	    kref_get_unless_zero(&ep->ref))
 		search->found = ep;
@@ -119,9 +126,10 @@ static void faults_look(struct iw_mpa_ep *ep, void *arg)
  * All endpoints are searched, which may take long: this is for a ULP that
  * answers a connection twice, and hardly any does.
  *
- * Return: the connection of a passive cm_id, with a reference; NULL if it has ended.
+ * Return: a passive cm_id's connection, with a reference; NULL if it has ended.
  */
-static struct iw_mpa_ep *faults_find(const struct iw_cm_id *id, unsigned long word)
+static struct iw_mpa_ep *faults_find(const struct iw_cm_id *id,
+				     unsigned long word)
 {
 	struct faults_search search = { .id = id };
 	unsigned int i;
@@ -136,12 +144,13 @@ static struct iw_mpa_ep *faults_find(const struct iw_cm_id *id, unsigned long wo
 }
 
 /*
- * Record a leaked reference (debt) on a QP that iw_get_qp does not find: the QP is being destroyed,
- * or its driver hides it.
+ * Record a leaked reference (debt) on a QP that iw_get_qp does not find: the QP
+ * is being destroyed, or its driver hides it.
  *
- * A debt must not be lost, and iw_accept has no way to fail. Memory for it cannot be set aside with
- * the QP of a connection, since iw_cm may forget any number of references on a QP, also on one that
- * never had a connection. So the allocation waits until there is memory.
+ * A debt must not be lost, and iw_accept has no way to fail. Memory for it
+ * cannot be set aside with the QP of a connection, since iw_cm may forget any
+ * number of references on a QP, also on one that never had a connection. So the
+ * allocation waits until there is memory.
  */
 static void faults_owe(struct iw_mpa_device *dev, u32 qpn)
 {
@@ -159,13 +168,13 @@ static void faults_owe(struct iw_mpa_device *dev, u32 qpn)
 	if (!qp)
 		list_add(&debt->node, &faults_debts);
 	spin_unlock(&faults_lock);
-	if (qp) {	/* destroy_qp waits for the reference: so the QP is still there */
+	if (qp) {	/* destroy_qp waits for the reference: it is there */
 		kfree(debt);
 		dev->ibdev->ops.iw_rem_ref(qp);
 	}
 }
 
-/* Drop a leaked reference at once, or as soon as the driver calls iw_mpa_qp_gone(). */
+/* Drop a leaked reference, at once or when iw_mpa_qp_gone() is called. */
 static void faults_put_qp(struct iw_mpa_device *dev, u32 qpn)
 {
 	struct ib_qp *qp = dev->ibdev->ops.iw_get_qp(dev->ibdev, qpn);
@@ -177,10 +186,11 @@ static void faults_put_qp(struct iw_mpa_device *dev, u32 qpn)
 }
 
 /*
- * iw_accept, and @word does not name a connection. If it is 0, iw_reject has begun. Else iw_cm has
- * replaced its reference on the QP that @word names by one on QP @qpn. If that is the connection's
- * QP nothing changes. If not the connection ends: iw_cm would from now on close the new QP, and
- * hold it as long as the connection lives.
+ * iw_accept, and @word does not name a connection. If it is 0, iw_reject has
+ * begun. Else iw_cm has replaced its reference on the QP that @word names by
+ * one on QP @qpn. If that is the connection's QP nothing changes. If not the
+ * connection ends: iw_cm would from now on close the new QP, and hold it as
+ * long as the connection lives.
  */
 int iw_mpa_iwcm_accept_again(struct iw_cm_id *id, unsigned long word, u32 qpn)
 {
@@ -205,9 +215,12 @@ int iw_mpa_iwcm_accept_again(struct iw_cm_id *id, unsigned long word, u32 qpn)
 }
 
 /* Return: what iw_accept returns after @err: 0 if iw_reject has begun. */
-int iw_mpa_iwcm_accepted(struct iw_cm_id *id, unsigned long word, int err, u32 qpn)
+int iw_mpa_iwcm_accepted(struct iw_cm_id *id, unsigned long word, int err,
+			 u32 qpn)
 {
-	return faults_change_word(id, word, err ? 0 : faults_of_qp(qpn)) ? err : 0;
+	if (!faults_change_word(id, word, err ? 0 : faults_of_qp(qpn)))
+		return 0;
+	return err;
 }
 
 /*
@@ -225,7 +238,7 @@ struct iw_mpa_ep *iw_mpa_iwcm_find(struct iw_cm_id *id)
 	return faults_find(id, word);
 }
 
-/* The QP is hidden. Drop what iw_cm has leaked. From now on faults_owe() finds the QP. */
+/* The QP is hidden; from now on faults_owe() finds it. Drop what was leaked. */
 void iw_mpa_iwcm_qp_gone(struct iw_mpa_qp_end *end)
 {
 	struct faults_debt *debt, *next;
@@ -267,37 +280,41 @@ void iw_mpa_iwcm_device_gone(const struct iw_mpa_device *dev)
 }
 
 /*
- * What rdma_cm has decided is not in the cm_id, and iw_cm has no function that tells it. But
- * iw_cm has one client, rdma_cm. The context of its cm_ids is the rdma_cm_id, which begins with
- * its public part. Before that is read, the device and the address of the rdma_cm_id are compared
- * with those of the cm_id, which rdma_cm has copied from it. If they differ, the context is not
+ * What rdma_cm has decided is not in the cm_id, and iw_cm has no function that
+ * tells it. But iw_cm has one client, rdma_cm. The context of its cm_ids is the
+ * rdma_cm_id, which begins with its public part. Before that is read, the
+ * device and the address of the rdma_cm_id are compared with those of the
+ * cm_id, which rdma_cm has copied from it. If they differ, the context is not
  * an rdma_cm_id.
  *
- * This holds only within iw_connect and iw_create_listen: rdma_cm holds the rdma_cm_id until they
- * have returned.
+ * This holds only within iw_connect and iw_create_listen: rdma_cm holds the
+ * rdma_cm_id until they have returned.
  *
- * Return: the rdma_cm_id of a ULP that connects or listens; NULL if it is not known.
+ * Return: the rdma_cm_id of a ULP that connects or listens; NULL if unknown.
  */
 static struct rdma_cm_id *faults_owner(struct iw_cm_id *id)
 {
 	const union iw_mpa_addr *addr = iw_mpa_addr(&id->local_addr);
-	size_t size = addr->sa.sa_family == AF_INET ? sizeof(addr->in) : sizeof(addr->in6);
+	size_t size = addr->sa.sa_family == AF_INET ? sizeof(addr->in) :
+						      sizeof(addr->in6);
 	struct rdma_cm_id *owner = id->context;
 
-	if (!iw_mpa_addr_is_known(addr) || !owner || owner->device != id->device ||
+	if (!iw_mpa_addr_is_known(addr) || !owner ||
+	    owner->device != id->device ||
 	    memcmp(&owner->route.addr.src_addr, addr, size))
 		return NULL;
 	return owner;
 }
 
 /*
- * Is the ULP of a listening cm_id known to be in another network namespace than the device? @net is
- * the device's, NULL if that is being destroyed.
+ * Is the ULP of a listening cm_id known to be in another network namespace than
+ * the device? @net is the device's, NULL if that is being destroyed.
  *
- * rdma_cm makes a wildcard listener listen on the devices of all namespaces, also on a device
- * that is added later, in the context of the task that adds it. So neither the device nor the
- * caller shows the namespace of the ULP. If rdma_cm does not show it either, the ULP counts as one
- * of the device's namespace. Only for calls within iw_create_listen.
+ * rdma_cm makes a wildcard listener listen on the devices of all namespaces,
+ * also on a device that is added later, in the context of the task that adds
+ * it. So neither the device nor the caller shows the namespace of the ULP. If
+ * rdma_cm does not show it either, the ULP counts as one of the device's
+ * namespace. Only for calls within iw_create_listen.
  */
 bool iw_mpa_iwcm_is_foreign(struct iw_cm_id *id, const struct net *net)
 {
@@ -306,7 +323,7 @@ bool iw_mpa_iwcm_is_foreign(struct iw_cm_id *id, const struct net *net)
 	return owner && !net_eq(owner->route.addr.dev_addr.net, net);
 }
 
-/* For the log of an administrator who looks in one namespace, and finds the sockets in another */
+/* For the log: who looks in one namespace finds the sockets in another. */
 static void faults_log_lent(struct iw_mpa_device *dev)
 {
 	if (READ_ONCE(dev->lent))
@@ -317,14 +334,15 @@ static void faults_log_lent(struct iw_mpa_device *dev)
 }
 
 /*
- * The network namespace for a socket that is not bound to the interface: that of the ULP, whose
- * addresses and routes count. Mostly it is the device's, too. But rdma_cm of Linux before 6.5 finds
- * a device by its hardware address, which an interface of another namespace, such as an IPVLAN, may
- * share; and a cm_id stays valid if its device is moved to another namespace. Only for calls within
- * iw_connect and iw_create_listen.
+ * The network namespace for a socket that is not bound to the interface: that
+ * of the ULP, whose addresses and routes count. Mostly it is the device's, too.
+ * But rdma_cm of Linux before 6.5 finds a device by its hardware address, which
+ * an interface of another namespace, such as an IPVLAN, may share; and a cm_id
+ * stays valid if its device is moved to another namespace. Only for calls
+ * within iw_connect and iw_create_listen.
  *
- * Return: the namespace, with a reference; NULL if it is unknown, and the device's is being
- * destroyed.
+ * Return: the namespace, with a reference; NULL if it is unknown, and the
+ * device's is being destroyed.
  */
 struct net *iw_mpa_iwcm_get_net(struct iw_mpa_device *dev, struct iw_cm_id *id)
 {
@@ -333,18 +351,20 @@ struct net *iw_mpa_iwcm_get_net(struct iw_mpa_device *dev, struct iw_cm_id *id)
 
 	if (!owner)
 		return iw_mpa_device_get_net(dev);
-	net = get_net(owner->route.addr.dev_addr.net);	/* rdma_cm has a reference, too */
+	/* rdma_cm has a reference, too. */
+	net = get_net(owner->route.addr.dev_addr.net);
 	if (!net_eq(net, dev_net(dev->netdev)))
 		faults_log_lent(dev);
 	return net;
 }
 
 /*
- * The interface that rdma_cm has chosen: it has the local address, or is that of the route. The
- * device of the cm_id may be that of another interface: one with the same hardware address, or a
- * VLAN or its parent. Only for calls within iw_connect and iw_create_listen.
+ * The interface that rdma_cm has chosen: it has the local address, or is that
+ * of the route. The device of the cm_id may be that of another interface: one
+ * with the same hardware address, or a VLAN or its parent. Only for calls
+ * within iw_connect and iw_create_listen.
  *
- * Return: its index in the namespace of the ULP; 0 if it is not known, or there is none.
+ * Return: its index in the ULP's namespace; 0 if there is none, or not known
  */
 int iw_mpa_iwcm_ifindex(struct iw_cm_id *id)
 {
@@ -356,28 +376,32 @@ int iw_mpa_iwcm_ifindex(struct iw_cm_id *id)
 /*
  * Make rdma_cm assign a wildcard listener's Requests to the listener's device.
  *
- * At a CONNECT_REQUEST rdma_cm looks for the device of the new connection. It begins with the
- * device and the port that the listener has, and goes on with all others that the local address
- * fits: with the same hardware address there may be several. The id that rdma_cm makes for a
- * wildcard listener on each device lacks the number of the port. So it would begin with the other
- * devices, and the ULP's QP would be on one of these. This function sets the number. Only for calls
- * within iw_create_listen, before the first Request.
+ * At a CONNECT_REQUEST rdma_cm looks for the device of the new connection. It
+ * begins with the device and the port that the listener has, and goes on with
+ * all others that the local address fits: with the same hardware address there
+ * may be several. The id that rdma_cm makes for a wildcard listener on each
+ * device lacks the number of the port. So it would begin with the other
+ * devices, and the ULP's QP would be on one of these. This function sets the
+ * number. Only for calls within iw_create_listen, before the first Request.
  */
 void iw_mpa_iwcm_keep_requests(struct iw_cm_id *id)
 {
 	struct rdma_cm_id *owner = faults_owner(id);
 
-	if (owner && !owner->port_num && iw_mpa_addr_is_any(iw_mpa_addr(&id->local_addr)))
+	if (owner && !owner->port_num &&
+	    iw_mpa_addr_is_any(iw_mpa_addr(&id->local_addr)))
 		owner->port_num = rdma_start_port(id->device);
 }
 
 /*
- * The device that rdma_cm has chosen for a connection to a listener: the QP that the ULP accepts
- * with is one of this device. rdma_cm has copied both addresses of the connection into the
- * rdma_cm_id: if they differ, the context of @id is not an rdma_cm_id. The ports do not count, as a
- * port mapper may have changed them.
+ * The device that rdma_cm has chosen for a connection to a listener: the QP
+ * that the ULP accepts with is one of this device. rdma_cm has copied both
+ * addresses of the connection into the rdma_cm_id: if they differ, the context
+ * of @id is not an rdma_cm_id. The ports do not count, as a port mapper may
+ * have changed them.
  *
- * Only for calls within iw_accept, while the ULP holds the rdma_cm_id, not within iw_reject.
+ * Only for calls within iw_accept, while the ULP holds the rdma_cm_id, not
+ * within iw_reject.
  *
  * Return: that device; the cm_id's own if it is not known.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A hash table, shared by all devices, finds endpoints by the numbers of their QPs. An XArray would
- * allocate a node for a lone QP, and free it again, in each connection.
+ * A hash table, shared by all devices, finds endpoints by the numbers of their
+ * QPs. An XArray would allocate and free a node for each lone QP's connection.
  */
 
 #include "ep.h"
@@ -27,8 +27,8 @@ static struct hlist_bl_head *qp_bucket(u32 qpn)
 }
 
 /* The endpoint that has a QP, or NULL. The bucket is locked. */
-static struct iw_mpa_ep *qp_owner(struct hlist_bl_head *bucket, const struct iw_mpa_device *dev,
-				  u32 qpn)
+static struct iw_mpa_ep *qp_owner(struct hlist_bl_head *bucket,
+				  const struct iw_mpa_device *dev, u32 qpn)
 {
 	struct hlist_bl_node *node;
 	struct iw_mpa_ep *ep;
@@ -71,7 +71,7 @@ int iw_mpa_qp_bind(struct iw_mpa_ep *ep, u32 qpn)
 {
 	if (!qp_set_taken(ep, qpn))
 		return -EBUSY;
-	/* If the QP is being destroyed, it is not found, or qp_end() finds the endpoint. */
+	/* A QP that goes is not found, or qp_end() finds the endpoint. */
 	ep->off.qp = ep->dev->ibdev->ops.iw_get_qp(ep->dev->ibdev, qpn);
 	if (!ep->off.qp) {
 		qp_set_free(ep);
@@ -82,8 +82,9 @@ int iw_mpa_qp_bind(struct iw_mpa_ep *ep, u32 qpn)
 	ep->dev->ibdev->ops.iw_add_ref(ep->off.qp);
 	ep->user = ep->off.qp->uobject;
 	/*
-	 * A work item queued before might run when there is another event, and then wait for the
-	 * application in the wrong queue. The caller is the runner and handles what it was for.
+	 * A work item queued before might run when there is another event, and
+	 * then wait for the application in the wrong queue. The caller is the
+	 * runner and handles what it was for.
 	 */
 	if (ep->user && cancel_work(&ep->work))
 		iw_mpa_ep_drop(ep);
@@ -96,18 +97,20 @@ void iw_mpa_qp_unbind(struct iw_mpa_ep *ep)
 	struct ib_qp *qp = ep->off.qp;
 
 	if (qp) {
-		WRITE_ONCE(ep->off.qp, NULL);	/* pairs with iw_mpa_ep_check_call() */
+		/* Pairs with iw_mpa_ep_check_call() */
+		WRITE_ONCE(ep->off.qp, NULL);
 		qp->device->ops.iw_rem_ref(qp);
 		qp_set_free(ep);
 	}
 }
 
 /*
- * wake_up_var() checks for waiters without a barrier. qp_set_free() and this function take the same
- * lock, which serves as the barrier: either this function finds the endpoint gone, or wake_up_var()
- * finds this waiter.
+ * wake_up_var() checks for waiters without a barrier. qp_set_free() and this
+ * function take the same lock, which serves as the barrier: either this
+ * function finds the endpoint gone, or wake_up_var() finds this waiter.
  */
-static bool qp_is_unbound(struct hlist_bl_head *bucket, const struct iw_mpa_ep *ep)
+static bool qp_is_unbound(struct hlist_bl_head *bucket,
+			  const struct iw_mpa_ep *ep)
 {
 	bool unbound;
 
@@ -148,10 +151,11 @@ static void qp_end(struct iw_mpa_device *dev, const struct ib_qp *qp)
  * @qp: the QP
  * @end: room for the library's notes, until iw_mpa_qp_freed()
  *
- * destroy_qp calls this when iw_get_qp returns NULL for the QP, and each caller that has found the
- * QP before has taken a reference: a grace period of RCU is enough. A connection of the QP ends, in
- * whatever state it is. After return no op runs or will run for the QP, and the library has no
- * reference on it. iw_cm drops its reference when it handles the last event.
+ * destroy_qp calls this when iw_get_qp returns NULL for the QP, and each caller
+ * that has found the QP before has taken a reference: a grace period of RCU is
+ * enough. A connection of the QP ends, in whatever state it is. After return no
+ * op runs or will run for the QP, and the library has no reference on it. iw_cm
+ * drops its reference when it handles the last event.
  *
  * Context: process, sleeps; no lock that an op takes may be held.
  */
@@ -175,7 +179,7 @@ EXPORT_SYMBOL_GPL(iw_mpa_qp_gone);
  * iw_mpa_qp_freed - the last reference on a QP was dropped
  * @end: of iw_mpa_qp_gone()
  *
- * destroy_qp calls this when it has waited for the last reference, and on every other way out.
+ * destroy_qp calls this after its wait for references, and on all ways out.
  *
  * Context: process, does not sleep.
  */

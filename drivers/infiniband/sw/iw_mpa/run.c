@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The runner, the context that handles an endpoint's events, and the actions of the state table.
+ * The runner, which handles an endpoint's events, and the actions of the table.
  *
- * A call of iw_cm that is the runner hands over to the work item after IW_MPA_BORROWED events,
- * since iw_cm has one worker for all connections. A call that waits becomes the runner after the
- * event that is being handled.
+ * A call of iw_cm that is the runner hands over to the work item after
+ * IW_MPA_BORROWED events, since iw_cm has one worker for all connections. A
+ * call that waits becomes the runner after the event that is being handled.
  *
- * Two functions handle an event in the caller's context if no other event waits and its actions
- * allow that. iw_mpa_first_fpdu() so reports ESTABLISHED one work item earlier. iw_mpa_close()
- * sends the FIN itself, if the driver finishes within finish_tx.
+ * Two functions handle an event in the caller's context if no other event waits
+ * and its actions allow that. iw_mpa_first_fpdu() so reports ESTABLISHED one
+ * work item earlier. iw_mpa_close() sends the FIN itself, if the driver
+ * finishes within finish_tx.
  */
 
 #include "ep.h"
@@ -41,12 +42,14 @@
 /* What is kept after a Request until the ULP has decided. */
 #define RUN_EARLY_BYTES		SZ_16K
 /*
- * How often an RTR message is repeated. The first repeat waits for rtr_repeat_ms, each further one
- * four times as long as the one before: so the last goes out after 341 times rtr_repeat_ms.
+ * How often an RTR message is repeated. The first repeat waits for
+ * rtr_repeat_ms, each further one four times as long as the one before: so the
+ * last goes out after 341 times rtr_repeat_ms.
  */
 #define RUN_REPEATS		5
 
-static unsigned int run_timeout_ms(const struct iw_mpa_ep *ep, enum iw_mpa_timer timer)
+static unsigned int run_timeout_ms(const struct iw_mpa_ep *ep,
+				   enum iw_mpa_timer timer)
 {
 	static const u16 settings[IW_MPA_TMR_COUNT] = {
 #define X(name, setting, reason) \
@@ -58,14 +61,15 @@ static unsigned int run_timeout_ms(const struct iw_mpa_ep *ep, enum iw_mpa_timer
 
 	if (timer == IW_MPA_TMR_NONE)
 		return 0;
-	ms = READ_ONCE(*(const unsigned int *)((const char *)ep->config + settings[timer]));
-	/* Each wait for an answer to the RTR message is four times as long as the one before. */
+	ms = READ_ONCE(*(const unsigned int *)((const char *)ep->config +
+					       settings[timer]));
+	/* Each wait for an answer to the RTR is four times the one before. */
 	return timer == IW_MPA_TMR_REPEAT ? (ms ?: 1) << (2 * ep->repeats) : ms;
 }
 
 /*
- * The limit of an orderly end that begins now. Removal of a device waits for this end: then the
- * peer gets no more time than for one byte.
+ * The limit of an orderly end that begins now. Removal of a device waits for
+ * this end: then the peer gets no more time than for one byte.
  */
 static unsigned long run_end_until(const struct iw_mpa_ep *ep)
 {
@@ -76,7 +80,7 @@ static unsigned long run_end_until(const struct iw_mpa_ep *ep)
 	return (jiffies + msecs_to_jiffies(ms)) | 1;
 }
 
-/* Enter a state, or begin to wait anew in the same. The timer follows in run_arm(). */
+/* Enter a state, or wait anew in the same. The timer follows in run_arm(). */
 static void run_enter(struct iw_mpa_ep *ep, enum iw_mpa_state state)
 {
 	const struct iw_mpa_state_info *to = &iw_mpa_fsm_states[state];
@@ -88,38 +92,46 @@ static void run_enter(struct iw_mpa_ep *ep, enum iw_mpa_state state)
 	    iw_mpa_fsm_states[ep->state].phase != IW_MPA_PHASE_END)
 		ep->until = run_end_until(ep);
 	WRITE_ONCE(ep->state, state);
-	ep->deadline = iw_mpa_fsm_deadline(state, jiffies, msecs_to_jiffies(ms), ep->until);
+	ep->deadline = iw_mpa_fsm_deadline(state, jiffies, msecs_to_jiffies(ms),
+					   ep->until);
 	if (ep->deadline && time_after_eq(jiffies, ep->deadline))
 		ep->events |= BIT(IW_MPA_EV_TIMED_OUT);
 	spin_unlock_irqrestore(&ep->lock, flags);
 }
 
 /*
- * The ULP may ask for more than the device can: rdma_cm passes on 255 for "as much as you have",
- * and what the peer offered. 0x3fff leaves the depth to the ULPs (RFC 6581 9.1).
+ * The ULP may ask for more than the device can: rdma_cm passes on 255 for "as
+ * much as you have", and what the peer offered. 0x3fff leaves the depth to the
+ * ULPs (RFC 6581 9.1).
  */
 static u16 run_depth(u32 wanted, u16 limit)
 {
-	return wanted == IW_MPA_DEPTH_ULP ? IW_MPA_DEPTH_ULP : min_t(u32, wanted, limit);
+	return wanted == IW_MPA_DEPTH_ULP ? IW_MPA_DEPTH_ULP :
+					    min_t(u32, wanted, limit);
 }
 
-static int run_set_depths(struct iw_mpa_ep *ep, const struct iw_cm_conn_param *param)
+static int run_set_depths(struct iw_mpa_ep *ep,
+			  const struct iw_cm_conn_param *param)
 {
-	bool enhanced = ep->initiator ? ep->local.rev >= IW_MPA_REV_2 : ep->peer.enhanced;
+	bool enhanced = ep->initiator ? ep->local.rev >= IW_MPA_REV_2 :
+					ep->peer.enhanced;
 	struct iw_mpa_local *local = &ep->local;
 
-	if (param->private_data_len > IW_MPA_PD_MAX - (enhanced ? IW_MPA_ENHANCED_SIZE : 0))
+	if (param->private_data_len >
+	    IW_MPA_PD_MAX - (enhanced ? IW_MPA_ENHANCED_SIZE : 0))
 		return -EINVAL;
 	local->ird = run_depth(param->ird, local->max_ird);
 	local->ord = run_depth(param->ord, local->max_ord);
-	if (local->strict && (local->ird != param->ird || local->ord != param->ord))
+	if (local->strict &&
+	    (local->ird != param->ird || local->ord != param->ord))
 		return -EINVAL;
 	return 0;
 }
 
 /*
- * A connection belongs to the listener's device, and the ULP has made its QP on the device that
- * rdma_cm has chosen. If these differ, the number is invalid on the former, or another ULP's.
+ * A connection belongs to the listener's device, and the ULP has made its QP on
+ * the device that rdma_cm has chosen. If these differ, the number is invalid on
+ * the former, or another ULP's.
  */
 static int run_check_device(struct iw_mpa_ep *ep)
 {
@@ -130,14 +142,15 @@ static int run_check_device(struct iw_mpa_ep *ep)
 	if (chosen == dev->ibdev)
 		return 0;
 	iw_mpa_ep_set_reason(ep, IW_MPA_R_WRONG_DEVICE, -EINVAL);
-	if (READ_ONCE(ep->config->log) && ___ratelimit(&dev->log_limit, "iw_mpa"))
+	if (READ_ONCE(ep->config->log) &&
+	    ___ratelimit(&dev->log_limit, "iw_mpa"))
 		pr_notice("iw_mpa: %s: connection %lu: rdma_cm chose %s for a connection to %pISc\n",
-			  dev_name(&dev->ibdev->dev), ep->id, dev_name(&chosen->dev),
-			  &ep->tuple.local.sa);
+			  dev_name(&dev->ibdev->dev), ep->id,
+			  dev_name(&chosen->dev), &ep->tuple.local.sa);
 	return -EINVAL;
 }
 
-/* After success iw_cm waits for an event, unless CANCEL is done before the call returns. */
+/* After success iw_cm awaits an event, unless CANCEL is before the return. */
 static enum iw_mpa_event run_bind(struct iw_mpa_ep *ep)
 {
 	const struct iw_cm_conn_param *param = ep->call->param;
@@ -155,7 +168,7 @@ static enum iw_mpa_event run_bind(struct iw_mpa_ep *ep)
 	return IW_MPA_EV_NONE;
 }
 
-/* Tell rdma_cm the port that TCP chose. A mapped port stays: iwpmd has to know it. */
+/* Tell rdma_cm the port that TCP chose. A mapped one stays, for iwpmd. */
 static void run_note_port(struct iw_mpa_ep *ep)
 {
 	struct iw_cm_id *id = ep->up.cm_id;
@@ -169,8 +182,8 @@ static void run_note_port(struct iw_mpa_ep *ep)
 }
 
 /*
- * rdma_cm chooses the source port from a port space of its own, so TCP may use the port already.
- * Then TCP chooses one, unless a setting forbids it.
+ * rdma_cm chooses the source port from a port space of its own, so TCP may use
+ * the port already. Then TCP chooses one, unless a setting forbids it.
  */
 static enum iw_mpa_event run_open(struct iw_mpa_ep *ep)
 {
@@ -179,7 +192,8 @@ static enum iw_mpa_event run_open(struct iw_mpa_ep *ep)
 		.net		= ep->net,
 		.local		= iw_mpa_addr(&id->m_local_addr),
 		.remote		= iw_mpa_addr(&id->m_remote_addr),
-		.ifindex	= l3mdev_master_ifindex_by_index(ep->net, ep->ifindex),
+		.ifindex	= l3mdev_master_ifindex_by_index(ep->net,
+								 ep->ifindex),
 		.tos		= id->tos,
 		.tos_set	= id->tos_set,
 		.afonly		= id->afonly,
@@ -211,10 +225,10 @@ static enum iw_mpa_event run_open(struct iw_mpa_ep *ep)
 }
 
 /*
- * RFC 6581 10: a peer without revision 2 reads the Request and closes. Other closes say nothing of
- * revisions: the peer had too many connections, or its listener was destroyed. Such a peer is
- * offered revision 2 once more. If it closes again it is offered revision 1: it may be one that
- * resets.
+ * RFC 6581 10: a peer without revision 2 reads the Request and closes. Other
+ * closes say nothing of revisions: the peer had too many connections, or its
+ * listener was destroyed. Such a peer is offered revision 2 once more. If it
+ * closes again it is offered revision 1: it may be one that resets.
  */
 static void run_choose_revision(struct iw_mpa_ep *ep)
 {
@@ -233,9 +247,10 @@ static void run_choose_revision(struct iw_mpa_ep *ep)
 }
 
 /*
- * Give the TCP connection up so that its local port is free at once, and drop its events.
- * TCP sends RST, and forgets the connection: with the same port this end may connect to the same
- * peer again. After a FIN it could not until the peer has acknowledged that.
+ * Give the TCP connection up so that its local port is free at once, and drop
+ * its events. TCP sends RST, and forgets the connection: with the same port
+ * this end may connect to the same peer again. After a FIN it could not until
+ * the peer has acknowledged that.
  */
 static void run_forget_tcp(struct iw_mpa_ep *ep)
 {
@@ -249,19 +264,21 @@ static void run_forget_tcp(struct iw_mpa_ep *ep)
 	ep->tcp_err = 0;
 }
 
-/* The peer has closed without a Reply. The next connection has the same source port. */
+/* The peer closed without a Reply. The next try has the same source port. */
 static enum iw_mpa_event run_reopen(struct iw_mpa_ep *ep)
 {
 	if (!ep->fallback)
-		return iw_mpa_ep_fail(ep, IW_MPA_EV_NO_REV_2, -READ_ONCE(ep->tcp_err));
+		return iw_mpa_ep_fail(ep, IW_MPA_EV_NO_REV_2,
+				      -READ_ONCE(ep->tcp_err));
 	run_choose_revision(ep);
 	run_forget_tcp(ep);
 	return run_open(ep);
 }
 
 /*
- * RFC 5044 7.1.2: an initiator sends nothing between its Request and the Reply. Bytes that come all
- * the same are left for the driver, up to a limit: a peer must not use up memory.
+ * RFC 5044 7.1.2: an initiator sends nothing between its Request and the Reply.
+ * Bytes that come all the same are left for the driver, up to a limit: a peer
+ * must not use up memory.
  */
 static enum iw_mpa_event run_check_early(struct iw_mpa_ep *ep)
 {
@@ -272,8 +289,8 @@ static enum iw_mpa_event run_check_early(struct iw_mpa_ep *ep)
 }
 
 /*
- * CONNECT_REQUEST. The ULP may answer on another CPU before the upcall has returned: its call then
- * waits for this runner.
+ * CONNECT_REQUEST. The ULP may answer on another CPU before the upcall has
+ * returned: its call then waits for this runner.
  */
 static enum iw_mpa_event run_ask(struct iw_mpa_ep *ep)
 {
@@ -303,7 +320,7 @@ static enum iw_mpa_event run_handoff_passive(struct iw_mpa_ep *ep)
 	enum iw_mpa_event event;
 	int len;
 
-	/* iw_create_listen has refused such a device, unless the setting was changed since. */
+	/* iw_create_listen refuses it, unless the setting has changed since. */
 	if (!iw_mpa_device_may_respond(ep->dev, fence)) {
 		ep->call->err = -EOPNOTSUPP;
 		return iw_mpa_ep_fail(ep, IW_MPA_EV_ACCEPT_FAILED, -EOPNOTSUPP);
@@ -312,7 +329,7 @@ static enum iw_mpa_event run_handoff_passive(struct iw_mpa_ep *ep)
 	if (len < 0)
 		return IW_MPA_EV_ACCEPT_FAILED;
 	event = iw_mpa_offload_passive(ep, fence, reply, len);
-	/* FIN in place of a Reply would say that the revision is unknown here. */
+	/* FIN in place of a Reply would say: the revision is unknown here. */
 	if (event == IW_MPA_EV_REPLY_FAILED)
 		iw_mpa_sock_reset(&ep->sock);
 	return event;
@@ -329,23 +346,26 @@ static enum iw_mpa_event run_report_up(struct iw_mpa_ep *ep)
 }
 
 /*
- * Has the peer acknowledged or sent bytes since the last check, and is there time left for the end?
- * Without the limit a peer could, one byte at a time, keep its access to memory for ever, and a ULP
- * that waits for DISCONNECTED. If a device runs TCP the socket's counters do not move: then an
- * orderly end takes one linger_timeout_ms at most.
+ * Has the peer acknowledged or sent bytes since the last check, and is there
+ * time left for the end? Without the limit a peer could, one byte at a time,
+ * keep its access to memory for ever, and a ULP that waits for DISCONNECTED. If
+ * a device runs TCP the socket's counters do not move: then an orderly end
+ * takes one linger_timeout_ms at most.
  */
 static enum iw_mpa_event run_check_progress(struct iw_mpa_ep *ep)
 {
 	u32 before = ep->progress;
 
 	ep->progress = iw_mpa_sock_progress(&ep->sock);
-	return ep->progress == before || time_after_eq(jiffies, ep->until) ? IW_MPA_EV_STALLED :
-									     IW_MPA_EV_NONE;
+	if (ep->progress == before || time_after_eq(jiffies, ep->until))
+		return IW_MPA_EV_STALLED;
+	return IW_MPA_EV_NONE;
 }
 
 /*
- * Read and drop the peer's bytes: unread ones would have TCP send RST in place of FIN. The second
- * read usually finds nothing; if it does, more arrive, and are left to the next event.
+ * Read and drop the peer's bytes: unread ones would have TCP send RST in place
+ * of FIN. The second read usually finds nothing; if it does, more arrive, and
+ * are left to the next event.
  */
 static enum iw_mpa_event run_drain(struct iw_mpa_ep *ep)
 {
@@ -354,7 +374,8 @@ static enum iw_mpa_event run_drain(struct iw_mpa_ep *ep)
 	for (i = 0; i < 2; i++) {
 		if (ep->drained >= RUN_LINGER_BYTES)
 			return IW_MPA_EV_STREAM_ENDED;
-		len = iw_mpa_sock_discard(&ep->sock, RUN_LINGER_BYTES - ep->drained);
+		len = iw_mpa_sock_discard(&ep->sock,
+					  RUN_LINGER_BYTES - ep->drained);
 		if (len == -EAGAIN)
 			return IW_MPA_EV_NONE;
 		if (len <= 0)
@@ -366,14 +387,14 @@ static enum iw_mpa_event run_drain(struct iw_mpa_ep *ep)
 }
 
 /*
- * This is the last action of each endpoint. No context uses the endpoint afterwards:
+ * This is each endpoint's last action. No context uses the endpoint afterwards:
  *  - socket callbacks, the driver's too, were unhooked under sk_callback_lock;
- *  - the driver: stop() has returned, and the driver calls with a reference only;
+ *  - the driver: stop() has returned, and it calls with a reference only;
  *  - the timer was deleted; this has waited for its handler;
  *  - the work item holds a reference while it is queued, and finds DEAD;
  *  - iw_accept and iw_reject take a reference by the number, and find DEAD;
- *  - who ends the endpoint from outside holds a reference, the device's lock or that of RCU, and
- *    finds DEAD.
+ *  - who ends the endpoint from outside holds a reference, the device's lock or
+ *    that of RCU, and finds DEAD.
  */
 static void run_release(struct iw_mpa_ep *ep)
 {
@@ -391,7 +412,8 @@ static void run_release(struct iw_mpa_ep *ep)
 	iw_mpa_device_put(dev);
 }
 
-static enum iw_mpa_event run_action(struct iw_mpa_ep *ep, enum iw_mpa_action_nr nr)
+static enum iw_mpa_event run_action(struct iw_mpa_ep *ep,
+				    enum iw_mpa_action_nr nr)
 {
 	switch (nr) {
 	case IW_MPA_ACT_BIND:
@@ -426,7 +448,8 @@ static enum iw_mpa_event run_action(struct iw_mpa_ep *ep, enum iw_mpa_action_nr 
 	case IW_MPA_ACT_REPORT_UP:
 		return run_report_up(ep);
 	case IW_MPA_ACT_CHECK_ANSWER:
-		if (ep->repeats == RUN_REPEATS || iw_mpa_offload_is_answered(ep))
+		if (ep->repeats == RUN_REPEATS ||
+		    iw_mpa_offload_is_answered(ep))
 			return IW_MPA_EV_RTR_SETTLED;
 		break;
 	case IW_MPA_ACT_REPEAT_RTR:
@@ -466,8 +489,9 @@ static enum iw_mpa_event run_action(struct iw_mpa_ep *ep, enum iw_mpa_action_nr 
 			ep->call->err = iw_mpa_reason_errno(ep->reason);
 		break;
 	case IW_MPA_ACT_REPORT_DOWN:
-		iw_mpa_count_for(ep->dev->stats, ep->up.phase == IW_MPA_UP_CLOSE ?
-						 IW_MPA_CNT_closed : IW_MPA_CNT_failed);
+		iw_mpa_count_for(ep->dev->stats,
+				 ep->up.phase == IW_MPA_UP_CLOSE ?
+				 IW_MPA_CNT_closed : IW_MPA_CNT_failed);
 		iw_mpa_upcall_down(ep);
 		break;
 	case IW_MPA_ACT_SHUTDOWN:
@@ -485,14 +509,16 @@ static enum iw_mpa_event run_action(struct iw_mpa_ep *ep, enum iw_mpa_action_nr 
 }
 
 /*
- * Do what the state table says for an event that has a cell. The actions of the cell are done in
- * the order of their numbers; if one ends in an event, those after it are left out.
+ * Do what the state table says for an event that has a cell. The actions of the
+ * cell are done in the order of their numbers; if one ends in an event, those
+ * after it are left out.
  *
  * In process context, or in any if all actions are among IW_MPA_PROMPT_ACTIONS.
  *
  * Return: the event that follows, which has a cell; or IW_MPA_EV_NONE.
  */
-static enum iw_mpa_event run_event(struct iw_mpa_ep *ep, enum iw_mpa_event event)
+static enum iw_mpa_event run_event(struct iw_mpa_ep *ep,
+				   enum iw_mpa_event event)
 {
 	const struct iw_mpa_transition *tr = iw_mpa_fsm_step(ep->state, event);
 	enum iw_mpa_event found = IW_MPA_EV_NONE;
@@ -506,14 +532,16 @@ static enum iw_mpa_event run_event(struct iw_mpa_ep *ep, enum iw_mpa_event event
 	trace_iw_mpa_state(ep->id, ep->state, event, tr->next, ep->reason);
 	if (tr->next != ep->state)
 		run_enter(ep, tr->next);
-	for (todo = tr->actions; todo && found == IW_MPA_EV_NONE; todo &= todo - 1)
+	for (todo = tr->actions; todo && found == IW_MPA_EV_NONE;
+	     todo &= todo - 1)
 		found = run_action(ep, __ffs(todo));
 	return found;
 }
 
 /*
- * Few waits last until their deadline. Setting a timer costs more than finding that it has fired
- * too early. So the timer is moved only if it would fire too late, and only when the runner ceases.
+ * Few waits last until their deadline. Setting a timer costs more than finding
+ * that it has fired too early. So the timer is moved only if it would fire too
+ * late, and only when the runner ceases.
  */
 static void run_arm(struct iw_mpa_ep *ep)
 {
@@ -525,9 +553,9 @@ static void run_arm(struct iw_mpa_ep *ep)
 }
 
 /*
- * The first event that waits and has a cell in the state, or IW_MPA_EV_NONE. Events without a cell
- * are dropped: they need no runner. TIMED_OUT is dropped, too, if the wait has begun anew
- * since the timer fired.
+ * The first event that waits and has a cell in the state, or IW_MPA_EV_NONE.
+ * Events without a cell are dropped: they need no runner. TIMED_OUT is dropped,
+ * too, if the wait has begun anew since the timer fired.
  */
 static enum iw_mpa_event run_first(struct iw_mpa_ep *ep)
 {
@@ -536,7 +564,8 @@ static enum iw_mpa_event run_first(struct iw_mpa_ep *ep)
 	lockdep_assert_held(&ep->lock);
 
 	while (ep->events && ep->state != IW_MPA_ST_DEAD) {
-		bool early = !ep->deadline || time_before(jiffies, ep->deadline);
+		bool early = !ep->deadline ||
+			     time_before(jiffies, ep->deadline);
 
 		event = __ffs(ep->events);
 		if (iw_mpa_fsm_step(ep->state, event)->defined &&
@@ -548,15 +577,16 @@ static enum iw_mpa_event run_first(struct iw_mpa_ep *ep)
 }
 
 /*
- * The event that the runner handles next, if its actions are among @actions and the runner may go
- * on. If there is none the caller is not the runner any more. One decision under the lock: no event
- * is left without a runner.
+ * The event that the runner handles next, if its actions are among @actions and
+ * the runner may go on. If there is none the caller is not the runner any more.
+ * One decision under the lock: no event is left without a runner.
  *
- * A @found event goes first, and is left to the work item: @busy stays set until the work item has
- * taken it. Other events are left to a call that waits for the runner, or to the work item.
+ * A @found event goes first, and is left to the work item: @busy stays set
+ * until the work item has taken it. Other events are left to a call that waits
+ * for the runner, or to the work item.
  */
-static enum iw_mpa_event run_next(struct iw_mpa_ep *ep, enum iw_mpa_event found, u32 actions,
-				  bool may_go_on)
+static enum iw_mpa_event run_next(struct iw_mpa_ep *ep, enum iw_mpa_event found,
+				  u32 actions, bool may_go_on)
 {
 	enum iw_mpa_event event = IW_MPA_EV_NONE;
 	unsigned long flags;
@@ -586,15 +616,16 @@ static enum iw_mpa_event run_next(struct iw_mpa_ep *ep, enum iw_mpa_event found,
 }
 
 /*
- * Handle an event that has a cell, and then those that were raised since, up to @budget. The caller
- * is the runner; this drops a reference of the caller.
+ * Handle an event that has a cell, and then those that were raised since, up to
+ * @budget. The caller is the runner; this drops a reference of the caller.
  *
- * Storage reconnects through the library. So nothing that is allocated here, also by a driver, may
- * wait until storage has been written.
+ * Storage reconnects through the library. So nothing that is allocated here,
+ * also by a driver, may wait until storage has been written.
  *
  * In process context; may sleep.
  */
-void iw_mpa_run(struct iw_mpa_ep *ep, enum iw_mpa_event event, unsigned int budget)
+void iw_mpa_run(struct iw_mpa_ep *ep, enum iw_mpa_event event,
+		unsigned int budget)
 {
 	unsigned int noio = memalloc_noio_save();
 
@@ -611,7 +642,7 @@ void iw_mpa_run(struct iw_mpa_ep *ep, enum iw_mpa_event event, unsigned int budg
 	iw_mpa_ep_drop(ep);
 }
 
-/* The work item is the runner already if it is given an event that another runner has found. */
+/* Given an event that another runner has found, the work item is the runner. */
 static void iw_mpa_run_work(struct work_struct *work)
 {
 	struct iw_mpa_ep *ep = container_of(work, struct iw_mpa_ep, work);
@@ -633,14 +664,16 @@ static void iw_mpa_run_work(struct work_struct *work)
 }
 
 /*
- * Return: a new, complete endpoint in state IDLE, whose runner is the caller; with a reference for
- * iw_mpa_run(), and one that state DEAD drops. Or an error: -ENOMEM; -ENODEV if the device is being
- * removed.
+ * Return: a new, complete endpoint in state IDLE, whose runner is the caller;
+ * with a reference for iw_mpa_run(), and one that state DEAD drops. Or an
+ * error: -ENOMEM; -ENODEV if the device is being removed.
  */
-struct iw_mpa_ep *iw_mpa_run_create(struct iw_mpa_device *dev, struct net *net, bool initiator,
-				    const void *request_pd, u16 request_pd_len)
+struct iw_mpa_ep *iw_mpa_run_create(struct iw_mpa_device *dev, struct net *net,
+				    bool initiator, const void *request_pd,
+				    u16 request_pd_len)
 {
-	struct iw_mpa_ep *ep = iw_mpa_ep_create(dev, net, initiator, request_pd, request_pd_len);
+	struct iw_mpa_ep *ep = iw_mpa_ep_create(dev, net, initiator, request_pd,
+						request_pd_len);
 
 	if (IS_ERR(ep))
 		return ep;
@@ -652,11 +685,12 @@ struct iw_mpa_ep *iw_mpa_run_create(struct iw_mpa_device *dev, struct net *net, 
 }
 
 /*
- * Try to become the runner for an event. Return: false if the caller has to wait and call again;
- * until then no other context becomes the runner. If the event comes too late, the work item
- * handles those that wait.
+ * Try to become the runner for an event. Return: false if the caller has to
+ * wait and call again; until then no other context becomes the runner. If the
+ * event comes too late, the work item handles those that wait.
  */
-static bool run_try_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event, bool *claimed)
+static bool run_try_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event,
+			  bool *claimed)
 {
 	bool idle;
 
@@ -674,12 +708,13 @@ static bool run_try_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event, bool *c
 }
 
 /*
- * Become the runner for an event of iw_accept or iw_reject. The ULP may answer on another CPU
- * before the upcall of CONNECT_REQUEST has returned, and may reject while the connection comes up
- * or ends. Then this waits until the runner has handled one event: for the driver at most, not for
- * the peer.
+ * Become the runner for an event of iw_accept or iw_reject. The ULP may answer
+ * on another CPU before the upcall of CONNECT_REQUEST has returned, and may
+ * reject while the connection comes up or ends. Then this waits until the
+ * runner has handled one event: for the driver at most, not for the peer.
  *
- * Return: true if the caller is the runner, and the event has a cell; false if it comes too late.
+ * Return: true if the caller is the runner, and the event has a cell; false if
+ * it comes too late.
  */
 bool iw_mpa_run_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 {
@@ -691,11 +726,12 @@ bool iw_mpa_run_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 }
 
 /*
- * Handle the ULP's answer to a CONNECT_REQUEST. This drops a reference of the caller.
+ * Handle the ULP's answer to a CONNECT_REQUEST. A reference of the caller goes.
  *
  * Return: false if it comes too late.
  */
-bool iw_mpa_run_answer(struct iw_mpa_ep *ep, struct iw_mpa_call *call, enum iw_mpa_event answer)
+bool iw_mpa_run_answer(struct iw_mpa_ep *ep, struct iw_mpa_call *call,
+		       enum iw_mpa_event answer)
 {
 	if (!iw_mpa_run_claim(ep, answer)) {
 		iw_mpa_ep_drop(ep);
@@ -708,11 +744,12 @@ bool iw_mpa_run_answer(struct iw_mpa_ep *ep, struct iw_mpa_call *call, enum iw_m
 }
 
 /*
- * Become the runner for an event in the caller's context, and for those that it causes, as long as
- * their actions are among @actions; else raise the event. If other events wait, they go first, and
- * the work item has to be the runner.
+ * Become the runner for an event in the caller's context, and for those that it
+ * causes, as long as their actions are among @actions; else raise the event. If
+ * other events wait, they go first, and the work item has to be the runner.
  */
-static void run_in_place(struct iw_mpa_ep *ep, enum iw_mpa_event event, u32 actions)
+static void run_in_place(struct iw_mpa_ep *ep, enum iw_mpa_event event,
+			 u32 actions)
 {
 	unsigned long flags;
 	bool claimed;
@@ -733,8 +770,9 @@ static void run_in_place(struct iw_mpa_ep *ep, enum iw_mpa_event event, u32 acti
  * iw_mpa_first_fpdu - the driver has validated one whole FPDU
  * @ep: endpoint, from the hand-off
  *
- * Opens a responder's TX and, in the peer-to-peer model, completes its accept (RFC 5044 7.1.2, RFC
- * 6581 9.2). Later calls have no effect. With IW_MPA_CAP_ATOMIC_OPEN this may call open_tx.
+ * Opens a responder's TX and, in the peer-to-peer model, completes its accept
+ * (RFC 5044 7.1.2, RFC 6581 9.2). Later calls have no effect. With
+ * IW_MPA_CAP_ATOMIC_OPEN this may call open_tx.
  *
  * Context: any, also the driver's socket callbacks.
  */
@@ -748,20 +786,21 @@ void iw_mpa_first_fpdu(struct iw_mpa_ep *ep)
 EXPORT_SYMBOL_GPL(iw_mpa_first_fpdu);
 
 /**
- * iw_mpa_close - the ULP closes the connection, in order, and its own time may be used
+ * iw_mpa_close - the ULP closes the connection in order, and has time for it
  * @ep: endpoint, from the hand-off; the caller has a reference
  *
- * This does what iw_mpa_disconnect() does. If no other event of the connection is being handled,
- * finish_tx is called at once. If the driver has finished within finish_tx, FIN is sent before this
- * returns. That saves a work item. stop() always comes from the work item.
+ * This does what iw_mpa_disconnect() does. If no other event of the connection
+ * is being handled, finish_tx is called at once. If the driver has finished
+ * within finish_tx, FIN is sent before this returns. That saves a work item.
+ * stop() always comes from the work item.
  *
- * The socket is locked while FIN is sent. When it is unlocked TCP may call the driver's data_ready,
- * within this call. If that calls completion handlers, only an application's QP can be closed like
- * this: a kernel ULP's handler must not be called within a verb:
- * Documentation/infiniband/core_locking.rst.
+ * The socket is locked while FIN is sent. When it is unlocked TCP may call the
+ * driver's data_ready, within this call. If that calls completion handlers,
+ * only an application's QP can be closed like this: a kernel ULP's handler must
+ * not be called within a verb: Documentation/infiniband/core_locking.rst.
  *
- * Context: process, sleeps, but does not wait for the peer; no lock that finish_tx takes may be
- * held.
+ * Context: process, sleeps, but does not wait for the peer; no lock that
+ * finish_tx takes may be held.
  */
 void iw_mpa_close(struct iw_mpa_ep *ep)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Startup frames, which an endpoint sends and receives, and Terminate messages of the startup. */
+/* Startup frames, sent and received, and Terminate messages of the startup */
 
 #include "ep.h"
 #include "backlog.h"
@@ -14,7 +14,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-/* What is dropped if there is no memory for a frame; after that the connection lingers */
+/* What is dropped if a frame finds no memory; then the connection lingers */
 #define STARTUP_DROP		SZ_1M
 
 /* Encode @ep->sent into @buf. */
@@ -32,8 +32,8 @@ static int startup_encode(struct iw_mpa_ep *ep, const void *pd, u16 pd_len,
 }
 
 /*
- * Send the MPA Request, or what is left of it. TCP is up, or takes bytes with its SYN. If the
- * Request went out with the SYN, the wait for TCP goes on.
+ * Send the MPA Request, or what is left of it. TCP is up, or takes bytes with
+ * its SYN. If the Request went out with the SYN, the wait for TCP goes on.
  */
 enum iw_mpa_event iw_mpa_startup_send_request(struct iw_mpa_ep *ep)
 {
@@ -42,10 +42,14 @@ enum iw_mpa_event iw_mpa_startup_send_request(struct iw_mpa_ep *ep)
 
 	if (!ep->request_out) {
 		iw_mpa_make_request(&ep->local, &ep->sent);
-		len = startup_encode(ep, ep->request_pd, ep->request_pd_len, buf);
-		sent = len < 0 ? len : iw_mpa_sock_send_first(&ep->sock, buf + ep->request_sent,
-							      len - ep->request_sent);
-		/* If the peer is gone TCP has reported that, too: the event is waiting. */
+		len = startup_encode(ep, ep->request_pd, ep->request_pd_len,
+				     buf);
+		sent = len;
+		if (len >= 0)
+			sent = iw_mpa_sock_send_first(&ep->sock,
+						      buf + ep->request_sent,
+						      len - ep->request_sent);
+		/* If the peer is gone TCP has reported it: the event waits. */
 		if (sent < 0 && sent != -ECONNRESET && sent != -EPIPE)
 			return iw_mpa_ep_fail(ep, IW_MPA_EV_SEND_FAILED, sent);
 		if (sent > 0)
@@ -54,10 +58,11 @@ enum iw_mpa_event iw_mpa_startup_send_request(struct iw_mpa_ep *ep)
 	}
 	if (!ep->request_out || !iw_mpa_sock_is_up(&ep->sock))
 		return IW_MPA_EV_NONE;
-	return ep->sent.rev > IW_MPA_REV_1 ? IW_MPA_EV_V2_SENT : IW_MPA_EV_REQ_SENT;
+	return ep->sent.rev > IW_MPA_REV_1 ? IW_MPA_EV_V2_SENT :
+					     IW_MPA_EV_REQ_SENT;
 }
 
-/* Most frames fit into the endpoint. A longer one gets a buffer when its header has come. */
+/* Most frames fit in the endpoint; a long one gets a buffer after its header */
 static bool startup_make_room(struct iw_mpa_ep *ep)
 {
 	struct iw_mpa_reader *rd = &ep->reader;
@@ -83,12 +88,13 @@ void iw_mpa_startup_end(struct iw_mpa_ep *ep)
 }
 
 /*
- * Read the bytes of the frame that have come, and none after it: FPDUs are for the driver. Without
- * memory the connection ends, so all bytes are dropped: unread ones make TCP send RST in place of
- * FIN.
+ * Read the bytes of the frame that have come, and none after it: FPDUs are for
+ * the driver. Without memory the connection ends, so all bytes are dropped:
+ * unread ones make TCP send RST in place of FIN.
  *
- * Return: as the last iw_mpa_sock_read(). But if TCP fails after a part of the frame was read, that
- * is left to TCP's event: a peer that has begun its Reply is not offered another revision.
+ * Return: as the last iw_mpa_sock_read(). But if TCP fails after a part of the
+ * frame was read, that is left to TCP's event: a peer that has begun its Reply
+ * is not offered another revision.
  */
 static int startup_fill(struct iw_mpa_ep *ep, bool *closed)
 {
@@ -98,7 +104,8 @@ static int startup_fill(struct iw_mpa_ep *ep, bool *closed)
 	int len;
 
 	do {
-		len = iw_mpa_sock_read(&ep->sock, rd->buf + rd->have, rd->need, closed);
+		len = iw_mpa_sock_read(&ep->sock, rd->buf + rd->have, rd->need,
+				       closed);
 		if (len > 0)
 			reason = iw_mpa_reader_filled(rd, len);
 		if (!reason && !startup_make_room(ep)) {
@@ -115,7 +122,8 @@ static enum iw_mpa_event startup_decode(struct iw_mpa_ep *ep)
 {
 	enum iw_mpa_reason reason;
 
-	reason = iw_mpa_frame_decode(ep->reader.buf, ep->reader.have, ep->reader.reply, &ep->peer);
+	reason = iw_mpa_frame_decode(ep->reader.buf, ep->reader.have,
+				     ep->reader.reply, &ep->peer);
 	if (reason) {
 		iw_mpa_ep_set_reason(ep, reason, 0);
 		return IW_MPA_EV_FRAME_BAD;
@@ -125,8 +133,9 @@ static enum iw_mpa_event startup_decode(struct iw_mpa_ep *ep)
 }
 
 /*
- * The header of a frame has come, and there is no memory for the rest. The header shows whether the
- * peer understands a Terminate message. A peer that rejects expects none.
+ * The header of a frame has come, and there is no memory for the rest. The
+ * header shows whether the peer understands a Terminate message. A peer that
+ * rejects expects none.
  */
 static enum iw_mpa_event startup_decode_head(struct iw_mpa_ep *ep)
 {
@@ -140,9 +149,9 @@ static enum iw_mpa_event startup_decode_head(struct iw_mpa_ep *ep)
 /*
  * Read the part of the peer's frame that has arrived.
  *
- * Return: IW_MPA_EV_NONE if the frame is complete and well-formed, or if nothing has come;
- * IW_MPA_EV_REP_BEGUN if a part of it has; IW_MPA_EV_TERM_DUE if there is no memory for it: the
- * peer gets a Terminate message.
+ * Return: IW_MPA_EV_NONE if the frame is complete and well-formed, or if
+ * nothing has come; IW_MPA_EV_REP_BEGUN if a part of it has; IW_MPA_EV_TERM_DUE
+ * if there is no memory for it: the peer gets a Terminate message.
  */
 static enum iw_mpa_event startup_read(struct iw_mpa_ep *ep)
 {
@@ -155,7 +164,7 @@ static enum iw_mpa_event startup_read(struct iw_mpa_ep *ep)
 	if (ep->reason && !no_memory)
 		return IW_MPA_EV_FRAME_BAD;
 	if (no_memory || !rd->need) {
-		/* A FIN after the frame counts later. TCP does not report it again. */
+		/* A FIN after the frame counts later: TCP reports it once. */
 		if (closed)
 			iw_mpa_raise(ep, IW_MPA_EV_PEER_CLOSED);
 		return no_memory ? startup_decode_head(ep) : startup_decode(ep);
@@ -180,7 +189,7 @@ enum iw_mpa_event iw_mpa_startup_read_request(struct iw_mpa_ep *ep)
 	return event;
 }
 
-/* The connection comes up, maybe without something that this end has asked for. */
+/* The connection comes up, maybe without something that this end asked for. */
 static void startup_report_loss(struct iw_mpa_ep *ep)
 {
 	ep->lost |= iw_mpa_lost(&ep->sent, &ep->params);
@@ -198,8 +207,9 @@ enum iw_mpa_event iw_mpa_startup_read_reply(struct iw_mpa_ep *ep)
 
 	if (event != IW_MPA_EV_NONE || ep->reader.need)
 		return event;
-	reason = iw_mpa_negotiate_reply(&ep->local, &ep->sent, &ep->peer, &ep->params);
-	/* An unenhanced Reply to an enhanced Request is a fall-back to revision 1, too. */
+	reason = iw_mpa_negotiate_reply(&ep->local, &ep->sent, &ep->peer,
+					&ep->params);
+	/* An unenhanced Reply to an enhanced Request falls back to 1, too. */
 	if (!reason && ep->sent.enhanced && !ep->peer.enhanced && !ep->fallback)
 		reason = IW_MPA_R_NO_REV_2;
 	if (!reason) {
@@ -209,20 +219,23 @@ enum iw_mpa_event iw_mpa_startup_read_reply(struct iw_mpa_ep *ep)
 	iw_mpa_ep_set_reason(ep, reason, 0);
 	if (reason == IW_MPA_R_REJECTED)
 		return IW_MPA_EV_REP_REJECT;
-	return iw_mpa_reason_term_code(reason) ? IW_MPA_EV_TERM_DUE : IW_MPA_EV_FRAME_BAD;
+	return iw_mpa_reason_term_code(reason) ? IW_MPA_EV_TERM_DUE :
+						 IW_MPA_EV_FRAME_BAD;
 }
 
 /*
- * Negotiate a Request, and make the Reply that accepts it. Within iw_accept, with the QP bound.
+ * Negotiate a Request, and make the Reply that accepts it. Within iw_accept,
+ * with the QP bound.
  *
- * Return: length of the Reply; or a negative errno, with the endpoint's reason set.
+ * Return: length of the Reply; or a negative errno, and the reason is set.
  */
 int iw_mpa_startup_make_reply(struct iw_mpa_ep *ep, u8 buf[IW_MPA_FRAME_MAX])
 {
 	enum iw_mpa_reason reason;
 	int len = -EPROTO;
 
-	reason = iw_mpa_negotiate_request(&ep->local, &ep->peer, &ep->sent, &ep->params);
+	reason = iw_mpa_negotiate_request(&ep->local, &ep->peer, &ep->sent,
+					  &ep->params);
 	if (!reason) {
 		len = startup_encode(ep, ep->call->pd, ep->call->pd_len, buf);
 		if (len < 0)
@@ -234,9 +247,9 @@ int iw_mpa_startup_make_reply(struct iw_mpa_ep *ep, u8 buf[IW_MPA_FRAME_MAX])
 }
 
 /*
- * Send a Terminate message (RFC 6581 8 and 9.3). Errors are ignored: the connection ends anyway. A
- * peer of revision 1 does not know the codes, and a peer that wants Markers cannot read an FPDU
- * without them.
+ * Send a Terminate message (RFC 6581 8 and 9.3). Errors are ignored: the
+ * connection ends anyway. A peer of revision 1 does not know the codes, and a
+ * peer that wants Markers cannot read an FPDU without them.
  */
 static void startup_put_term(struct iw_mpa_ep *ep, u8 code)
 {
@@ -250,8 +263,9 @@ static void startup_put_term(struct iw_mpa_ep *ep, u8 code)
 }
 
 /*
- * An initiator says in a Terminate message why the connection ends, then FIN. If the driver has
- * sent something, only the driver may send on the stream: then FIN alone goes out.
+ * An initiator says in a Terminate message why the connection ends, then FIN.
+ * If the driver has sent something, only the driver may send on the stream:
+ * then FIN alone goes out.
  */
 void iw_mpa_startup_send_term(struct iw_mpa_ep *ep)
 {
@@ -260,7 +274,7 @@ void iw_mpa_startup_send_term(struct iw_mpa_ep *ep)
 	iw_mpa_sock_shutdown(&ep->sock);
 }
 
-/* A ULP that rejects names no depths. The Reject has those of the Request, within the limits. */
+/* The ULP names no depths: a Reject has the Request's, within the limits. */
 static void startup_make_reject(struct iw_mpa_ep *ep)
 {
 	struct iw_mpa_local *local = &ep->local;
@@ -279,7 +293,8 @@ static void startup_put_reject(struct iw_mpa_ep *ep)
 	if (!ep->sent.reply)
 		startup_make_reject(ep);
 	ep->sent.reject = true;
-	len = startup_encode(ep, by_ulp ? ep->call->pd : NULL, by_ulp ? ep->call->pd_len : 0, buf);
+	len = startup_encode(ep, by_ulp ? ep->call->pd : NULL,
+			     by_ulp ? ep->call->pd_len : 0, buf);
 	if (len > 0 && !iw_mpa_sock_send(&ep->sock, buf, len))
 		startup_put_term(ep, iw_mpa_reason_term_code(ep->reason));
 	else
@@ -287,14 +302,16 @@ static void startup_put_reject(struct iw_mpa_ep *ep)
 }
 
 /*
- * A Reply that rejects, by a responder with a Request, or with the header of one for which it had
- * no memory. A Reject of the latter names depths of 0: those of the Request were not read.
+ * A Reply that rejects, by a responder with a Request, or with the header of
+ * one for which it had no memory. A Reject of the latter names depths of 0:
+ * those of the Request were not read.
  *
- * RFC 5044 7.1.2: TCP stays open until the initiator closes it, or until the linger timer fires. If
- * an error of this end and not the ULP refuses, RFC 6581 9.1 and 9.3 ask for a Terminate message as
- * well. If a device has taken the TCP connection over, and given it back, the library must not send
- * on the stream: then FIN alone goes out. If TCP does not take the Reject, the end is RST: FIN in
- * place of a Reply would say that this end does not know the revision.
+ * RFC 5044 7.1.2: TCP stays open until the initiator closes it, or until the
+ * linger timer fires. If an error of this end and not the ULP refuses, RFC 6581
+ * 9.1 and 9.3 ask for a Terminate message as well. If a device has taken the
+ * TCP connection over, and given it back, the library must not send on the
+ * stream: then FIN alone goes out. If TCP does not take the Reject, the end is
+ * RST: FIN in place of a Reply would say that the revision is unknown here.
  */
 void iw_mpa_startup_send_reject(struct iw_mpa_ep *ep)
 {
