@@ -2,11 +2,12 @@
 /*
  * The calls of iw_cm about a connection: iw_connect, iw_accept and iw_reject.
  *
- * The state table says whether a CONNECT_REQUEST waits for its answer. This file finds the
- * connection that an answer is for: until iw_accept has returned, provider_data of a passive cm_id
- * is the connection's number, which is odd. A number needs no reference: iw_cm may not deliver a
- * CONNECT_REQUEST, may answer for a connection that has ended, and does not report when it frees a
- * cm_id. The number leads to the endpoint while that lives, and never to another one.
+ * The state table says whether a CONNECT_REQUEST waits for its answer. This
+ * file finds the connection that an answer is for: until iw_accept has
+ * returned, provider_data of a passive cm_id is the connection's number, which
+ * is odd. A number needs no reference: iw_cm may not deliver a CONNECT_REQUEST,
+ * may answer for a connection that has ended, and does not report when it frees
+ * a cm_id. The number leads to the endpoint while that lives, never to another.
  */
 
 #include "main.h"
@@ -20,30 +21,33 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/iw_cm.h>
 
-/* The ports of the application count, not those that a port mapper has put in their place. */
+/* The application's ports count, not those that a port mapper put there. */
 static void cm_choose_model(struct iw_mpa_ep *ep, struct iw_cm_id *id)
 {
 	u16 local = ntohs(*iw_mpa_addr_port(iw_mpa_addr(&id->local_addr)));
 	u16 remote = ntohs(*iw_mpa_addr_port(iw_mpa_addr(&id->remote_addr)));
 
-	ep->local.p2p = iw_mpa_config_peer_to_peer(ep->config, &ep->dev->config, local, remote,
-						   &ep->fallback);
+	ep->local.p2p =
+		iw_mpa_config_peer_to_peer(ep->config, &ep->dev->config,
+					   local, remote, &ep->fallback);
 }
 
 /*
  * iw_cm's iw_connect. It does not wait for the peer.
  *
- * Return: 0, then exactly one CONNECT_REPLY follows, maybe before the return; or a negative errno,
- * then no event follows: -EINVAL for private data that is too long, for a QP that does not exist
- * and, with strict_ird_ord, for depths above the device's; -EBUSY if the QP has a connection;
- * -EADDRINUSE if TCP uses the source port and may not choose another; -EADDRNOTAVAIL if the ULP's
- * network namespace does not have the source address; -ENETUNREACH and others of TCP; -ENODEV;
- * -ENOMEM.
+ * Return: 0, then exactly one CONNECT_REPLY follows, maybe before the return;
+ * or a negative errno, then no event follows: -EINVAL for private data that is
+ * too long, for a QP that does not exist and, with strict_ird_ord, for depths
+ * above the device's; -EBUSY if the QP has a connection; -EADDRINUSE if TCP
+ * uses the source port and may not choose another; -EADDRNOTAVAIL if the ULP's
+ * network namespace does not have the source address; -ENETUNREACH and others
+ * of TCP; -ENODEV; -ENOMEM.
  */
 int iw_mpa_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {
 	struct iw_mpa_call call = { .id = id, .param = param };
 	u16 pd_len = param->private_data ? param->private_data_len : 0;
+	unsigned int tcp_ms, reply_ms;
 	struct iw_mpa_device *dev;
 	struct iw_mpa_ep *ep;
 	struct net *net;
@@ -65,13 +69,16 @@ int iw_mpa_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	ep->ifindex = iw_mpa_iwcm_ifindex(id);
 	cm_choose_model(ep, id);
 	/*
-	 * All tries to connect share one limit, of the time for TCP and the Reply: a program that
-	 * is killed waits for its connection, and must not wait several times as long.
+	 * All tries to connect share one limit, of the time for TCP and the
+	 * Reply: a program that is killed waits for its connection, and must
+	 * not wait several times as long.
 	 */
-	ep->until = (jiffies + msecs_to_jiffies(READ_ONCE(ep->config->connect_timeout_ms)) +
-		     msecs_to_jiffies(READ_ONCE(ep->config->reply_timeout_ms))) | 1;
+	tcp_ms = READ_ONCE(ep->config->connect_timeout_ms);
+	reply_ms = READ_ONCE(ep->config->reply_timeout_ms);
+	ep->until = (jiffies + msecs_to_jiffies(tcp_ms) +
+		     msecs_to_jiffies(reply_ms)) | 1;
 	ep->call = &call;
-	/* TCP to an address of this host is up at once. Then the Request goes out from here. */
+	/* TCP in this host is up at once: the Request goes out from here. */
 	iw_mpa_run(ep, IW_MPA_EV_ULP_CONNECTS, IW_MPA_BORROWED);
 	err = call.err;
 put_net:
@@ -82,14 +89,15 @@ put_device:
 }
 
 /*
- * iw_cm's iw_accept. The hand-off is done in the caller's context; this does not wait for the peer.
- * If the hand-off fails the peer gets a Reject. iw_cm lets a ULP call again until it has handled
- * ESTABLISHED: a further call with the same QP changes nothing, one with another QP ends the
- * connection.
+ * iw_cm's iw_accept. The hand-off is done in the caller's context; this does
+ * not wait for the peer. If the hand-off fails the peer gets a Reject. iw_cm
+ * lets a ULP call again until it has handled ESTABLISHED: a further call with
+ * the same QP changes nothing, one with another QP ends the connection.
  *
- * Return: 0, then exactly one ESTABLISHED follows, maybe before the return, but none after or
- * beside iw_reject; or a negative errno, then no event follows: -ECONNRESET if the connection has
- * ended; -EINVAL, -EBUSY, -ENOMEM as for iw_mpa_connect(); others as the hand-off failed.
+ * Return: 0, then exactly one ESTABLISHED follows, maybe before the return, but
+ * none after or beside iw_reject; or a negative errno, then no event follows:
+ * -ECONNRESET if the connection has ended; -EINVAL, -EBUSY, -ENOMEM as for
+ * iw_mpa_connect(); others as the hand-off failed.
  */
 int iw_mpa_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {
@@ -103,7 +111,7 @@ int iw_mpa_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 
 	if (!(word & 1))
 		return iw_mpa_iwcm_accept_again(id, word, param->qpn);
-	/* With the last event of the connection its reference on the cm_id goes. */
+	/* The reference on the cm_id goes with the connection's last event. */
 	id->add_ref(id);
 	ep = iw_mpa_ep_find(word);
 	if (!ep || !iw_mpa_run_answer(ep, &call, IW_MPA_EV_ULP_ACCEPTED))
@@ -114,20 +122,24 @@ int iw_mpa_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 }
 
 /*
- * iw_cm's iw_reject. A connection that was accepted is ended; iw_cm expects no event any more then.
- * On return the library does not use the cm_id: iw_cm may free it in its work queue, which would
- * wait for itself if it had to wait for a user. So this waits for the runner, which may be within
- * an op.
+ * iw_cm's iw_reject. A connection that was accepted is ended; iw_cm expects no
+ * event any more then. On return the library does not use the cm_id: iw_cm may
+ * free it in its work queue, which would wait for itself if it had to wait for
+ * a user. So this waits for the runner, which may be within an op.
  *
  * Return: 0; -ECONNRESET if the connection has ended. No event follows.
  */
 int iw_mpa_reject(struct iw_cm_id *id, const void *pd, u8 pd_len)
 {
-	struct iw_mpa_call call = { .id = id, .pd = pd, .pd_len = pd ? pd_len : 0 };
+	struct iw_mpa_call call = {
+		.id = id, .pd = pd, .pd_len = pd ? pd_len : 0,
+	};
 	struct iw_mpa_ep *ep = iw_mpa_iwcm_find(id);
 
 	if (!ep)
 		return -ECONNRESET;
 	WRITE_ONCE(ep->up.rejected, true);
-	return iw_mpa_run_answer(ep, &call, IW_MPA_EV_ULP_REJECTED) ? 0 : -ECONNRESET;
+	if (!iw_mpa_run_answer(ep, &call, IW_MPA_EV_ULP_REJECTED))
+		return -ECONNRESET;
+	return 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Listeners: iw_create_listen and iw_destroy_listen; they take connections from TCP. */
+/* iw_create_listen, iw_destroy_listen: listeners take connections from TCP. */
 
 #include "main.h"
 #include "backlog.h"
@@ -32,7 +32,8 @@
 /* How long connections are left to TCP when there is no room */
 #define LISTEN_ROOM_MS		10
 
-static struct iw_mpa_sock_opts listen_opts(const struct iw_mpa_listener *lis, struct net *net)
+static struct iw_mpa_sock_opts listen_opts(const struct iw_mpa_listener *lis,
+					   struct net *net)
 {
 	return (struct iw_mpa_sock_opts) {
 		.net		= net,
@@ -53,14 +54,16 @@ static bool listen_is_wildcard(struct iw_cm_id *id)
 }
 
 /* Has an interface this address? Under RCU. */
-static bool listen_netdev_has(const struct net_device *netdev, const union iw_mpa_addr *addr)
+static bool listen_netdev_has(const struct net_device *netdev,
+			      const union iw_mpa_addr *addr)
 {
 	const struct in_device *in_dev;
 	const struct in_ifaddr *ifa;
 
 #if IS_ENABLED(CONFIG_IPV6)
 	if (addr->sa.sa_family == AF_INET6)
-		return ipv6_chk_addr(dev_net(netdev), &addr->in6.sin6_addr, netdev, 1);
+		return ipv6_chk_addr(dev_net(netdev), &addr->in6.sin6_addr,
+				     netdev, 1);
 #endif
 	in_dev = __in_dev_get_rcu(netdev);
 	if (!in_dev)
@@ -72,7 +75,7 @@ static bool listen_netdev_has(const struct net_device *netdev, const union iw_mp
 	return false;
 }
 
-/* Return: -EXDEV if a connection is for an address of this device, and not for the listener's. */
+/* Return: -EXDEV if it is for an address of this device, not the listener's. */
 static int listen_look_at_other(struct iw_mpa_device *other, void *arg)
 {
 	const struct net_device *netdev = other->netdev;
@@ -82,21 +85,25 @@ static int listen_look_at_other(struct iw_mpa_device *other, void *arg)
 	if (is_vlan_dev(netdev) && vlan_dev_real_dev(netdev) == ep->dev->netdev)
 		return 0;
 	rcu_read_lock();
-	theirs = net_eq(dev_net(netdev), ep->net) && listen_netdev_has(netdev, &ep->tuple.local);
+	theirs = net_eq(dev_net(netdev), ep->net) &&
+		 listen_netdev_has(netdev, &ep->tuple.local);
 	rcu_read_unlock();
 	return theirs ? -EXDEV : 0;
 }
 
 /*
- * The host takes packets for each of its addresses from any interface. So a socket that is bound
- * to the interface of one device may get a connection for an address of another device. rdma_cm
- * finds a connection's device by the address. A wildcard listener does not report such a
- * connection: its cm_id belongs to the device of the interface. The peer gets a Reject, since a
- * peer without an answer believes that this host does not know revision 2. All other addresses are
- * accepted: those of the interface, even if another device has them, too; those of its VLANs; and
- * those of no device of the library, on lo, on a bridge or on a VRF device.
+ * The host takes packets for each of its addresses from any interface. So a
+ * socket that is bound to the interface of one device may get a connection for
+ * an address of another device. rdma_cm finds a connection's device by the
+ * address. A wildcard listener does not report such a connection: its cm_id
+ * belongs to the device of the interface. The peer gets a Reject, since a peer
+ * without an answer believes that this host does not know revision 2. All other
+ * addresses are accepted: those of the interface, even if another device has
+ * them, too; those of its VLANs; and those of no device of the library, on lo,
+ * on a bridge or on a VRF device.
  */
-static bool listen_is_for_other(const struct iw_mpa_listener *lis, struct iw_mpa_ep *ep)
+static bool listen_is_for_other(const struct iw_mpa_listener *lis,
+				struct iw_mpa_ep *ep)
 {
 	bool ours;
 
@@ -105,12 +112,14 @@ static bool listen_is_for_other(const struct iw_mpa_listener *lis, struct iw_mpa
 	rcu_read_lock();
 	ours = listen_netdev_has(ep->dev->netdev, &ep->tuple.local);
 	rcu_read_unlock();
-	return !ours && iw_mpa_device_for_each(listen_look_at_other, ep) == -EXDEV;
+	return !ours &&
+	       iw_mpa_device_for_each(listen_look_at_other, ep) == -EXDEV;
 }
 
 /*
- * Make an endpoint for an accepted connection, in the listener's network namespace: the device may
- * have been moved since. If the Request has come already, as often, the ULP gets it from here.
+ * Make an endpoint for an accepted connection, in the listener's network
+ * namespace: the device may have been moved since. If the Request has come
+ * already, as often, the ULP gets it from here.
  */
 static int listen_adopt(struct iw_mpa_listener *lis, struct socket *sock)
 {
@@ -138,10 +147,11 @@ static int listen_adopt(struct iw_mpa_listener *lis, struct socket *sock)
 	return 0;
 }
 
-/* Return: in how many ms to come back; negative: TCP will report the next connection. */
+/* Return: in how many ms to come back; < 0: TCP reports the next connection. */
 static int listen_take(struct iw_mpa_listener *lis)
 {
-	const struct iw_mpa_config *config = iw_mpa_config(sock_net(lis->sock.sock->sk));
+	const struct iw_mpa_config *config =
+		iw_mpa_config(sock_net(lis->sock.sock->sk));
 	struct socket *sock;
 	int i, err;
 
@@ -162,7 +172,8 @@ static int listen_take(struct iw_mpa_listener *lis)
 static void iw_mpa_listen_work(struct work_struct *work)
 {
 	struct iw_mpa_listener *lis = container_of(to_delayed_work(work),
-						   struct iw_mpa_listener, work);
+						   struct iw_mpa_listener,
+						   work);
 	unsigned int noio = memalloc_noio_save();
 	int ms = listen_take(lis);
 
@@ -171,16 +182,19 @@ static void iw_mpa_listen_work(struct work_struct *work)
 	memalloc_noio_restore(noio);
 }
 
-/* What a listener's socket reports. If TCP fails there are no more connections. */
-static void listen_of_sock(struct iw_mpa_sock *ms, enum iw_mpa_event event, int err)
+/* A listener's socket reports. If TCP fails there are no more connections. */
+static void listen_of_sock(struct iw_mpa_sock *ms, enum iw_mpa_event event,
+			   int err)
 {
-	struct iw_mpa_listener *lis = container_of(ms, struct iw_mpa_listener, sock);
+	struct iw_mpa_listener *lis =
+		container_of(ms, struct iw_mpa_listener, sock);
 
 	if (event == IW_MPA_EV_READABLE)
 		queue_delayed_work(iw_mpa_wq, &lis->work, 0);
 }
 
-static struct iw_mpa_listener *listen_alloc(struct iw_mpa_device *dev, const struct net *net,
+static struct iw_mpa_listener *listen_alloc(struct iw_mpa_device *dev,
+					    const struct net *net,
 					    struct iw_cm_id *id, int depth)
 {
 	struct iw_mpa_listener *lis = kzalloc_obj(*lis, GFP_KERNEL);
@@ -208,7 +222,7 @@ static void listen_free(struct iw_mpa_listener *lis)
 	iw_mpa_backlog_close(lis);
 }
 
-/* Return: -EEXIST if another device of the interface has a socket for a wildcard listener. */
+/* Return: -EEXIST if another device of the interface has a wildcard's socket */
 static int listen_look_for_socket(struct iw_mpa_device *other, void *arg)
 {
 	struct iw_mpa_listener *lis = arg, *theirs;
@@ -219,9 +233,11 @@ static int listen_look_for_socket(struct iw_mpa_device *other, void *arg)
 	spin_lock(&other->lock);
 	list_for_each_entry(theirs, &other->listeners, node) {
 		if (theirs->sock.sock && iw_mpa_addr_is_any(&theirs->addr) &&
-		    net_eq(sock_net(theirs->sock.sock->sk), dev_net(lis->dev->netdev)) &&
+		    net_eq(sock_net(theirs->sock.sock->sk),
+			   dev_net(lis->dev->netdev)) &&
 		    theirs->addr.sa.sa_family == lis->addr.sa.sa_family &&
-		    *iw_mpa_addr_port(&theirs->addr) == *iw_mpa_addr_port(&lis->addr))
+		    *iw_mpa_addr_port(&theirs->addr) ==
+		    *iw_mpa_addr_port(&lis->addr))
 			found = true;
 	}
 	spin_unlock(&other->lock);
@@ -232,34 +248,40 @@ static void listen_log_no_socket(struct iw_mpa_listener *lis, int err)
 {
 	if (___ratelimit(&lis->dev->log_limit, "iw_mpa"))
 		pr_notice("iw_mpa: %s: a wildcard listener has no socket for port %u on %s, errno %d\n",
-			  dev_name(&lis->dev->ibdev->dev), ntohs(*iw_mpa_addr_port(&lis->addr)),
+			  dev_name(&lis->dev->ibdev->dev),
+			  ntohs(*iw_mpa_addr_port(&lis->addr)),
 			  netdev_name(lis->dev->netdev), err);
 }
 
 /*
- * rdma_cm opens a wildcard listener once for each device: so each is bound to the interface of its
- * device. A listener at an address gets packets from any interface, and answers by the host's
- * routes; but if the address is in a VRF, it is bound to the VRF, and uses its routes.
+ * rdma_cm opens a wildcard listener once for each device: so each is bound to
+ * the interface of its device. A listener at an address gets packets from any
+ * interface, and answers by the host's routes; but if the address is in a VRF,
+ * it is bound to the VRF, and uses its routes.
  */
 static int listen_ifindex(const struct iw_mpa_listener *lis, struct net *net)
 {
 	if (listen_is_wildcard(lis->cm_id))
 		return lis->dev->netdev->ifindex;
-	return l3mdev_master_ifindex_by_index(net, iw_mpa_iwcm_ifindex(lis->cm_id));
+	return l3mdev_master_ifindex_by_index(net,
+					      iw_mpa_iwcm_ifindex(lis->cm_id));
 }
 
 /*
  * Open the listener's socket, if it is to have one.
  *
- * If one device refuses a wildcard listener rdma_cm removes it from all devices, and does not even
- * attach a device that refuses while it is added: then no ULP could use the device, only because
- * some process has a TCP port. So a wildcard listener is without a socket on
- *  - a device that cannot be responder, or is in another namespace than the listener;
- *  - the second device of an interface: rdma_cm listens on both, and gives a port to one wildcard
- *    listener alone, so one socket takes the connections of the interface;
- *  - a device that is being added, on whose interface TCP uses the port; the log says so. A ULP
- *    that listens later, when all clients have been told of the device, gets the error. rdma_cm is
- *    told first if it was loaded before the library, as modprobe does it.
+ * If one device refuses a wildcard listener rdma_cm removes it from all
+ * devices, and does not even attach a device that refuses while it is added:
+ * then no ULP could use the device, only because some process has a TCP port.
+ * So a wildcard listener is without a socket on
+ *  - a device that cannot be responder, or is not in the listener's namespace;
+ *  - the second device of an interface: rdma_cm listens on both, and gives a
+ *    port to one wildcard listener alone, so one socket takes the connections
+ *    of the interface;
+ *  - a device that is being added, on whose interface TCP uses the port; the
+ *    log says so. A ULP that listens later, when all clients have been told of
+ *    the device, gets the error. rdma_cm is told first if it was loaded before
+ *    the library, as modprobe does it.
  */
 static int listen_open(struct iw_mpa_listener *lis, struct net *net)
 {
@@ -291,15 +313,16 @@ static int listen_open(struct iw_mpa_listener *lis, struct net *net)
 }
 
 /*
- * iw_cm's iw_create_listen. @backlog, > 0: Requests that the ULP has room for, and connections that
- * may wait in TCP. CONNECT_REQUEST may be raised before the return.
+ * iw_cm's iw_create_listen. @backlog, > 0: Requests that the ULP has room for,
+ * and connections that may wait in TCP. CONNECT_REQUEST may precede the return.
  *
- * Where a wildcard listener has no socket, see listen_open(), it takes no port, gets no connection,
- * and holds no namespace.
+ * Where a wildcard listener has no socket, see listen_open(), it takes no port,
+ * gets no connection, and holds no namespace.
  *
- * Return: 0 or a negative errno: -EOPNOTSUPP if the address is not the wildcard, the setting fence
- * asks to hold TX back, and the device cannot; -EADDRNOTAVAIL if the ULP's network namespace does
- * not have the address; -EAFNOSUPPORT, -EADDRINUSE, -ENODEV, -ENOMEM.
+ * Return: 0 or a negative errno: -EOPNOTSUPP if the address is not the
+ * wildcard, the setting fence asks to hold TX back, and the device cannot;
+ * -EADDRNOTAVAIL if the ULP's network namespace does not have the address;
+ * -EAFNOSUPPORT, -EADDRINUSE, -ENODEV, -ENOMEM.
  */
 int iw_mpa_create_listen(struct iw_cm_id *id, int backlog)
 {
@@ -338,7 +361,8 @@ put_net:
 }
 
 /* Take a cm_id's listener, or any if it is NULL, out of its device's list. */
-static struct iw_mpa_listener *listen_remove(struct iw_mpa_device *dev, struct iw_cm_id *id)
+static struct iw_mpa_listener *listen_remove(struct iw_mpa_device *dev,
+					     struct iw_cm_id *id)
 {
 	struct iw_mpa_listener *lis, *found = NULL;
 
@@ -355,10 +379,11 @@ static struct iw_mpa_listener *listen_remove(struct iw_mpa_device *dev, struct i
 }
 
 /*
- * End a listener. After unhook no callback queues the work item that accepts connections, and it
- * does not queue itself while it is cancelled. Once it has ended no connection enters the backlog
- * any more. So iw_mpa_backlog_stop(), which cancels the other work item, ends all connections whose
- * Request the ULP did not get. This sleeps.
+ * End a listener. After unhook no callback queues the work item that accepts
+ * connections, and it does not queue itself while it is cancelled. Once it has
+ * ended no connection enters the backlog any more. So iw_mpa_backlog_stop(),
+ * which cancels the other work item, ends all connections whose Request the ULP
+ * did not get. This sleeps.
  *
  * Return: false if there is none.
  */
@@ -390,7 +415,7 @@ int iw_mpa_destroy_listen(struct iw_cm_id *id)
 	return 0;
 }
 
-/* The device goes, and iw_cm finds none for its listeners any more. In process context; sleeps. */
+/* The device goes, and iw_cm finds none for its listeners any more. Sleeps. */
 void iw_mpa_listen_end(struct iw_mpa_device *dev)
 {
 	while (listen_end(dev, NULL))

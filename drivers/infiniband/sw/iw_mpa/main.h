@@ -22,9 +22,10 @@ int iw_mpa_reject(struct iw_cm_id *id, const void *pd, u8 pd_len);
 bool iw_mpa_show_check(const struct ib_device_ops *ops);
 void iw_mpa_show_init(void);
 void iw_mpa_show_exit(void);
-struct rdma_hw_stats *iw_mpa_alloc_hw_port_stats(struct ib_device *ibdev, u32 port_num);
-int iw_mpa_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats, u32 port_num,
-			int index);
+struct rdma_hw_stats *iw_mpa_alloc_hw_port_stats(struct ib_device *ibdev,
+						 u32 port_num);
+int iw_mpa_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
+			u32 port_num, int index);
 
 /* register.c */
 extern const struct attribute_group iw_mpa_device_group;

@@ -27,9 +27,11 @@
 #define DEVICE_GRACE	15
 
 /* Return: NULL, or what is wrong with what a driver registers. */
-static const char *device_check(const struct ib_device *ibdev, const struct net_device *netdev,
+static const char *device_check(const struct ib_device *ibdev,
+				const struct net_device *netdev,
 				const struct iw_mpa_driver_ops *ops,
-				const struct iw_mpa_device_attr *attr, unsigned int api)
+				const struct iw_mpa_device_attr *attr,
+				unsigned int api)
 {
 	/* First, since the structures may be others, too. */
 	if (api != IW_MPA_API)
@@ -43,7 +45,8 @@ static const char *device_check(const struct ib_device *ibdev, const struct net_
 		return "ib_device_ops.iw_add_ref is missing";
 	if (!ibdev->ops.iw_rem_ref)
 		return "ib_device_ops.iw_rem_ref is missing";
-	if (ibdev->ops.iw_connect != iw_mpa_connect || ibdev->ops.iw_accept != iw_mpa_accept ||
+	if (ibdev->ops.iw_connect != iw_mpa_connect ||
+	    ibdev->ops.iw_accept != iw_mpa_accept ||
 	    ibdev->ops.iw_reject != iw_mpa_reject ||
 	    ibdev->ops.iw_create_listen != iw_mpa_create_listen ||
 	    ibdev->ops.iw_destroy_listen != iw_mpa_destroy_listen)
@@ -79,23 +82,25 @@ static void device_free(struct iw_mpa_device *dev)
 
 /**
  * __iw_mpa_register_device - have a device's connections managed
- * @ibdev: the device, with iw_get_qp, iw_add_ref and iw_rem_ref set, and the others by
- *	ib_set_device_ops() with &iw_mpa_ib_device_ops
+ * @ibdev: the device, with iw_get_qp, iw_add_ref and iw_rem_ref set, and the
+ *	others by ib_set_device_ops() with &iw_mpa_ib_device_ops
  * @netdev: its network device, held until iw_mpa_unregister_device()
  * @ops: the driver's half; must stay
  * @attr: what the device can do; copied
- * @api: IW_MPA_API of the header that the driver is compiled with: iw_mpa_register_device() adds it
+ * @api: IW_MPA_API of the header that the driver is compiled with:
+ *	iw_mpa_register_device() adds it
  *
- * A driver calls this before ib_register_device(), since listeners come from within that.
+ * A driver calls this before ib_register_device(), which may make listeners.
  *
  * Context: process, sleeps; no lock that iw_get_qp or an op takes may be held.
  *
- * Return: 0; -EINVAL, with a message that says what is missing, or that the driver is compiled for
- * another IW_MPA_API; -EEXIST if @ibdev is registered; -ENOMEM.
+ * Return: 0; -EINVAL, with a message that says what is missing, or that the
+ * driver is compiled for another IW_MPA_API; -EEXIST if registered; -ENOMEM.
  */
 int __iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 			     const struct iw_mpa_driver_ops *ops,
-			     const struct iw_mpa_device_attr *attr, unsigned int api)
+			     const struct iw_mpa_device_attr *attr,
+			     unsigned int api)
 {
 	const char *problem = device_check(ibdev, netdev, ops, attr, api);
 	struct iw_mpa_device *dev;
@@ -103,8 +108,8 @@ int __iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 
 	if (problem) {
 		pr_err("iw_mpa: a driver was refused: %s (IW_MPA_API %u), network device %s: %s\n",
-		       module_name(ibdev->ops.owner), api, netdev ? netdev->name : "none",
-		       problem);
+		       module_name(ibdev->ops.owner), api,
+		       netdev ? netdev->name : "none", problem);
 		return -EINVAL;
 	}
 	dev = kzalloc_obj(*dev, GFP_KERNEL);
@@ -115,8 +120,10 @@ int __iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 	netdev_hold(netdev, &dev->netdev_tracker, GFP_KERNEL);
 	dev->ops = ops;
 	dev->attr = *attr;
-	memset(&dev->config, IW_MPA_DEFAULT, sizeof(dev->config));	/* has none of its own */
-	ratelimit_state_init(&dev->log_limit, DEFAULT_RATELIMIT_INTERVAL, DEFAULT_RATELIMIT_BURST);
+	/* It has no settings of its own. */
+	memset(&dev->config, IW_MPA_DEFAULT, sizeof(dev->config));
+	ratelimit_state_init(&dev->log_limit, DEFAULT_RATELIMIT_INTERVAL,
+			     DEFAULT_RATELIMIT_BURST);
 	refcount_set(&dev->held, 1);
 	refcount_set(&dev->users, 1);
 	init_completion(&dev->unused);
@@ -140,8 +147,9 @@ static void device_end_endpoint(struct iw_mpa_ep *ep, void *dev)
 }
 
 /*
- * End a connection that is coming up or ending; one that is established while this runs ends, too.
- * A connection whose end begins later sees @dying, and has less time for it.
+ * End a connection that is coming up or ending; one that is established while
+ * this runs ends, too. A connection whose end begins later sees @dying, and has
+ * less time for it.
  */
 static void device_end_unless_up(struct iw_mpa_ep *ep, void *dev)
 {
@@ -183,7 +191,7 @@ static int device_look_for_first(struct iw_mpa_device *first, void *arg)
 }
 
 /*
- * Log what an administrator may not expect of a new device: the command to add it cannot.
+ * Log what an administrator may not expect of a new device, for no command can.
  */
 static void device_tell_surprises(struct iw_mpa_device *dev)
 {
@@ -193,26 +201,32 @@ static void device_tell_surprises(struct iw_mpa_device *dev)
 	iw_mpa_device_for_each(device_look_for_first, dev);
 	rcu_read_lock();
 	master = netdev_master_upper_dev_get_rcu(netdev);
-	if (master && (netif_is_bridge_port(netdev) || netif_is_lag_port(netdev)))
+	if (master &&
+	    (netif_is_bridge_port(netdev) || netif_is_lag_port(netdev)))
 		pr_notice("iw_mpa: %s: %s is a port of %s, which has the addresses: add a device there\n",
-			  dev_name(&dev->ibdev->dev), netdev_name(netdev), netdev_name(master));
+			  dev_name(&dev->ibdev->dev), netdev_name(netdev),
+			  netdev_name(master));
 	else if (master && netif_is_l3_slave(netdev))
 		pr_notice("iw_mpa: %s: %s is in the VRF %s: a program that connects has to choose its source address\n",
-			  dev_name(&dev->ibdev->dev), netdev_name(netdev), netdev_name(master));
+			  dev_name(&dev->ibdev->dev), netdev_name(netdev),
+			  netdev_name(master));
 	rcu_read_unlock();
 }
 
 /*
- * When a device is removed the RDMA core removes it from its clients, in the reverse order of their
- * registration. rdma_cm then destroys its cm_ids, and iw_cm waits for each connection that is
- * coming up. With a silent peer this may take minutes. ULPs wait for orderly ends, too. Only then
- * QPs are destroyed and the driver is called. So the library is a client, too: it ends at once the
- * connections that are coming up, or are ending, and refuses new ones. Established connections end
- * when their ULPs end them, in linger_timeout_ms at most. A client that was registered after the
- * library is called before the library, and may still wait, for an orderly end up to
+ * When a device is removed the RDMA core removes it from its clients, in the
+ * reverse order of their registration. rdma_cm then destroys its cm_ids, and
+ * iw_cm waits for each connection that is coming up. With a silent peer this
+ * may take minutes. ULPs wait for orderly ends, too. Only then QPs are
+ * destroyed and the driver is called. So the library is a client, too: it ends
+ * at once the connections that are coming up, or are ending, and refuses new
+ * ones. Established connections end when their ULPs end them, in
+ * linger_timeout_ms at most. A client that was registered after the library is
+ * called before the library, and may still wait, for an orderly end up to
  * finish_timeout_ms: so load rdma_cm first.
  *
- * If a device is moved to another network namespace it is removed from its clients and added again.
+ * If a device is moved to another network namespace it is removed from its
+ * clients and added again.
  */
 static int device_client_add(struct ib_device *ibdev)
 {
@@ -245,9 +259,9 @@ struct ib_client iw_mpa_device_client = {
 };
 
 /*
- * Wait for the last user. Connections end at once, so only the driver can make this long. There are
- * listeners only in the wrong order, @early, which the log has named: then iw_cm may be making one
- * just now.
+ * Wait for the last user. Connections end at once, so only the driver can make
+ * this long. There are listeners only in the wrong order, @early, which the log
+ * has named: then iw_cm may be making one just now.
  */
 static void device_wait(struct iw_mpa_device *dev, bool early)
 {
@@ -268,10 +282,11 @@ static void device_wait(struct iw_mpa_device *dev, bool early)
  * iw_mpa_unregister_device - let go of a device
  * @ibdev: the device, registered or not
  *
- * A driver calls this from dealloc_driver or after ib_unregister_device(), when iw_cm does not call
- * any more, and holds no endpoint. The library refuses new connections, ends those that live, and
- * waits for them. After return no op runs, and no socket of the device is open. This includes the
- * sockets of TCP connections that the device had taken over.
+ * A driver calls this from dealloc_driver or after ib_unregister_device(), when
+ * iw_cm does not call any more, and holds no endpoint. The library refuses new
+ * connections, ends those that live, and waits for them. After return no op
+ * runs, and no socket of the device is open. This includes the sockets of TCP
+ * connections that the device had taken over.
  *
  * Context: process, sleeps; no lock that an op takes may be held.
  */
@@ -292,14 +307,17 @@ void iw_mpa_unregister_device(struct ib_device *ibdev)
 	device_wait(dev, early);
 	if (refcount_read(&dev->held) > 1)
 		iw_mpa_blame("%s: unregistered while %u of iw_mpa_ep_get() are held",
-			     dev_name(&ibdev->dev), refcount_read(&dev->held) - 1);
+			     dev_name(&ibdev->dev),
+			     refcount_read(&dev->held) - 1);
 	device_free(dev);
 }
 EXPORT_SYMBOL_GPL(iw_mpa_unregister_device);
 
-static ssize_t device_show(struct device *device, struct device_attribute *attr, char *buf)
+static ssize_t device_show(struct device *device, struct device_attribute *attr,
+			   char *buf)
 {
-	struct iw_mpa_device *dev = iw_mpa_device_get(rdma_device_to_ibdev(device));
+	struct iw_mpa_device *dev =
+		iw_mpa_device_get(rdma_device_to_ibdev(device));
 	ssize_t len;
 
 	if (!dev)
@@ -309,10 +327,12 @@ static ssize_t device_show(struct device *device, struct device_attribute *attr,
 	return len;
 }
 
-static ssize_t device_store(struct device *device, struct device_attribute *attr,
-			    const char *buf, size_t len)
+static ssize_t device_store(struct device *device,
+			    struct device_attribute *attr, const char *buf,
+			    size_t len)
 {
-	struct iw_mpa_device *dev = iw_mpa_device_get(rdma_device_to_ibdev(device));
+	struct iw_mpa_device *dev =
+		iw_mpa_device_get(rdma_device_to_ibdev(device));
 	int err;
 
 	if (!dev)
@@ -322,8 +342,8 @@ static ssize_t device_store(struct device *device, struct device_attribute *attr
 	return err ?: len;
 }
 
-#define ATTR(name)								\
-	static struct device_attribute device_attr_##name =			\
+#define ATTR(name)							\
+	static struct device_attribute device_attr_##name =		\
 		__ATTR(name, 0644, device_show, device_store);
 IW_MPA_DEVICE_SETTINGS(ATTR)
 #undef ATTR

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Files for people and scripts: endpoints, listeners and stats in debugfs iw_mpa/; and the counters
- * of "rdma statistic show link".
+ * Files for people and scripts: endpoints, listeners and stats in debugfs
+ * iw_mpa/; and the counters of "rdma statistic show link".
  *
- * No lock is held while a file is written. So endpoints and listeners may come and go meanwhile;
- * each is shown at most once.
+ * No lock is held while a file is written. So endpoints and listeners may come
+ * and go meanwhile; each is shown at most once.
  */
 
 #include "main.h"
@@ -64,10 +64,11 @@ static void show_ep(struct seq_file *seq, const struct iw_mpa_ep *ep)
 	seq_printf(seq, " role=%s state=%s local=%pISpc remote=%pISpc age_ms=%llu qpn=%u",
 		   ep->initiator ? "initiator" : "responder",
 		   iw_mpa_state_name(READ_ONCE(ep->state)), &tuple.local.sa,
-		   &tuple.remote.sa, jiffies64_to_msecs(get_jiffies_64() - ep->born),
-		   qpn);
-	seq_printf(seq, " rev=%u crc=%d tx_markers=%d rx_markers=%d large_fpdu=%d", params.rev,
-		   params.crc, params.tx_markers, params.rx_markers, params.large_fpdu);
+		   &tuple.remote.sa,
+		   jiffies64_to_msecs(get_jiffies_64() - ep->born), qpn);
+	seq_printf(seq, " rev=%u crc=%d tx_markers=%d rx_markers=%d large_fpdu=%d",
+		   params.rev, params.crc, params.tx_markers, params.rx_markers,
+		   params.large_fpdu);
 	show_rtr(seq, params.rtr);
 	seq_printf(seq, " ird=%u ord=%u peer_ird=%u peer_ord=%u", params.ird,
 		   params.ord, params.peer_ird, params.peer_ord);
@@ -75,14 +76,14 @@ static void show_ep(struct seq_file *seq, const struct iw_mpa_ep *ep)
 	show_lost(seq, data_race(ep->lost));
 }
 
-/* Under rcu_read_lock(): the endpoint may be on its way out, and its device with it. */
+/* Under rcu_read_lock(): endpoint and device may be on their way out. */
 static void show_ep_if_live(struct iw_mpa_ep *ep, void *seq)
 {
 	struct iw_mpa_device *dev = ep->dev;
 
 	if (!refcount_inc_not_zero(&dev->users))
 		return;
-	/* An endpoint that is being set up has no addresses yet; the runner writes them. */
+	/* It has no addresses until the runner has written them. */
 	if (data_race(ep->tuple.local.sa.sa_family))
 		show_ep(seq, ep);
 	iw_mpa_device_put(dev);
@@ -129,8 +130,9 @@ static int show_listeners_of(struct iw_mpa_device *dev, void *seq)
 
 		seq_printf(seq, "id=%lu", lis->id);
 		show_device(seq, dev);
-		seq_printf(seq, " local=%pISpc backlog=%u socket=%s\n", &lis->addr.sa,
-			   lis->depth, has_socket ? "yes" : "no");
+		seq_printf(seq, " local=%pISpc backlog=%u socket=%s\n",
+			   &lis->addr.sa, lis->depth,
+			   has_socket ? "yes" : "no");
 	}
 	rcu_read_unlock();
 	return 0;
@@ -147,7 +149,8 @@ static int stats_show(struct seq_file *seq, void *unused)
 	int i;
 
 	for (i = 0; i < IW_MPA_CNT_COUNT; i++)
-		seq_printf(seq, "%-24s %lu\n", iw_mpa_counter_name(i), iw_mpa_count_read(NULL, i));
+		seq_printf(seq, "%-24s %lu\n", iw_mpa_counter_name(i),
+			   iw_mpa_count_read(NULL, i));
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(stats);
@@ -158,14 +161,16 @@ DEFINE_SHOW_ATTRIBUTE(stats);
 
 static struct rdma_stat_desc show_descs[SHOW_STATS];
 
-struct rdma_hw_stats *iw_mpa_alloc_hw_port_stats(struct ib_device *ibdev, u32 port_num)
+struct rdma_hw_stats *iw_mpa_alloc_hw_port_stats(struct ib_device *ibdev,
+						 u32 port_num)
 {
-	return rdma_alloc_hw_stats_struct(show_descs, SHOW_STATS, RDMA_HW_STATS_DEFAULT_LIFESPAN);
+	return rdma_alloc_hw_stats_struct(show_descs, SHOW_STATS,
+					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
 }
 
 /*
- * @stats is that of iw_mpa_alloc_hw_port_stats(), or a driver's own with at least as many counters,
- * of which the first ones are written. All are read, whatever @index.
+ * @stats is that of iw_mpa_alloc_hw_port_stats(), or a driver's own with at
+ * least as many counters: the first are written. All are read for any @index.
  *
  * Return: how many counters there are, or -ENODEV.
  */
@@ -184,9 +189,10 @@ int iw_mpa_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 }
 
 /*
- * Are a device's statistics the library's alone, or its driver's alone? ib_set_device_ops() keeps
- * for each op what is set first. If driver and library owned one op each, one would write its
- * counters into an array that the other has made for fewer.
+ * Are a device's statistics the library's alone, or its driver's alone?
+ * ib_set_device_ops() keeps for each op what is set first. If driver and
+ * library owned one op each, one would write its counters into an array that
+ * the other has made for fewer.
  */
 bool iw_mpa_show_check(const struct ib_device_ops *ops)
 {
