@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The route and next hop of a connection, as the host would choose them. A device that has taken a
- * connection over follows the host's choice, which this file finds out.
+ * The route and next hop of a connection, as the host would choose them. A
+ * device that has taken a connection over follows the host's choice.
  */
 
 #include "path.h"
@@ -13,7 +13,8 @@
 #include <rdma/iw_mpa_tcb.h>
 
 /* An IPv4 connection of an IPv6 socket has its addresses in the IPv4 fields. */
-static struct neighbour *path_neighbour(const struct dst_entry *dst, const struct sock *sk)
+static struct neighbour *path_neighbour(const struct dst_entry *dst,
+					const struct sock *sk)
 {
 #if IS_ENABLED(CONFIG_IPV6)
 	if (dst->ops->family == AF_INET6)
@@ -22,7 +23,8 @@ static struct neighbour *path_neighbour(const struct dst_entry *dst, const struc
 	return dst_neigh_lookup(dst, &sk->sk_daddr);
 }
 
-static void path_read_neighbour(struct neighbour *neigh, struct iw_mpa_path *path)
+static void path_read_neighbour(struct neighbour *neigh,
+				struct iw_mpa_path *path)
 {
 	path->lladdr_known = neigh->dev->addr_len == ETH_ALEN &&
 			     (READ_ONCE(neigh->nud_state) & NUD_VALID);
@@ -31,8 +33,9 @@ static void path_read_neighbour(struct neighbour *neigh, struct iw_mpa_path *pat
 }
 
 /*
- * The host itself sends nothing to the next hop any more. So it would not notice that the neighbour
- * entry has become old, or is missing. A check of the path counts as if the host had sent a packet.
+ * The host itself sends nothing to the next hop any more. So it would not
+ * notice that the neighbour entry has become old, or is missing. A check of the
+ * path counts as if the host had sent a packet.
  */
 static void path_use_neighbour(struct neighbour *neigh)
 {
@@ -40,7 +43,7 @@ static void path_use_neighbour(struct neighbour *neigh)
 		neigh_event_send(neigh, NULL);
 }
 
-/* The route stays. An interface that goes is taken out of it, and is freed a grace period later. */
+/* The route stays; an interface leaves it a grace period before it is freed. */
 static int path_ifindex(const struct dst_entry *dst)
 {
 	int ifindex;
@@ -71,21 +74,23 @@ static void path_read(struct sock *sk, struct iw_mpa_path *path, bool used)
 	neigh_release(neigh);
 }
 
-/* Where TCP has sent the last packets. With the socket locked; for iw_mpa_path_put(). */
+/* Where TCP's last packets went. The socket is locked; for iw_mpa_path_put() */
 void iw_mpa_path_read(struct sock *sk, struct iw_mpa_path *path)
 {
 	path_read(sk, path, false);
 }
 
 /*
- * Find where TCP would send the next packet. The caller calls iw_mpa_path_put(). @path is zeroes if
- * there is no route, or TCP has ended the connection. The host resolves a next hop that it does not
- * know, and has an old entry confirmed.
+ * Find where TCP would send the next packet. The caller calls
+ * iw_mpa_path_put(). @path is zeroes if there is no route, or TCP has ended the
+ * connection. The host resolves a next hop that it does not know, and has an
+ * old entry confirmed.
  */
 void iw_mpa_path_refresh(struct sock *sk, struct iw_mpa_path *path)
 {
 	lock_sock(sk);
-	if (sk->sk_state != TCP_CLOSE && !inet_csk(sk)->icsk_af_ops->rebuild_header(sk))
+	if (sk->sk_state != TCP_CLOSE &&
+	    !inet_csk(sk)->icsk_af_ops->rebuild_header(sk))
 		path_read(sk, path, true);
 	else
 		memset(path, 0, sizeof(*path));
@@ -93,13 +98,14 @@ void iw_mpa_path_refresh(struct sock *sk, struct iw_mpa_path *path)
 }
 
 /*
- * Would a packet go elsewhere, or does its size limit differ? Another route to the same next hop is
- * no difference.
+ * Would a packet go elsewhere, or does its size limit differ? Another route to
+ * the same next hop is no difference.
  */
-bool iw_mpa_path_differs(const struct iw_mpa_path *a, const struct iw_mpa_path *b)
+bool iw_mpa_path_differs(const struct iw_mpa_path *a,
+			 const struct iw_mpa_path *b)
 {
-	return !a->dst != !b->dst || a->ifindex != b->ifindex || a->mtu != b->mtu ||
-	       a->lladdr_known != b->lladdr_known ||
+	return !a->dst != !b->dst || a->ifindex != b->ifindex ||
+	       a->mtu != b->mtu || a->lladdr_known != b->lladdr_known ||
 	       memcmp(a->lladdr, b->lladdr, sizeof(a->lladdr));
 }
 

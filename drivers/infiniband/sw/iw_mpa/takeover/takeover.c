@@ -1,53 +1,61 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Takeover: a TCP connection leaves the host's TCP for a device. Its socket stays behind, frozen.
+ * Takeover: a TCP connection leaves the host's TCP for a device. Its socket
+ * stays behind, frozen.
  *
- * The socket stays where TCP looks for sockets. So the port and the 4-tuple are in use, and a
- * segment that comes in spite of the device meets this socket, not a listener that answers it with
- * RST. Two gates of its own keep it quiet:
+ * The socket stays where TCP looks for sockets. So the port and the 4-tuple are
+ * in use, and a segment that comes in spite of the device meets this socket,
+ * not a listener that answers it with RST. Two gates of its own keep it quiet:
  *
- *  - in: a socket filter that lets nothing through. TCP runs it before it handles a segment, and
- *    drops the segment silently.
- *  - out: the table of functions by which TCP reaches IP is a copy whose queue_xmit drops and
- *    counts. All that TCP sends for a socket goes through it: acknowledgments, probes, FIN, and the
- *    RST of an administrator's "ss -K".
+ *  - in: a socket filter that lets nothing through. TCP runs it before it
+ *    handles a segment, and drops the segment silently.
+ *  - out: the table of functions by which TCP reaches IP is a copy whose
+ *    queue_xmit drops and counts. All that TCP sends for a socket goes through
+ *    it: acknowledgments, probes, FIN, and the RST of an administrator's
+ *    "ss -K".
  *
  * States, and who moves on:
  *
  *	OPEN	the gates are open; TCP has the connection
- *	HELD	iw_mpa_takeover_begin(): nothing comes in any more: the device holds it back, or the
- *		gate in drops it. TCP may still send: it acknowledges what it owes, and what is in
- *		the host goes its way
- *	FROZEN	iw_mpa_takeover_freeze(): both gates are shut, no timer runs, and the record is
- *		made, all under one hold of the socket's lock
+ *	HELD	iw_mpa_takeover_begin(): nothing comes in any more: the device
+ *		holds it back, or the gate in drops it. TCP may still send: it
+ *		acknowledges what it owes, and what is in the host goes its way
+ *	FROZEN	iw_mpa_takeover_freeze(): both gates are shut, no timer runs,
+ *		and the record is made, all under one hold of the socket's lock
  *	GIVEN	takeover_give(): the driver gets it
  *	TAKEN	prepare has returned 0: the endpoint has no socket any more
- *	FREE	the endpoint has put it, and the driver has released it: the socket is closed
+ *	FREE	the endpoint has put it, and the driver has released it: the
+ *		socket is closed
  *
- * iw_mpa_takeover_undo() leads from HELD, FROZEN and a GIVEN that prepare refused back to OPEN.
+ * iw_mpa_takeover_undo() leads from HELD, FROZEN and a GIVEN that prepare
+ * refused back to OPEN.
  *
- * Ownership: until GIVEN, the endpoint's. Then there are two users: the endpoint, until
- * iw_mpa_takeover_put(), and the driver, until iw_mpa_stream_released() or the end of the device.
- * The last has the socket closed, by a work item: the driver may call from any context. As long as
- * the endpoint is a user it hears if an administrator ends the TCP connection by "ss -K".
+ * Ownership: until GIVEN, the endpoint's. Then there are two users: the
+ * endpoint, until iw_mpa_takeover_put(), and the driver, until
+ * iw_mpa_stream_released() or the end of the device. The last has the socket
+ * closed, by a work item: the driver may call from any context. As long as the
+ * endpoint is a user it hears if an administrator ends the TCP connection by
+ * "ss -K".
  *
- * Locking: the socket's lock protects both gates. TCP reads them under that lock, or within RCU, so
- * the memory is freed a grace period after the gates were opened. The lock of the list is a leaf.
- * Whoever takes a connection off the list waits for the mutex "looking" before it touches the
- * socket.
+ * Locking: the socket's lock protects both gates. TCP reads them under that
+ * lock, or within RCU, so the memory is freed a grace period after the gates
+ * were opened. The lock of the list is a leaf. Whoever takes a connection off
+ * the list waits for the mutex "looking" before it touches the socket.
  *
- * TCP asks the filter before it takes the socket's lock, within RCU. So there is a grace period
- * between the gate in and the record: otherwise a segment that the filter let through could reach
- * TCP behind the record.
+ * TCP asks the filter before it takes the socket's lock, within RCU. So there
+ * is a grace period between the gate in and the record: otherwise a segment
+ * that the filter let through could reach TCP behind the record.
  *
- * A work item looks at the path of a connection that the driver watches: when a netevent says that
- * something has changed, and once in a second, since some changes of routes have no notifier. Most
- * netevents only say that a neighbour is alive, and few say that it has moved. So they only cause a
- * look, which compares. The driver is called under the lock of the list. So it is not called any
- * more once iw_mpa_stream_released() has returned, in whatever context that was called.
+ * A work item looks at the path of a connection that the driver watches: when a
+ * netevent says that something has changed, and once in a second, since some
+ * changes of routes have no notifier. Most netevents only say that a neighbour
+ * is alive, and few say that it has moved. So they only cause a look, which
+ * compares. The driver is called under the lock of the list. So it is not
+ * called any more once iw_mpa_stream_released() has returned, in whatever
+ * context that was called.
  *
- * The flag of TCP_REPAIR makes TCP close without FIN and RST. Nothing else is written into a
- * tcp_sock.
+ * The flag of TCP_REPAIR makes TCP close without FIN and RST. Nothing else is
+ * written into a tcp_sock.
  */
 
 #include "takeover.h"
@@ -70,11 +78,11 @@
 #include <net/netevent.h>
 #include <net/tcp.h>
 
-/* How often and how long a takeover waits for the host to send what TCP has given to it */
+/* How often and how long a takeover waits for the host to send TCP's packets */
 #define TAKEOVER_WAITS		40
 #define TAKEOVER_WAIT_US	500
 
-/* How often paths are looked at; and how long after a change, so that many changes cost one look */
+/* How often to look at paths; how long after a change: many cost one look */
 #define TAKEOVER_LOOK_EACH	HZ
 #define TAKEOVER_LOOK_SOON	msecs_to_jiffies(20)
 
@@ -93,7 +101,7 @@
  * @work: closes the socket
  * @rcu: for readers of @filter and @af_ops
  * @watched: the driver wants to know of @path; under the list's lock
- * @taken: state TAKEN, so @priv is valid until the driver releases it; under the list's lock
+ * @taken: state TAKEN: @priv is valid until release; under the list's lock
  * @priv: the driver's, for that
  * @path: the path that the driver knows; the route itself may be gone
  * @round: of the last look at this connection
@@ -127,15 +135,16 @@ static struct workqueue_struct *takeover_wq;
 /* TCP believes that the segment is on its way. It is dropped and counted. */
 static int takeover_xmit(struct sock *sk, struct sk_buff *skb, struct flowi *fl)
 {
-	const struct iw_mpa_takeover *t = container_of(inet_csk(sk)->icsk_af_ops,
-						       const struct iw_mpa_takeover, af_ops);
+	const struct iw_mpa_takeover *t =
+		container_of(inet_csk(sk)->icsk_af_ops,
+			     const struct iw_mpa_takeover, af_ops);
 
 	iw_mpa_count_for(t->all->stats, IW_MPA_CNT_held_back);
 	kfree_skb(skb);
 	return 0;
 }
 
-/* Nobody else can change the filter: no program has a descriptor of the socket. */
+/* Nobody else can change the filter: no program has the socket's descriptor. */
 static void takeover_shut_in(struct iw_mpa_takeover *t, struct sock *sk)
 {
 	sock_set_flag(sk, SOCK_FILTER_LOCKED);
@@ -143,10 +152,10 @@ static void takeover_shut_in(struct iw_mpa_takeover *t, struct sock *sk)
 }
 
 /*
- * The kernel's own inet_csk_clear_xmit_timers() is not for modules in newer releases. The first
- * three timers may still fire, and find nothing to do. A handler of the third, keepalive, that has
- * begun finds the socket in use, and starts its timer again. It finds nothing to do later because
- * SOCK_KEEPOPEN is off.
+ * The kernel's own inet_csk_clear_xmit_timers() is not for modules in newer
+ * releases. The first three timers may still fire, and find nothing to do. A
+ * handler of the third, keepalive, that has begun finds the socket in use, and
+ * starts its timer again. Later it finds nothing to do: SOCK_KEEPOPEN is off.
  */
 static void takeover_stop_timers(struct iw_mpa_takeover *t, struct sock *sk)
 {
@@ -170,8 +179,9 @@ static void takeover_shut_out(struct iw_mpa_takeover *t, struct sock *sk)
 	takeover_stop_timers(t, sk);
 }
 
-/* TCP starts the timer only if the flag is not set yet, and the connection is not closed. */
-static void takeover_start_timers(const struct iw_mpa_takeover *t, struct sock *sk)
+/* TCP starts the timer only if the flag is not set, and it is not closed. */
+static void takeover_start_timers(const struct iw_mpa_takeover *t,
+				  struct sock *sk)
 {
 	if (!t->keepalive)
 		return;
@@ -197,13 +207,14 @@ static void takeover_unlooked(struct iw_mpa_takeovers *all)
 }
 
 /*
- * Close the socket, without a packet to the peer. The gates stay shut while the socket closes. Then
- * they are removed: a packet may hold the sock for longer, and TCP would free a filter that it
- * finds.
+ * Close the socket, without a packet to the peer. The gates stay shut while the
+ * socket closes. Then they are removed: a packet may hold the sock for longer,
+ * and TCP would free a filter that it finds.
  */
 static void takeover_close(struct work_struct *work)
 {
-	struct iw_mpa_takeover *t = container_of(work, struct iw_mpa_takeover, work);
+	struct iw_mpa_takeover *t =
+		container_of(work, struct iw_mpa_takeover, work);
 	struct sock *sk = t->ms.sock->sk;
 
 	takeover_unlooked(t->all);
@@ -223,7 +234,8 @@ static void takeover_close(struct work_struct *work)
 
 static void takeover_free(struct kref *users)
 {
-	struct iw_mpa_takeover *t = container_of(users, struct iw_mpa_takeover, users);
+	struct iw_mpa_takeover *t =
+		container_of(users, struct iw_mpa_takeover, users);
 
 	queue_work(takeover_wq, &t->work);
 }
@@ -232,7 +244,8 @@ static void takeover_free(struct kref *users)
 static void takeover_acknowledge(struct sock *sk)
 {
 	lock_sock(sk);
-	if (sk->sk_state == TCP_ESTABLISHED && tcp_sk(sk)->rcv_wup != tcp_sk(sk)->rcv_nxt)
+	if (sk->sk_state == TCP_ESTABLISHED &&
+	    tcp_sk(sk)->rcv_wup != tcp_sk(sk)->rcv_nxt)
 		__tcp_send_ack(sk, tcp_sk(sk)->rcv_nxt, 0);
 	release_sock(sk);
 }
@@ -240,20 +253,23 @@ static void takeover_acknowledge(struct sock *sk)
 /* Something in the network has changed. In any context. */
 static void takeovers_stir(struct iw_mpa_takeovers *all)
 {
-	if (all->ops->path_changed && !list_empty_careful(&all->list) && !xchg(&all->stirred, 1))
+	if (all->ops->path_changed && !list_empty_careful(&all->list) &&
+	    !xchg(&all->stirred, 1))
 		mod_delayed_work(takeover_wq, &all->look,
 				 TAKEOVER_LOOK_SOON + READ_ONCE(all->took));
 }
 
 /*
- * Stop input of the host's TCP. When this returns TCP has got and acknowledged the packets that the
- * host had received before. Later ones do not reach TCP, even if the device lets them through.
- * @held: the device has begun to keep packets that arrive; otherwise they are dropped from now on.
+ * Stop input of the host's TCP. When this returns TCP has got and acknowledged
+ * the packets that the host had received before. Later ones do not reach TCP,
+ * even if the device lets them through.
+ * @held: the device has begun to keep packets that arrive; otherwise they are
+ *	dropped from now on.
  *
  * Sleeps for one grace period, or for two with @held.
  *
- * Return: 0, for iw_mpa_takeover_freeze() or iw_mpa_takeover_undo(); -ENOMEM; -EBUSY if the socket
- * has another user.
+ * Return: 0, for iw_mpa_takeover_freeze() or iw_mpa_takeover_undo(); -ENOMEM;
+ * -EBUSY if the socket has another user.
  */
 int iw_mpa_takeover_begin(struct iw_mpa_ep *ep, bool held)
 {
@@ -300,7 +316,8 @@ static bool takeover_is_sent(struct sock *sk)
 	return !sk_wmem_alloc_get(sk);
 }
 
-static enum iw_mpa_reason takeover_freeze(struct iw_mpa_takeover *t, struct sock *sk)
+static enum iw_mpa_reason takeover_freeze(struct iw_mpa_takeover *t,
+					  struct sock *sk)
 {
 	if (!iw_mpa_tcb_is_at_rest(sk))
 		return IW_MPA_R_TCP_BUSY;
@@ -315,10 +332,11 @@ static enum iw_mpa_reason takeover_freeze(struct iw_mpa_takeover *t, struct sock
  * Shut the host's TCP off, and put into @ho how it left the connection. After
  * iw_mpa_takeover_begin(). Waits for the host's own packets, 20 ms at most.
  *
- * Return: IW_MPA_R_OK; IW_MPA_R_TCP_BUSY, or IW_MPA_R_LOCAL for lack of memory: then nothing has
- * changed.
+ * Return: IW_MPA_R_OK; IW_MPA_R_TCP_BUSY, or IW_MPA_R_LOCAL for lack of memory:
+ * then nothing has changed.
  */
-enum iw_mpa_reason iw_mpa_takeover_freeze(struct iw_mpa_ep *ep, struct iw_mpa_handoff *ho)
+enum iw_mpa_reason iw_mpa_takeover_freeze(struct iw_mpa_ep *ep,
+					  struct iw_mpa_handoff *ho)
 {
 	struct iw_mpa_takeover *t = ep->takeover;
 	struct sock *sk = ep->sock.sock->sk;
@@ -338,7 +356,8 @@ enum iw_mpa_reason iw_mpa_takeover_freeze(struct iw_mpa_ep *ep, struct iw_mpa_ha
 }
 
 /* Return: false if the driver does not have it any more */
-static bool takeover_take_back(struct iw_mpa_takeovers *all, struct iw_mpa_takeover *t)
+static bool takeover_take_back(struct iw_mpa_takeovers *all,
+			       struct iw_mpa_takeover *t)
 {
 	unsigned long flags;
 	bool had;
@@ -351,9 +370,10 @@ static bool takeover_take_back(struct iw_mpa_takeovers *all, struct iw_mpa_takeo
 }
 
 /*
- * Return the connection to the host's TCP: there is no takeover, or the driver has refused it. TCP
- * goes on as before: it sends acknowledgments that are due, and keepalive begins anew. The peer has
- * to repeat what has come since iw_mpa_takeover_begin().
+ * Return the connection to the host's TCP: there is no takeover, or the driver
+ * has refused it. TCP goes on as before: it sends acknowledgments that are due,
+ * and keepalive begins anew. The peer has to repeat what has come since
+ * iw_mpa_takeover_begin().
  */
 void iw_mpa_takeover_undo(struct iw_mpa_ep *ep)
 {
@@ -372,7 +392,7 @@ void iw_mpa_takeover_undo(struct iw_mpa_ep *ep)
 	kfree_rcu(t, rcu);
 }
 
-/* Before prepare: the driver may call iw_mpa_stream_released() as soon as prepare returns. */
+/* Before prepare: when that returns iw_mpa_stream_released() may be called. */
 static void takeover_give(struct iw_mpa_takeover *t)
 {
 	kref_get(&t->users);
@@ -390,7 +410,8 @@ static void takeover_let_go(const struct iw_mpa_ep *ep)
 }
 
 static enum iw_mpa_reason takeover_begin_and_freeze(struct iw_mpa_ep *ep,
-						    struct iw_mpa_handoff *ho, int *err)
+						    struct iw_mpa_handoff *ho,
+						    int *err)
 {
 	enum iw_mpa_reason why;
 
@@ -404,11 +425,11 @@ static enum iw_mpa_reason takeover_begin_and_freeze(struct iw_mpa_ep *ep,
 }
 
 /*
- * First stop TCP's input, then let the host handle what it has received, then shut TCP off, and
- * make the record of its state.
+ * First stop TCP's input, then let the host handle what it has received, then
+ * shut TCP off, and make the record of its state.
  */
-static enum iw_mpa_reason takeover_shut_off(struct iw_mpa_ep *ep, struct iw_mpa_handoff *ho,
-					    int *err)
+static enum iw_mpa_reason takeover_shut_off(struct iw_mpa_ep *ep,
+					    struct iw_mpa_handoff *ho, int *err)
 {
 	const struct iw_mpa_takeover_ops *ops = ep->dev->takeovers->ops;
 	struct sock *sk = ep->sock.sock->sk;
@@ -426,13 +447,14 @@ static enum iw_mpa_reason takeover_shut_off(struct iw_mpa_ep *ep, struct iw_mpa_
 }
 
 /*
- * Take the connection from the host's TCP, before prepare, for a device with takeover. If that
- * fails, and the driver also works on a socket, TCP goes on as before, and @ho has no record.
+ * Take the connection from the host's TCP, before prepare, for a device with
+ * takeover. If that fails, and the driver also works on a socket, TCP goes on
+ * as before, and @ho has no record.
  *
  * Return: IW_MPA_R_OK; or why the driver cannot have the stream, with *@err.
  */
-enum iw_mpa_reason iw_mpa_takeover_shut_off(struct iw_mpa_ep *ep, struct iw_mpa_handoff *ho,
-					    int *err)
+enum iw_mpa_reason iw_mpa_takeover_shut_off(struct iw_mpa_ep *ep,
+					    struct iw_mpa_handoff *ho, int *err)
 {
 	static const struct iw_mpa_tcb none;
 	enum iw_mpa_reason why = takeover_shut_off(ep, ho, err);
@@ -450,7 +472,8 @@ enum iw_mpa_reason iw_mpa_takeover_shut_off(struct iw_mpa_ep *ep, struct iw_mpa_
 }
 
 /* Only the end of the connection matters: the device has what comes before. */
-static void takeover_of_sock(struct iw_mpa_sock *ms, enum iw_mpa_event event, int err)
+static void takeover_of_sock(struct iw_mpa_sock *ms, enum iw_mpa_event event,
+			     int err)
 {
 	struct iw_mpa_ep *ep = container_of(ms, struct iw_mpa_takeover, ms)->ep;
 
@@ -458,7 +481,7 @@ static void takeover_of_sock(struct iw_mpa_sock *ms, enum iw_mpa_event event, in
 		ep->sock.report(&ep->sock, event, err);
 }
 
-/* After prepare: has the driver @taken the connection? Then the endpoint has no socket any more. */
+/* After prepare. If the driver has @taken it, the endpoint has no socket. */
 void iw_mpa_takeover_settle(struct iw_mpa_ep *ep, bool taken)
 {
 	struct iw_mpa_takeover *t = ep->takeover;
@@ -479,7 +502,8 @@ void iw_mpa_takeover_settle(struct iw_mpa_ep *ep, bool taken)
 }
 
 /* The connection was taken over. Return: what send_reply returns. */
-int iw_mpa_takeover_send_reply(struct iw_mpa_ep *ep, const void *reply, size_t len)
+int iw_mpa_takeover_send_reply(struct iw_mpa_ep *ep, const void *reply,
+			       size_t len)
 {
 	return ep->dev->takeovers->ops->send_reply(ep->off.qp, reply, len);
 }
@@ -496,11 +520,12 @@ void iw_mpa_takeover_put(struct iw_mpa_ep *ep)
 
 /**
  * iw_mpa_peer_closed - the device found the peer's FIN, or that TCP has failed
- * @ep: endpoint of a connection that the device has taken over, from prepare until stop
- * @err: 0: FIN, and all in front of it is handled; else a positive errno as in sk_err: ECONNRESET,
- *	ETIMEDOUT and the like
+ * @ep: endpoint of a connection that was taken over, from prepare until stop
+ * @err: 0: FIN, and all in front of it is handled; else a positive errno as in
+ *	sk_err: ECONNRESET, ETIMEDOUT and the like
  *
- * The host's TCP sees neither. After FIN, finish_tx and stop() follow; after an error stop() alone.
+ * The host's TCP sees neither. After FIN, finish_tx and stop() follow; after an
+ * error stop() alone.
  *
  * Context: any.
  */
@@ -515,10 +540,10 @@ EXPORT_SYMBOL_GPL(iw_mpa_peer_closed);
  * iw_mpa_stream_released - the device is done with a TCP connection
  * @takeover: of struct iw_mpa_handoff; not valid any more on return
  *
- * A driver calls this once for each prepare that got a record and returned 0: when both ends have
- * closed and TIME_WAIT is over, or the connection was reset. This may be long after stop, or before
- * it. Then the host may use the 4-tuple again. What a driver has not released is released with its
- * device.
+ * A driver calls this once for each prepare that got a record and returned 0:
+ * when both ends have closed and TIME_WAIT is over, or the connection was
+ * reset. This may be long after stop, or before it. Then the host may use the
+ * 4-tuple again. What a driver has not released is released with its device.
  *
  * Context: any.
  */
@@ -534,10 +559,11 @@ EXPORT_SYMBOL_GPL(iw_mpa_stream_released);
  * @takeover: of struct iw_mpa_handoff
  * @priv: for path_changed
  *
- * A driver calls this in prepare or later. From then on, until iw_mpa_stream_released(), the
- * library calls path_changed whenever the path is not the one that the driver knows: that of the
- * record, or of the last call. There is no call before prepare has returned 0, so a prepare that
- * fails may free @priv. Without path_changed this does nothing.
+ * A driver calls this in prepare or later. From then on, until
+ * iw_mpa_stream_released(), the library calls path_changed whenever the path is
+ * not the one that the driver knows: that of the record, or of the last call.
+ * There is no call before prepare has returned 0, so a prepare that fails may
+ * free @priv. Without path_changed this does nothing.
  *
  * Context: any but path_changed.
  */
@@ -555,8 +581,8 @@ void iw_mpa_stream_watch(struct iw_mpa_takeover *takeover, void *priv)
 EXPORT_SYMBOL_GPL(iw_mpa_stream_watch);
 
 /*
- * Connections that this round has looked at are at the end of the list. Return: a watched one
- * before these, or NULL
+ * Connections that this round has looked at are at the end of the list. Return:
+ * a watched one before these, or NULL
  */
 static struct iw_mpa_takeover *takeover_next(struct iw_mpa_takeovers *all)
 {
@@ -565,7 +591,8 @@ static struct iw_mpa_takeover *takeover_next(struct iw_mpa_takeovers *all)
 
 	spin_lock_irq(&all->lock);
 	while (!found) {
-		t = list_first_entry_or_null(&all->list, struct iw_mpa_takeover, node);
+		t = list_first_entry_or_null(&all->list, struct iw_mpa_takeover,
+					     node);
 		if (!t || t->round == all->round)
 			break;
 		t->round = all->round;
@@ -576,7 +603,8 @@ static struct iw_mpa_takeover *takeover_next(struct iw_mpa_takeovers *all)
 	return found ? t : NULL;
 }
 
-static void takeover_look(struct iw_mpa_takeovers *all, struct iw_mpa_takeover *t)
+static void takeover_look(struct iw_mpa_takeovers *all,
+			  struct iw_mpa_takeover *t)
 {
 	struct iw_mpa_path path;
 
@@ -605,7 +633,8 @@ static bool takeovers_look_at_one(struct iw_mpa_takeovers *all)
 
 static void takeovers_look(struct work_struct *work)
 {
-	struct iw_mpa_takeovers *all = container_of(to_delayed_work(work), struct iw_mpa_takeovers,
+	struct iw_mpa_takeovers *all = container_of(to_delayed_work(work),
+						    struct iw_mpa_takeovers,
 						    look);
 	unsigned long began = jiffies;
 	bool any = false;
@@ -616,17 +645,21 @@ static void takeovers_look(struct work_struct *work)
 		any = true;
 		cond_resched();
 	}
-	/* If neighbours change all the time, looking takes at most half of the time. */
+	/* If neighbours change all the time, looks take half of it at most. */
 	WRITE_ONCE(all->took, jiffies - began);
 	if (any)
 		queue_delayed_work(takeover_wq, &all->look, TAKEOVER_LOOK_EACH);
 }
 
 /* In process context or softirq. */
-static int takeovers_netevent(struct notifier_block *nb, unsigned long event, void *arg)
+static int takeovers_netevent(struct notifier_block *nb, unsigned long event,
+			      void *arg)
 {
+	struct iw_mpa_takeovers *all;
+
+	all = container_of(nb, struct iw_mpa_takeovers, netevent);
 	if (event == NETEVENT_NEIGH_UPDATE || event == NETEVENT_REDIRECT)
-		takeovers_stir(container_of(nb, struct iw_mpa_takeovers, netevent));
+		takeovers_stir(all);
 	return NOTIFY_DONE;
 }
 
@@ -638,7 +671,8 @@ static int takeover_set_up(void)
 
 	if (err)
 		return err;
-	takeover_wq = alloc_workqueue("iw_mpa_takeover", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
+	takeover_wq = alloc_workqueue("iw_mpa_takeover",
+				      WQ_MEM_RECLAIM | WQ_PERCPU, 0);
 	if (takeover_wq)
 		return 0;
 	bpf_prog_destroy(takeover_drop_all);
@@ -673,7 +707,7 @@ static void takeover_remove_device(void)
 	mutex_unlock(&takeover_mutex);
 }
 
-/* Return: NULL if what a driver registers is complete; else what is wrong, in words. */
+/* Return: NULL if what a driver registers is complete; else what is wrong */
 const char *iw_mpa_takeover_check(const struct iw_mpa_driver_ops *drv,
 				  const struct iw_mpa_takeover_ops *ops)
 {
@@ -727,8 +761,9 @@ static struct iw_mpa_takeover *takeover_first(struct iw_mpa_takeovers *all)
 }
 
 /*
- * The device is being removed: no endpoint uses its connections, and the driver does not call any
- * more. Release what the driver has not released. Sleeps until the last socket is closed.
+ * The device is being removed: no endpoint uses its connections, and the driver
+ * does not call any more. Release what the driver has not released. Sleeps
+ * until the last socket is closed.
  */
 void iw_mpa_takeovers_end(struct iw_mpa_device *dev)
 {
@@ -736,7 +771,8 @@ void iw_mpa_takeovers_end(struct iw_mpa_device *dev)
 	struct iw_mpa_takeover *t;
 
 	if (all->ops->path_changed)
-		unregister_netevent_notifier(&all->netevent);	/* waits for those that stir */
+		/* Waits for those that stir */
+		unregister_netevent_notifier(&all->netevent);
 	cancel_delayed_work_sync(&all->look);
 	while ((t = takeover_first(all)))
 		iw_mpa_stream_released(t);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * For devices that take TCP connections over. Once a connection was taken over its endpoint has no
- * socket any more; @takeover of struct iw_mpa_ep leads to it.
+ * For devices that take TCP connections over. Once a connection was taken over
+ * its endpoint has no socket any more, but @takeover of struct iw_mpa_ep.
  */
 #ifndef _IW_MPA_TAKEOVER_H
 #define _IW_MPA_TAKEOVER_H
@@ -10,15 +10,15 @@
 #include "../ep.h"
 
 /*
- * The library is built with or without takeover. Without it these return false, and the compiler
- * drops the calls that they guard.
+ * The library is built with or without takeover. Without it these return false,
+ * and the compiler drops the calls that they guard.
  */
 static inline bool iw_mpa_takeover_is_due(const struct iw_mpa_device *dev)
 {
 	return IS_ENABLED(CONFIG_IW_MPA_TAKEOVER) && dev->takeovers;
 }
 
-/* Between iw_mpa_takeover_shut_off() and iw_mpa_takeover_settle(), and if that was a success. */
+/* From iw_mpa_takeover_shut_off() to _settle(), and on if that was a success */
 static inline bool iw_mpa_takeover_is_on(const struct iw_mpa_ep *ep)
 {
 	return IS_ENABLED(CONFIG_IW_MPA_TAKEOVER) && ep->takeover;
@@ -29,10 +29,12 @@ const char *iw_mpa_takeover_check(const struct iw_mpa_driver_ops *drv,
 int iw_mpa_takeovers_begin(struct iw_mpa_device *dev);
 void iw_mpa_takeovers_end(struct iw_mpa_device *dev);
 
-enum iw_mpa_reason iw_mpa_takeover_shut_off(struct iw_mpa_ep *ep, struct iw_mpa_handoff *ho,
+enum iw_mpa_reason iw_mpa_takeover_shut_off(struct iw_mpa_ep *ep,
+					    struct iw_mpa_handoff *ho,
 					    int *err);
 void iw_mpa_takeover_settle(struct iw_mpa_ep *ep, bool taken);
-int iw_mpa_takeover_send_reply(struct iw_mpa_ep *ep, const void *reply, size_t len);
+int iw_mpa_takeover_send_reply(struct iw_mpa_ep *ep, const void *reply,
+			       size_t len);
 void iw_mpa_takeover_put(struct iw_mpa_ep *ep);
 
 #endif /* _IW_MPA_TAKEOVER_H */

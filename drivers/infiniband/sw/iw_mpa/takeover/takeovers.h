@@ -37,9 +37,10 @@ struct iw_mpa_takeovers {
 	unsigned long				took;
 };
 
-/* The steps of iw_mpa_takeover_shut_off(), and the way back: the suites take them one by one. */
+/* Steps of iw_mpa_takeover_shut_off(), and back: suites take them singly. */
 int iw_mpa_takeover_begin(struct iw_mpa_ep *ep, bool held);
-enum iw_mpa_reason iw_mpa_takeover_freeze(struct iw_mpa_ep *ep, struct iw_mpa_handoff *ho);
+enum iw_mpa_reason iw_mpa_takeover_freeze(struct iw_mpa_ep *ep,
+					  struct iw_mpa_handoff *ho);
 void iw_mpa_takeover_undo(struct iw_mpa_ep *ep);
 
 #endif /* _IW_MPA_TAKEOVERS_H */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * This file reads the state of a TCP connection from the host's TCP, and does not change it. Bytes
- * are copied from where they are, since reading them from the socket would send a window update.
+ * This file reads the state of a TCP connection from the host's TCP, and does
+ * not change it. Bytes are copied from where they are, since reading them from
+ * the socket would send a window update.
  */
 
 #include "tcb.h"
@@ -18,7 +19,7 @@
 #include <net/route.h>
 #include <net/tcp.h>
 
-/* TCP options that both ends have agreed on, of a connection that is up: these do not change. */
+/* TCP options that both ends agreed on: once a connection is up these stay. */
 u8 iw_mpa_tcb_options(const struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -36,14 +37,15 @@ u8 iw_mpa_tcb_options(const struct sock *sk)
 }
 
 /*
- * Can a record describe the whole connection? It cannot have bytes that the peer has not
- * acknowledged, a FIN, or urgent data. With the socket locked.
+ * Can a record describe the whole connection? It cannot have bytes that the
+ * peer has not acknowledged, a FIN, or urgent data. With the socket locked.
  */
 bool iw_mpa_tcb_is_at_rest(const struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 
-	return sk->sk_state == TCP_ESTABLISHED && !(sk->sk_shutdown & RCV_SHUTDOWN) &&
+	return sk->sk_state == TCP_ESTABLISHED &&
+	       !(sk->sk_shutdown & RCV_SHUTDOWN) &&
 	       tp->snd_una == tp->write_seq && !tp->urg_data;
 }
 
@@ -68,7 +70,8 @@ static void tcb_read_seq(const struct sock *sk, struct iw_mpa_tcb *tcb)
 	tcb->options = iw_mpa_tcb_options(sk);
 }
 
-static void tcb_read_timestamps(const struct tcp_sock *tp, struct iw_mpa_tcb *tcb)
+static void tcb_read_timestamps(const struct tcp_sock *tp,
+				struct iw_mpa_tcb *tcb)
 {
 	bool us = tp->tcp_usec_ts;
 
@@ -78,7 +81,8 @@ static void tcb_read_timestamps(const struct tcp_sock *tp, struct iw_mpa_tcb *tc
 	tcb->ts_val = tcp_clock_ts(us) + tp->tsoffset;
 	tcb->ts_recent = tp->rx_opt.ts_recent;
 	if (tp->rx_opt.ts_recent_stamp)
-		tcb->ts_recent_age = ktime_get_seconds() - tp->rx_opt.ts_recent_stamp;
+		tcb->ts_recent_age = ktime_get_seconds() -
+				     tp->rx_opt.ts_recent_stamp;
 }
 
 static void tcb_read_congestion(const struct sock *sk, struct iw_mpa_tcb *tcb)
@@ -89,7 +93,8 @@ static void tcb_read_congestion(const struct sock *sk, struct iw_mpa_tcb *tcb)
 	BUILD_BUG_ON(IW_MPA_TCP_CC_NAME != TCP_CA_NAME_MAX);
 	tcb->cwnd = tcp_snd_cwnd(tp);
 	tcb->ssthresh = tp->snd_ssthresh;
-	tcb->srtt_us = tp->srtt_us >> 3;	/* TCP keeps it times 8, the deviation times 4 */
+	/* TCP keeps it times 8, the deviation times 4. */
+	tcb->srtt_us = tp->srtt_us >> 3;
 	tcb->rttvar_us = tp->mdev_us >> 2;
 	tcb->rto_us = jiffies_to_usecs(icsk->icsk_rto);
 	strscpy(tcb->cc, icsk->icsk_ca_ops->name, sizeof(tcb->cc));
@@ -150,7 +155,8 @@ static void tcb_count_dropped(const struct tcp_sock *tp, struct iw_mpa_tcb *tcb)
 {
 	struct rb_node *node;
 
-	for (node = rb_first(&tp->out_of_order_queue); node; node = rb_next(node))
+	for (node = rb_first(&tp->out_of_order_queue); node;
+	     node = rb_next(node))
 		tcb->rx_dropped += tcb_skb_bytes(rb_to_skb(node));
 }
 
@@ -186,10 +192,10 @@ static int tcb_copy_rx(struct sock *sk, struct iw_mpa_tcb *tcb)
 }
 
 /*
- * Make the record of a connection at rest, for iw_mpa_tcb_free(). With the socket locked, in a
- * memalloc_noio scope; sleeps for memory only.
+ * Make the record of a connection at rest, for iw_mpa_tcb_free(). With the
+ * socket locked, in a memalloc_noio scope; sleeps for memory only.
  *
- * Return: 0; -ENOMEM; -EPROTO if what is in the receive queue is not what TCP says.
+ * Return: 0; -ENOMEM; -EPROTO if the receive queue is not as TCP says.
  */
 int iw_mpa_tcb_read(struct sock *sk, struct iw_mpa_tcb *tcb)
 {

@@ -16,7 +16,8 @@
 	__print_symbolic(re, IW_MPA_REASONS(X_TAKEOVER_REASON) { -1, "?" })
 
 TRACE_EVENT(iw_mpa_takeover,
-	TP_PROTO(unsigned long id, const struct iw_mpa_tcb *tcb, enum iw_mpa_reason reason),
+	TP_PROTO(unsigned long id, const struct iw_mpa_tcb *tcb,
+		 enum iw_mpa_reason reason),
 	TP_ARGS(id, tcb, reason),
 	TP_STRUCT__entry(
 		__field(unsigned long, id)
@@ -53,9 +54,9 @@ TRACE_EVENT(iw_mpa_takeover,
 				{ IW_MPA_TCP_WSCALE, "wscale" },
 				{ IW_MPA_TCP_SACK, "sack" },
 				{ IW_MPA_TCP_ECN, "ecn" }),
-		  __entry->snd_nxt, __entry->snd_wnd, __entry->rcv_nxt, __entry->rcv_wup,
-		  __entry->rcv_wnd, __entry->ts_val, __entry->ts_recent, __entry->rx_len,
-		  __entry->rx_dropped)
+		  __entry->snd_nxt, __entry->snd_wnd, __entry->rcv_nxt,
+		  __entry->rcv_wup, __entry->rcv_wnd, __entry->ts_val,
+		  __entry->ts_recent, __entry->rx_len, __entry->rx_dropped)
 );
 
 #endif /* _IW_MPA_TAKEOVER_TRACE_H */
