@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The verbs are written for the newest kernel. Kbuild has the compiler read this first: if an older
- * kernel calls a verb with other arguments, the verb is renamed wherever it is followed by (. The
- * bare name, in the table of verbs, is that of a function here.
+ * The verbs are written for the newest kernel. Kbuild has the compiler read
+ * this first: if an older kernel calls a verb with other arguments, the verb is
+ * renamed wherever it is followed by (. The bare name, in the table of verbs,
+ * is that of a function here.
  */
 #ifndef _SKEL_COMPAT_H
 #define _SKEL_COMPAT_H
@@ -18,7 +19,8 @@
 
 /* Linux 6.11 gives create_cq all attributes. None is looked at here. */
 #ifndef COMPAT_HAS_CQ_ATTRS
-static inline int (skel_create_cq)(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+static inline int (skel_create_cq)(struct ib_cq *ibcq,
+				   const struct ib_cq_init_attr *attr,
 				   struct ib_udata *udata)
 {
 	return skel_create_cq(ibcq, attr, NULL);
@@ -27,8 +29,9 @@ static inline int (skel_create_cq)(struct ib_cq *ibcq, const struct ib_cq_init_a
 
 /* Linux 6.17 adds hints of where DMA should go. */
 #ifndef COMPAT_HAS_DMAH
-static inline struct ib_mr *(skel_reg_user_mr)(struct ib_pd *pd, u64 start, u64 len, u64 iova,
-					       int access, struct ib_udata *udata)
+static inline struct ib_mr *(skel_reg_user_mr)(struct ib_pd *pd, u64 start,
+					       u64 len, u64 iova, int access,
+					       struct ib_udata *udata)
 {
 	return skel_reg_user_mr(pd, start, len, iova, access, NULL, udata);
 }

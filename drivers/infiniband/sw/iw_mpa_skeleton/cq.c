@@ -2,9 +2,9 @@
 /*
  * Completion queues.
  *
- * The handler of a queue is called by its work item alone. So it runs once at a time, and never
- * within a verb (Documentation/infiniband/core_locking.rst). The core's own handler wants softirqs
- * off, so that what it raises runs soon.
+ * The handler of a queue is called by its work item alone. So it runs once at a
+ * time, and never within a verb (Documentation/infiniband/core_locking.rst).
+ * The core's own handler wants softirqs off, so that what it raises runs soon.
  */
 
 #include "skel.h"
@@ -39,7 +39,7 @@ static void skel_cq_work(struct work_struct *work)
 		cq->ib.event_handler(&event, cq->ib.cq_context);
 }
 
-/* Returns false if the queue is full: the completion is lost. A notification is one-shot. */
+/* Returns false if full: the completion is lost. A notification is one-shot. */
 bool skel_cq_put(struct skel_cq *cq, const struct ib_wc *wc, bool solicited)
 {
 	bool fits = cq->put - cq->get < cq->size;
@@ -78,8 +78,9 @@ void skel_cq_forget(struct skel_cq *cq, const struct ib_qp *ibqp)
 	cq->put = to;
 	spin_unlock_irq(&dev->spin);
 	/*
-	 * When the ULP frees the queue the core ends its own work first. A handler that was called
-	 * after that would begin it anew. The last QP goes before that, and waits here.
+	 * When the ULP frees the queue the core ends its own work first. A
+	 * handler that was called after that would begin it anew. The last QP
+	 * goes before that, and waits here.
 	 */
 	flush_work(&cq->work);
 }
@@ -100,8 +101,8 @@ static int skel_poll_cq(struct ib_cq *ibcq, int max, struct ib_wc *wc)
 }
 
 /*
- * Any context. A completion that came before the queue was armed calls no handler: a ULP that asks
- * for missed ones learns that there is one, and polls again.
+ * Any context. A completion that came before the queue was armed calls no
+ * handler: a ULP that asks for missed ones learns of one, and polls again.
  */
 static int skel_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {

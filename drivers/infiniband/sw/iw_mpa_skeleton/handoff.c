@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What iw_mpa asks of a driver: struct iw_mpa_driver_ops. A QP gets a stream, and gives it back.
- * Documentation/infiniband/iw_mpa_driver.rst quotes and explains it.
+ * What iw_mpa asks of a driver: struct iw_mpa_driver_ops. A QP gets a stream,
+ * and gives it back. Documentation/infiniband/iw_mpa_driver.rst explains it.
  *
- * Each function runs in process context and may sleep, but attach. The functions of one connection
- * never run at the same time. But the engine, verbs and callbacks of the socket run beside them.
+ * Each function runs in process context and may sleep, but attach. The
+ * functions of one connection never run at the same time. But the engine, verbs
+ * and callbacks of the socket run beside them.
  *
- * This device reads the TCP stream from the kernel's socket. A device that takes TCP over has a
- * struct iw_mpa_takeover_ops in its attributes, leaves attach and kick_rx out, sends Reply, RTR
- * message and FIN itself, and has all that it needs of the connection in prepare: @ho->tcb.
+ * This device reads the TCP stream from the kernel's socket. A device that
+ * takes TCP over has a struct iw_mpa_takeover_ops in its attributes, leaves
+ * attach and kick_rx out, sends Reply, RTR message and FIN itself, and has all
+ * that it needs of the connection in prepare: @ho->tcb.
  */
 
 #include "skel.h"
@@ -17,8 +19,8 @@
 #include <trace/events/sock.h>
 
 /*
- * Take the stream: FPDUs may come from now on, and none goes. A QP with another stream, or in
- * error, is refused.
+ * Take the stream: FPDUs may come from now on, and none goes. A QP with another
+ * stream, or in error, is refused.
  */
 static int skel_prepare(struct ib_qp *ibqp, const struct iw_mpa_handoff *ho)
 {
@@ -45,7 +47,7 @@ static int skel_prepare(struct ib_qp *ibqp, const struct iw_mpa_handoff *ho)
 	return err;
 }
 
-/* Softirq, with the socket's spinlock; or process context, with the socket owned */
+/* Softirq, with the socket's spinlock; or process context, the socket owned */
 static void skel_data_ready(struct sock *sk)
 {
 	struct iw_mpa_stream *stream;
@@ -82,8 +84,9 @@ static void skel_attach(struct ib_qp *ibqp, struct sock *sk,
 }
 
 /*
- * Bytes may have come before attach; and those before the peer's FIN count. TCP may count the FIN
- * with the bytes before it: only one more read finds it. Other QPs need the lock, too.
+ * Bytes may have come before attach; and those before the peer's FIN count. TCP
+ * may count the FIN with the bytes before it: only one more read finds it.
+ * Other QPs need the lock, too.
  */
 static void skel_kick_rx(struct ib_qp *ibqp)
 {
@@ -108,8 +111,8 @@ static void skel_kick_rx(struct ib_qp *ibqp)
 }
 
 /*
- * The initiator's first FPDU in the peer-to-peer model (RFC 6581 9.2). Nothing is in @tx_buf yet,
- * so nothing that the ULP has posted overtakes it.
+ * The initiator's first FPDU in the peer-to-peer model (RFC 6581 9.2). Nothing
+ * is in @tx_buf yet, so nothing that the ULP has posted overtakes it.
  */
 static int skel_send_rtr(struct ib_qp *ibqp, u8 rtr)
 {
@@ -136,8 +139,9 @@ static void skel_open_tx(struct ib_qp *ibqp)
 }
 
 /*
- * The stream ends in order (RFC 5041 6.2.1): what is posted now still goes out, and the Read
- * Responses that are owed. The engine calls iw_mpa_tx_finished() when that is done.
+ * The stream ends in order (RFC 5041 6.2.1): what is posted now still goes out,
+ * and the Read Responses that are owed. The engine calls iw_mpa_tx_finished()
+ * when that is done.
  */
 static void skel_finish_tx(struct ib_qp *ibqp)
 {
@@ -160,9 +164,9 @@ static bool handoff_is_abort(enum iw_mpa_reason why)
 }
 
 /*
- * Give the stream back. The library has taken the callbacks back already. While dev->lock is held
- * the engine is not running, and after that it finds no socket. What is posted is flushed; then the
- * ULP may connect again.
+ * Give the stream back. The library has taken the callbacks back already. While
+ * dev->lock is held the engine is not running, and after that it finds no
+ * socket. What is posted is flushed; then the ULP may connect again.
  */
 static void skel_stop(struct ib_qp *ibqp, enum iw_mpa_reason why)
 {

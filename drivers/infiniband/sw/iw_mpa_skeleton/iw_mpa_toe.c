@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * MPA startup for a device that makes its TCP connections itself: no socket, and
- * nothing of the library but the protocol, which <rdma/iw_mpa_proto.h> declares.
- * What the device does is behind struct toe_hw. Timers, the events of iw_cm and
- * the retry with revision 1 are left to the driver.
+ * MPA startup for a device that makes its TCP connections itself: no socket,
+ * and nothing of the library but the protocol, which <rdma/iw_mpa_proto.h>
+ * declares. What the device does is behind struct toe_hw. Timers, the events of
+ * iw_cm and the retry with revision 1 are left to the driver.
  *
  * The KUnit suite iw_mpa_toe has two of these connect to each other.
  */
@@ -35,7 +35,7 @@ static int toe_send_frame(struct toe_conn *conn, const void *pd, u16 pd_len)
 	return len < 0 ? len : conn->hw->send(conn, buf, len);
 }
 
-/* A peer without RFC 6581, or one that wants Markers, would not understand it. */
+/* A peer that lacks RFC 6581 or wants Markers would not understand it. */
 static void toe_send_term(struct toe_conn *conn, enum iw_mpa_reason why)
 {
 	u8 code = iw_mpa_reason_term_code(why);

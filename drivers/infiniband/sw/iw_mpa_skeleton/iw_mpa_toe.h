@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* MPA startup for a device that makes its TCP connections itself: see iw_mpa_toe.c. */
+/* MPA startup for a device that makes TCP connections: see iw_mpa_toe.c. */
 #ifndef _IW_MPA_TOE_H
 #define _IW_MPA_TOE_H
 
@@ -11,9 +11,10 @@ struct toe_conn;
 /**
  * struct toe_hw - the rest of the driver, and the device
  * @send: send octets on the TCP connection; 0 or a negative errno
- * @start: program the QP with @conn->params; FPDUs are taken from now on. An initiator's RTR
- *	message follows, and then TX is open
- * @ask: the ULP is to call toe_accept() or toe_reject(); its data is @conn->peer.pd
+ * @start: program the QP with @conn->params; FPDUs are taken from now on. An
+ *	initiator's RTR message follows, and then TX is open
+ * @ask: the ULP is to call toe_accept() or toe_reject(); its data is
+ *	@conn->peer.pd
  * @close: close the TCP connection; @why is the reason
  */
 struct toe_hw {

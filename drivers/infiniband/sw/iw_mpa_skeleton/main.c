@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A driver to start from: an RNIC in software for kernel ULPs, as small as it can be. The module,
- * and its devices, one for each network device that an administrator chooses:
+ * A driver to start from: an RNIC in software for kernel ULPs, as small as it
+ * can be. The module, and its devices, one for each network device that an
+ * administrator chooses:
  *
  *	rdma link add skel0 type iw_mpa_skeleton netdev eth0
  *
@@ -18,20 +19,23 @@
 struct workqueue_struct *skel_wq;
 
 static int skel_query_device(struct ib_device *ibdev,
-			     struct ib_device_attr *attr, struct ib_udata *udata)
+			     struct ib_device_attr *attr,
+			     struct ib_udata *udata)
 {
 	*attr = (struct ib_device_attr) {
-		/* What each storage ULP needs: IB_WR_REG_MR, and invalidation */
+		/* What storage ULPs need: IB_WR_REG_MR, and invalidation */
 		.device_cap_flags		= IB_DEVICE_MEM_MGT_EXTENSIONS,
 		/* The first has "rdma link delete" work. */
-		.kernel_cap_flags		= IBK_ALLOW_USER_UNREG | IBK_LOCAL_DMA_LKEY,
+		.kernel_cap_flags		= IBK_ALLOW_USER_UNREG |
+						  IBK_LOCAL_DMA_LKEY,
 		.page_size_cap			= PAGE_SIZE,
-		.max_mr_size			= (u64)SKEL_MAX_PAGES * PAGE_SIZE,
+		.max_mr_size			= (u64)SKEL_MAX_PAGES *
+						  PAGE_SIZE,
 		.max_qp				= SKEL_MAX_QPN,
 		.max_qp_wr			= SKEL_MAX_WR,
 		.max_send_sge			= SKEL_MAX_SGE,
 		.max_recv_sge			= SKEL_MAX_SGE,
-		.max_sge_rd			= 1,	/* RFC 5040 4.4: one sink */
+		.max_sge_rd			= 1,	/* RFC 5040 4.4 */
 		.max_cq				= SKEL_MAX_QPN,
 		.max_cqe			= SKEL_MAX_CQE,
 		.max_mr				= SKEL_MAX_QPN,
@@ -56,7 +60,8 @@ static int skel_query_port(struct ib_device *ibdev, u32 port,
 
 	*attr = (struct ib_port_attr) {
 		.state		= up ? IB_PORT_ACTIVE : IB_PORT_DOWN,
-		.phys_state	= up ? IB_PORT_PHYS_STATE_LINK_UP : IB_PORT_PHYS_STATE_DISABLED,
+		.phys_state	= up ? IB_PORT_PHYS_STATE_LINK_UP :
+				       IB_PORT_PHYS_STATE_DISABLED,
 		.max_mtu	= ib_mtu_int_to_enum(netdev->mtu),
 		.active_mtu	= ib_mtu_int_to_enum(netdev->mtu),
 		.gid_tbl_len	= 1,
@@ -85,7 +90,7 @@ static int skel_query_gid(struct ib_device *ibdev, u32 port, int index,
 	return 0;
 }
 
-/* A protection domain is no more than its address, which regions and QPs have in common. */
+/* A protection domain is but its address, which regions and QPs share. */
 static int skel_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
 	return 0;
@@ -103,7 +108,7 @@ static void skel_dealloc(struct ib_device *ibdev)
 	xa_destroy(&to_skel_dev(ibdev)->mrs);
 }
 
-/* iw_connect and its four siblings are in none of the tables, since iw_mpa has them. */
+/* iw_connect and its four siblings are in no table here: iw_mpa has them. */
 static const struct ib_device_ops skel_device_ops = {
 	.owner			= THIS_MODULE,
 	.driver_id		= SKEL_DRIVER_ID,
@@ -127,13 +132,15 @@ static int skel_register(struct skel_dev *dev, const char *name)
 	ib_set_device_ops(ibdev, &skel_qp_ops);
 	ib_set_device_ops(ibdev, &iw_mpa_ib_device_ops);
 	return ib_device_set_netdev(ibdev, dev->netdev, 1) ?:
-	       iw_mpa_register_device(ibdev, dev->netdev, &skel_driver_ops, &skel_device_attr) ?:
+	       iw_mpa_register_device(ibdev, dev->netdev, &skel_driver_ops,
+				      &skel_device_attr) ?:
 	       ib_register_device(ibdev, name, NULL);
 }
 
 static int skel_newlink(const char *name, struct net_device *netdev)
 {
-	struct ib_device *other = ib_device_get_by_netdev(netdev, SKEL_DRIVER_ID);
+	struct ib_device *other =
+		ib_device_get_by_netdev(netdev, SKEL_DRIVER_ID);
 	struct skel_dev *dev;
 	int err;
 
@@ -170,10 +177,12 @@ static struct rdma_link_ops skel_link_ops = {
 };
 
 /* Called under rtnl. The device goes with its network device. */
-static int skel_netdev_event(struct notifier_block *nb, unsigned long what, void *arg)
+static int skel_netdev_event(struct notifier_block *nb, unsigned long what,
+			     void *arg)
 {
 	struct net_device *netdev = netdev_notifier_info_to_dev(arg);
-	struct ib_device *ibdev = ib_device_get_by_netdev(netdev, SKEL_DRIVER_ID);
+	struct ib_device *ibdev =
+		ib_device_get_by_netdev(netdev, SKEL_DRIVER_ID);
 	struct ib_event event = { .device = ibdev, .element.port_num = 1 };
 
 	if (!ibdev)
@@ -182,7 +191,8 @@ static int skel_netdev_event(struct notifier_block *nb, unsigned long what, void
 	case NETDEV_UP:
 	case NETDEV_DOWN:
 	case NETDEV_CHANGE:
-		event.event = skel_is_up(netdev) ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR;
+		event.event = skel_is_up(netdev) ? IB_EVENT_PORT_ACTIVE :
+						   IB_EVENT_PORT_ERR;
 		ib_dispatch_event(&event);
 		break;
 	case NETDEV_CHANGEADDR:
@@ -206,7 +216,8 @@ static int __init skel_init(void)
 	int err;
 
 	/* Storage may wait for what is queued here. */
-	skel_wq = alloc_workqueue("iw_mpa_skeleton", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	skel_wq = alloc_workqueue("iw_mpa_skeleton",
+				  WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!skel_wq)
 		return -ENOMEM;
 	err = register_netdevice_notifier(&skel_netdev_nb);

@@ -2,9 +2,9 @@
 /*
  * STags, and the memory that they stand for.
  *
- * An STag has 24 bits of index, chosen at random, and 8 bits of key, which the ULP changes with
- * each registration. The device has no DMA: the core gives it addresses of the kernel in place of
- * bus addresses, and has no high memory.
+ * An STag has 24 bits of index, chosen at random, and 8 bits of key, which the
+ * ULP changes with each registration. The device has no DMA: the core gives it
+ * addresses of the kernel in place of bus addresses, and has no high memory.
  */
 
 #include "skel.h"
@@ -18,7 +18,7 @@
 #define MR_WRITE	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_LOCAL_WRITE)
 #define MR_STAG_TRIES	64
 
-/* The region lives until the caller drops dev->lock: skel_dereg_mr() takes that. */
+/* It lives until the caller drops dev->lock: skel_dereg_mr() takes it. */
 static struct skel_mr *mr_find(struct skel_dev *dev, u32 stag)
 {
 	lockdep_assert_held(&dev->lock);
@@ -26,12 +26,14 @@ static struct skel_mr *mr_find(struct skel_dev *dev, u32 stag)
 }
 
 /*
- * RFC 5040 8.1.1, RFC 5041 7.1: the STag is valid, of the QP's protection domain, and has the
- * right; the range is within the region. No sum is formed that could wrap. The last byte of the
- * address space cannot be accessed, since a sum of 0 counts as a wrap.
+ * RFC 5040 8.1.1, RFC 5041 7.1: the STag is valid, of the QP's protection
+ * domain, and has the right; the range is within the region. No sum is formed
+ * that could wrap. The last byte of the address space cannot be accessed, since
+ * a sum of 0 counts as a wrap.
  */
-static enum skel_err mr_check(const struct skel_mr *mr, const struct skel_qp *qp, u32 stag,
-			      u32 right, u64 addr, u32 len)
+static enum skel_err mr_check(const struct skel_mr *mr,
+			      const struct skel_qp *qp, u32 stag, u32 right,
+			      u64 addr, u32 len)
 {
 	bool read = right & IB_ACCESS_REMOTE_READ;
 
@@ -58,13 +60,15 @@ static void mem_move(u64 memory, u8 *buf, u32 len, bool write)
 }
 
 /*
- * Copy between @buf and @len bytes at @addr of what @stag stands for, all or nothing. @right says
- * what for: REMOTE_WRITE or LOCAL_WRITE to memory, REMOTE_READ or 0 from memory. Only local work
- * requests may name SKEL_LOCAL_DMA_LKEY. Without @buf the range is only checked. Nothing else reads
- * or writes memory of the ULP. The error is that of a Read Request, if @right is REMOTE_READ, or
- * else that of a tagged message.
+ * Copy between @buf and @len bytes at @addr of what @stag stands for, all or
+ * nothing. @right says what for: REMOTE_WRITE or LOCAL_WRITE to memory,
+ * REMOTE_READ or 0 from memory. Only local work requests may name
+ * SKEL_LOCAL_DMA_LKEY. Without @buf the range is only checked. Nothing else
+ * reads or writes memory of the ULP. The error is that of a Read Request, if
+ * @right is REMOTE_READ, or else that of a tagged message.
  */
-enum skel_err skel_mem_copy(struct skel_qp *qp, u32 stag, u32 right, u64 addr, u8 *buf, u32 len)
+enum skel_err skel_mem_copy(struct skel_qp *qp, u32 stag, u32 right, u64 addr,
+			    u8 *buf, u32 len)
 {
 	const struct skel_pages *pages;
 	enum skel_err err;
@@ -85,18 +89,20 @@ enum skel_err skel_mem_copy(struct skel_qp *qp, u32 stag, u32 right, u64 addr, u
 	if (err || !buf)
 		return err;
 	pages = &mr->pages;
-	for (off = pages->skip + (addr - mr->base); len; off += n, buf += n, len -= n) {
+	for (off = pages->skip + (addr - mr->base); len;
+	     off += n, buf += n, len -= n) {
 		u32 at = off & ((1 << pages->shift) - 1);
 
 		n = min(len, (1U << pages->shift) - at);
-		mem_move(pages->page[off >> pages->shift] + at, buf, n, right & MR_WRITE);
+		mem_move(pages->page[off >> pages->shift] + at, buf, n,
+			 right & MR_WRITE);
 	}
 	return SKEL_OK;
 }
 
 /* The same at @off of a list of SGEs, which has so many bytes */
-enum skel_err skel_sge_copy(struct skel_qp *qp, const struct ib_sge *sge, u32 right, u32 off,
-			    u8 *buf, u32 len)
+enum skel_err skel_sge_copy(struct skel_qp *qp, const struct ib_sge *sge,
+			    u32 right, u32 off, u8 *buf, u32 len)
 {
 	enum skel_err err = SKEL_OK;
 	u32 n;
@@ -107,7 +113,8 @@ enum skel_err skel_sge_copy(struct skel_qp *qp, const struct ib_sge *sge, u32 ri
 			continue;
 		}
 		n = min(len, sge->length - off);
-		err = skel_mem_copy(qp, sge->lkey, right, sge->addr + off, buf, n);
+		err = skel_mem_copy(qp, sge->lkey, right, sge->addr + off, buf,
+				    n);
 		off = 0;
 		len -= n;
 		if (buf)
@@ -116,7 +123,7 @@ enum skel_err skel_sge_copy(struct skel_qp *qp, const struct ib_sge *sge, u32 ri
 	return err;
 }
 
-/* Returns 0; -EOPNOTSUPP for an unknown right; -EINVAL for a remote Write without a local one */
+/* Returns 0; -EOPNOTSUPP: unknown right; -EINVAL: remote Write without local */
 int skel_mr_check_access(struct ib_device *ibdev, int access)
 {
 	if (access & ~(MR_REMOTE | IB_ACCESS_LOCAL_WRITE | IB_ACCESS_OPTIONAL))
@@ -143,8 +150,9 @@ int skel_mr_register(struct skel_qp *qp, const struct skel_wqe *wqe)
 }
 
 /*
- * The owner may invalidate what is invalid already: a Send of the peer may have been faster. A peer
- * may invalidate only what it has a right to (RFC 5040 5.3).
+ * The owner may invalidate what is invalid already: a Send of the peer may have
+ * been faster. A peer may invalidate only what it has a right to (RFC 5040
+ * 5.3).
  */
 enum skel_err skel_mr_invalidate(struct skel_qp *qp, u32 stag, bool remote)
 {
@@ -161,17 +169,18 @@ enum skel_err skel_mr_invalidate(struct skel_qp *qp, u32 stag, bool remote)
 }
 
 /*
- * The core asks for this if a ULP wants a key of all memory for its peers. There is none. For the
- * ULP's own SGEs there is local_dma_lkey.
+ * The core asks for this if a ULP wants a key of all memory for its peers.
+ * There is none. For the ULP's own SGEs there is local_dma_lkey.
  */
 static struct ib_mr *skel_get_dma_mr(struct ib_pd *pd, int access)
 {
 	return ERR_PTR(-EOPNOTSUPP);
 }
 
-/* Only applications have such regions. The core offers a device without this verb to no ULP. */
-struct ib_mr *skel_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova, int access,
-			       struct ib_dmah *dmah, struct ib_udata *udata)
+/* For applications; but the core gives no ULP a device that lacks the verb. */
+struct ib_mr *skel_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
+			       int access, struct ib_dmah *dmah,
+			       struct ib_udata *udata)
 {
 	return ERR_PTR(-EOPNOTSUPP);
 }
@@ -184,14 +193,16 @@ static int mr_publish(struct skel_dev *dev, struct skel_mr *mr)
 	for (tries = 0; err == -EBUSY && tries < MR_STAG_TRIES; tries++) {
 		mr->stag = get_random_u32();
 		if (mr->stag >> 8 && mr->stag >> 8 != SKEL_LOCAL_DMA_LKEY >> 8)
-			err = xa_insert(&dev->mrs, mr->stag >> 8, mr, GFP_KERNEL);
+			err = xa_insert(&dev->mrs, mr->stag >> 8, mr,
+					GFP_KERNEL);
 	}
 	mr->ib.lkey = mr->stag;
 	mr->ib.rkey = mr->stag;
 	return err ? -ENOMEM : 0;
 }
 
-static struct ib_mr *skel_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_pages)
+static struct ib_mr *skel_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
+				   u32 max_pages)
 {
 	struct skel_mr *mr;
 
@@ -223,11 +234,13 @@ static int mr_set_page(struct ib_mr *ibmr, u64 addr)
 }
 
 /*
- * What is registered now is not disturbed: the list is for the next registration. The region begins
- * at its place in the first page, and not at its address: peers learn where it begins, and no
- * peer has to know the kernel's addresses.
+ * What is registered now is not disturbed: the list is for the next
+ * registration. The region begins at its place in the first page, and not at
+ * its address: peers learn where it begins, and no peer has to know the
+ * kernel's addresses.
  */
-static int skel_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sgl, int nents, unsigned int *off)
+static int skel_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sgl,
+			  int nents, unsigned int *off)
 {
 	struct skel_mr *mr = to_skel_mr(ibmr);
 	int mapped;

@@ -2,8 +2,8 @@
 /*
  * QPs: their queues, their states, their engine, and how they end.
  *
- * A verb that posts writes a queue and queues the work item. So the engine finds what was posted,
- * whatever the state is by then: it sends it, or flushes it.
+ * A verb that posts writes a queue and queues the work item. So the engine
+ * finds what was posted, whatever the state is by then: it sends or flushes it.
  */
 
 #include "skel.h"
@@ -32,8 +32,9 @@ bool skel_is_posted(struct skel_qp *qp, const struct skel_queue *queue)
 }
 
 /* The WQE at @get is done, and its slot the poster's again. */
-static void qp_complete(struct skel_qp *qp, struct skel_queue *queue, struct ib_cq *cq,
-			struct ib_wc *wc, bool wanted, bool solicited)
+static void qp_complete(struct skel_qp *qp, struct skel_queue *queue,
+			struct ib_cq *cq, struct ib_wc *wc, bool wanted,
+			bool solicited)
 {
 	bool fits = true;
 
@@ -70,10 +71,11 @@ void skel_complete_send(struct skel_qp *qp, enum ib_wc_status status)
 	};
 
 	qp_complete(qp, &qp->sq, qp->ib.send_cq, &wc,
-		    status || qp->sig_all || (wqe->flags & IB_SEND_SIGNALED), false);
+		    status || qp->sig_all || (wqe->flags & IB_SEND_SIGNALED),
+		    false);
 }
 
-/* There is no stream any more: all that is posted completes in error, and what is posted later. */
+/* The stream is gone: all that is or will be posted completes in error. */
 void skel_flush(struct skel_qp *qp)
 {
 	struct ib_wc wc = { .status = IB_WC_WR_FLUSH_ERR };
@@ -85,12 +87,14 @@ void skel_flush(struct skel_qp *qp)
 }
 
 /*
- * The ULP gets an event from here, and not within a verb of its own: of an error when the stream
- * has ended.
+ * The ULP gets an event from here, and not within a verb of its own: of an
+ * error when the stream has ended.
  */
 static void qp_report(struct skel_qp *qp)
 {
-	struct ib_event event = { .device = qp->ib.device, .element.qp = &qp->ib };
+	struct ib_event event = {
+		.device = qp->ib.device, .element.qp = &qp->ib,
+	};
 
 	spin_lock_irq(&qp->dev->spin);
 	if (!qp->ep) {
@@ -102,10 +106,11 @@ static void qp_report(struct skel_qp *qp)
 		qp->ib.event_handler(&event, qp->ib.qp_context);
 }
 
-/* The engine. Storage may wait for it, so nothing here waits for storage to get memory. */
+/* The engine. Storage may wait for it: no allocation here waits for storage. */
 static void skel_qp_work(struct work_struct *work)
 {
-	struct skel_qp *qp = container_of(to_delayed_work(work), struct skel_qp, work);
+	struct skel_qp *qp =
+		container_of(to_delayed_work(work), struct skel_qp, work);
 	unsigned int noio = memalloc_noio_save();
 	bool more;
 	int i;
@@ -126,7 +131,8 @@ static void skel_qp_work(struct work_struct *work)
 }
 
 /* RFC 5041 5.2: a message has less than 2^32 bytes. */
-static int wqe_fill_sges(struct skel_wqe *wqe, const struct ib_sge *sges, int num, int max)
+static int wqe_fill_sges(struct skel_wqe *wqe, const struct ib_sge *sges,
+			 int num, int max)
 {
 	u64 bytes = 0;
 	int i;
@@ -155,7 +161,8 @@ static int wqe_fill_reg(struct skel_wqe *wqe, const struct ib_reg_wr *reg)
 	return skel_mr_check_access(reg->mr->device, reg->access);
 }
 
-static int wqe_fill(struct skel_qp *qp, struct skel_wqe *wqe, const struct ib_send_wr *wr)
+static int wqe_fill(struct skel_qp *qp, struct skel_wqe *wqe,
+		    const struct ib_send_wr *wr)
 {
 	int max_sge = qp->cap.max_send_sge;
 
@@ -173,7 +180,8 @@ static int wqe_fill(struct skel_qp *qp, struct skel_wqe *wqe, const struct ib_se
 		max_sge = 1;	/* RFC 5040 4.4: a Read has one sink */
 		fallthrough;
 	case IB_WR_RDMA_WRITE:
-		wqe->wc_op = wr->opcode == IB_WR_RDMA_WRITE ? IB_WC_RDMA_WRITE : IB_WC_RDMA_READ;
+		wqe->wc_op = wr->opcode == IB_WR_RDMA_WRITE ? IB_WC_RDMA_WRITE :
+							      IB_WC_RDMA_READ;
 		wqe->raddr = rdma_wr(wr)->remote_addr;
 		wqe->rkey = rdma_wr(wr)->rkey;
 		break;
@@ -194,7 +202,7 @@ static int wqe_fill(struct skel_qp *qp, struct skel_wqe *wqe, const struct ib_se
 	return wqe_fill_sges(wqe, wr->sg_list, wr->num_sge, max_sge);
 }
 
-/* Any context; several at once. Before there is a connection nothing can be sent. */
+/* Any context; several at once. Without a connection nothing can be sent. */
 static int skel_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 			  const struct ib_send_wr **bad)
 {
@@ -232,9 +240,13 @@ static int skel_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	spin_lock_irqsave(&qp->dev->spin, flags);
 	for (; wr; wr = wr->next) {
 		wqe = skel_wqe_at(rq, rq->put);
-		err = qp->state == IB_QPS_RESET ? -EINVAL :
-		      rq->put - rq->get == rq->size ? -ENOMEM :
-		      wqe_fill_sges(wqe, wr->sg_list, wr->num_sge, qp->cap.max_recv_sge);
+		if (qp->state == IB_QPS_RESET)
+			err = -EINVAL;
+		else if (rq->put - rq->get == rq->size)
+			err = -ENOMEM;
+		else
+			err = wqe_fill_sges(wqe, wr->sg_list, wr->num_sge,
+					    qp->cap.max_recv_sge);
 		if (err)
 			break;
 		wqe->id = wr->wr_id;
@@ -250,8 +262,8 @@ static int skel_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 }
 
 /*
- * What was posted belongs to the stream that has ended, also what the ULP posts meanwhile. RESET
- * forgets it, without a completion.
+ * What was posted belongs to the stream that has ended, also what the ULP posts
+ * meanwhile. RESET forgets it, without a completion.
  */
 static int qp_to_idle(struct skel_qp *qp, enum ib_qp_state state)
 {
@@ -266,7 +278,7 @@ static int qp_to_idle(struct skel_qp *qp, enum ib_qp_state state)
 		spin_lock_irq(&qp->dev->spin);
 	}
 	if (qp->ep) {
-		/* iw_cm lets a ULP accept again, until it has handled ESTABLISHED. */
+		/* Until iw_cm has handled ESTABLISHED it may accept again. */
 		err = state == IB_QPS_RTR && skel_is_flowing(qp) ? 0 : -EINVAL;
 	} else if (qp->state == IB_QPS_ERR && state == IB_QPS_RTR) {
 		err = -EINVAL;
@@ -281,8 +293,8 @@ static int qp_to_idle(struct skel_qp *qp, enum ib_qp_state state)
 }
 
 /*
- * The ULP closes, in order or not. The library calls finish_tx and stop, or stop alone. Without a
- * stream it calls neither, so what is posted is flushed now.
+ * The ULP closes, in order or not. The library calls finish_tx and stop, or
+ * stop alone. Without a stream it calls neither: what is posted is flushed now.
  */
 static int qp_to_end(struct skel_qp *qp, enum ib_qp_state state)
 {
@@ -305,8 +317,8 @@ static int qp_to_end(struct skel_qp *qp, enum ib_qp_state state)
 }
 
 /*
- * Only the rights of regions count, and not those of the QP: rdma_cm sets these to none before a
- * connection, and does not set them again.
+ * Only the rights of regions count, and not those of the QP: rdma_cm sets these
+ * to none before a connection, and does not set them again.
  */
 static int skel_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 			  struct ib_udata *udata)
@@ -340,7 +352,8 @@ static int skel_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	*attr = (struct ib_qp_attr) {
 		.qp_state		= READ_ONCE(qp->state),
 		.cur_qp_state		= READ_ONCE(qp->state),
-		.qp_access_flags	= IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |
+		.qp_access_flags	= IB_ACCESS_LOCAL_WRITE |
+					  IB_ACCESS_REMOTE_WRITE |
 					  IB_ACCESS_REMOTE_READ,
 		.cap			= qp->cap,
 		.port_num		= 1,
@@ -355,7 +368,8 @@ static int skel_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		.send_cq	= ibqp->send_cq,
 		.recv_cq	= ibqp->recv_cq,
 		.cap		= qp->cap,
-		.sq_sig_type	= qp->sig_all ? IB_SIGNAL_ALL_WR : IB_SIGNAL_REQ_WR,
+		.sq_sig_type	= qp->sig_all ? IB_SIGNAL_ALL_WR :
+						IB_SIGNAL_REQ_WR,
 		.qp_type	= IB_QPT_RC,
 	};
 	return 0;
@@ -367,8 +381,9 @@ static int qp_check(const struct ib_qp_init_attr *init)
 
 	if (init->create_flags || init->qp_type != IB_QPT_RC || init->srq)
 		return -EOPNOTSUPP;
-	if (!init->send_cq || !init->recv_cq || cap->max_send_wr > SKEL_MAX_WR ||
-	    cap->max_recv_wr > SKEL_MAX_WR || cap->max_send_sge > SKEL_MAX_SGE ||
+	if (!init->send_cq || !init->recv_cq ||
+	    cap->max_send_wr > SKEL_MAX_WR || cap->max_recv_wr > SKEL_MAX_WR ||
+	    cap->max_send_sge > SKEL_MAX_SGE ||
 	    cap->max_recv_sge > SKEL_MAX_SGE || cap->max_inline_data)
 		return -EINVAL;
 	return 0;
@@ -391,10 +406,11 @@ static void qp_free(struct skel_qp *qp)
 }
 
 /*
- * All memory of a stream is allocated here, so that nothing later fails for lack of it. The QP is
- * found by its number as soon as it has one: so that comes last.
+ * All memory of a stream is allocated here, so that nothing later fails for
+ * lack of it. The QP is found once it has its number: so that comes last.
  */
-static int skel_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata)
+static int skel_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
+			  struct ib_udata *udata)
 {
 	struct skel_dev *dev = to_skel_dev(ibqp->device);
 	struct skel_qp *qp = to_skel_qp(ibqp);
@@ -406,7 +422,7 @@ static int skel_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, stru
 	kref_init(&qp->ref);
 	init_completion(&qp->free);
 	INIT_DELAYED_WORK(&qp->work, skel_qp_work);
-	/* RNICs have no state before this one, in which receives may be posted. */
+	/* RNICs have no state before this, in which one may post receives. */
 	qp->state = IB_QPS_INIT;
 	qp->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	qp->rx_buf = kvmalloc(SKEL_FPDU_MAX, GFP_KERNEL);
@@ -417,7 +433,8 @@ static int skel_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, stru
 		err = -ENOMEM;
 	qp->cap = init->cap;
 	if (!err)
-		err = xa_alloc(&dev->qps, &ibqp->qp_num, qp, XA_LIMIT(1, SKEL_MAX_QPN), GFP_KERNEL);
+		err = xa_alloc(&dev->qps, &ibqp->qp_num, qp,
+			       XA_LIMIT(1, SKEL_MAX_QPN), GFP_KERNEL);
 	if (err)
 		qp_free(qp);
 	return err;
@@ -429,8 +446,8 @@ static void skel_qp_release(struct kref *ref)
 }
 
 /*
- * A QP that is being destroyed is not found: XA_ZERO_ENTRY is in its place, and keeps the number
- * taken until destroy_qp has ended. To replace an entry takes no memory.
+ * A QP that is being destroyed is not found: XA_ZERO_ENTRY is in its place, and
+ * keeps the number taken until destroy_qp has ended. Replacing takes no memory.
  */
 static struct ib_qp *skel_get_qp(struct ib_device *ibdev, int qpn)
 {
@@ -457,14 +474,14 @@ static int skel_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 
 	WRITE_ONCE(qp->dying, true);	/* no completion and no event follows */
 	xa_store(&dev->qps, ibqp->qp_num, XA_ZERO_ENTRY, GFP_KERNEL);
-	synchronize_rcu_expedited();	/* iw_cm may have found it, without a reference yet */
+	synchronize_rcu_expedited();	/* who has found it gets a reference */
 	iw_mpa_qp_gone(ibqp, &end);
 
 	kref_put(&qp->ref, skel_qp_release);
 	wait_for_completion(&qp->free);
 	iw_mpa_qp_freed(&end);
 
-	/* Nothing is left that queues it: no socket, no iw_cm, and the ULP must not post. */
+	/* No socket and no iw_cm is left to queue it, and no ULP may post. */
 	cancel_delayed_work_sync(&qp->work);
 	skel_cq_forget(to_skel_cq(ibqp->send_cq), ibqp);
 	if (ibqp->recv_cq != ibqp->send_cq)

@@ -2,8 +2,8 @@
 /*
  * Receiving, for the engine: collect one FPDU, verify it, place it.
  *
- * Nothing of an FPDU is placed before all of it has come and its CRC was found right (RFC 5044 6).
- * It is in a buffer of the QP's own by then, so it does not change any more.
+ * Nothing of an FPDU is placed before all of it has come and its CRC was found
+ * right (RFC 5044 6). It is in the QP's buffer by then, and does not change.
  */
 
 #include "skel.h"
@@ -21,9 +21,9 @@ static u32 rx_qn_of(u8 op)
 }
 
 /*
- * The header of a segment (RFC 5041 4, RFC 5040 4.1). The order of the checks is fixed: room, DDP
- * version, RDMAP version, opcode, and whether messages of that opcode are tagged, or untagged in
- * this queue (RFC 5040 fig. 4).
+ * The header of a segment (RFC 5041 4, RFC 5040 4.1). The order of the checks
+ * is fixed: room, DDP version, RDMAP version, opcode, and whether messages of
+ * that opcode are tagged, or untagged in this queue (RFC 5040 fig. 4).
  */
 static enum skel_err rx_parse(u8 *ulpdu, u16 ulpdu_len, struct skel_seg *seg)
 {
@@ -54,32 +54,34 @@ static enum skel_err rx_parse(u8 *ulpdu, u16 ulpdu_len, struct skel_seg *seg)
 		return SKEL_E_RV;
 	if (seg->op > SKEL_OP_TERMINATE)
 		return SKEL_E_OPCODE;
-	if (tagged == (seg->op == SKEL_OP_WRITE || seg->op == SKEL_OP_READ_RESP) &&
+	if (tagged == (seg->op == SKEL_OP_WRITE ||
+		       seg->op == SKEL_OP_READ_RESP) &&
 	    (tagged || seg->qn == rx_qn_of(seg->op)))
 		return SKEL_OK;
-	/* A Terminate message is not answered, even if it is malformed (RFC 5040 4.8). */
+	/* Not even a malformed Terminate is answered (RFC 5040 4.8). */
 	if (seg->op == SKEL_OP_TERMINATE)
 		return SKEL_E_STREAM;
 	return tagged || seg->qn < SKEL_QN_COUNT ? SKEL_E_OPCODE : SKEL_E_QN;
 }
 
-/* RFC 5040 5.1: the STag is the peer's to name, and the memory has to be open to Writes. */
+/* RFC 5040 5.1: the peer names the STag; the memory must be open to Writes. */
 static enum skel_err rx_write(struct skel_qp *qp, const struct skel_seg *seg)
 {
 	qp->rx.write_busy = !seg->last;
-	return skel_mem_copy(qp, seg->stag, IB_ACCESS_REMOTE_WRITE, seg->to, seg->payload,
-			     seg->len);
+	return skel_mem_copy(qp, seg->stag, IB_ACCESS_REMOTE_WRITE, seg->to,
+			     seg->payload, seg->len);
 }
 
 /*
- * RFC 5040 5.2.1: at most as many Reads as were agreed on wait for their response. The source is
- * checked now, and again for each segment of the response. tx.c answers.
+ * RFC 5040 5.2.1: at most as many Reads as were agreed on wait for their
+ * response. The source is checked now, and again for each segment of the
+ * response. tx.c answers.
  */
 static enum skel_err rx_read_req(struct skel_qp *qp, const struct skel_seg *seg)
 {
 	enum skel_err err;
 
-	if (seg->msn != qp->rx.reads + 1)	/* RFC 5041 4.2: the first message is number 1 */
+	if (seg->msn != qp->rx.reads + 1)	/* from 1 on: RFC 5041 4.2 */
 		return SKEL_E_MSN;
 	if (qp->irq.put - qp->irq.get >= qp->params->ird)
 		return SKEL_E_BUFFER;
@@ -89,14 +91,15 @@ static enum skel_err rx_read_req(struct skel_qp *qp, const struct skel_seg *seg)
 		return SKEL_E_LONG;
 	if (seg->len < SKEL_READ_REQ || !seg->last)
 		return SKEL_E_FORM;
-	err = skel_mem_copy(qp, get_unaligned_be32(seg->payload + 16), IB_ACCESS_REMOTE_READ,
+	err = skel_mem_copy(qp, get_unaligned_be32(seg->payload + 16),
+			    IB_ACCESS_REMOTE_READ,
 			    get_unaligned_be64(seg->payload + 20), NULL,
 			    get_unaligned_be32(seg->payload + 12));
 	if (err)
 		return err;
 	qp->rx.reads++;
-	memcpy(qp->irq.ulpdu[qp->irq.put++ % SKEL_MAX_DEPTH], seg->payload - SKEL_UNTAGGED,
-	       SKEL_READ_ULPDU);
+	memcpy(qp->irq.ulpdu[qp->irq.put++ % SKEL_MAX_DEPTH],
+	       seg->payload - SKEL_UNTAGGED, SKEL_READ_ULPDU);
 	return SKEL_OK;
 }
 
@@ -108,14 +111,15 @@ static void rx_read_done(struct skel_qp *qp, enum ib_wc_status status)
 }
 
 /*
- * RFC 5040 5.2.2: a response goes into the sink of our Read, in order, and has as many bytes as
- * were asked for. The STag and the offset have to be those of the request: a peer cannot choose
- * them.
+ * RFC 5040 5.2.2: a response goes into the sink of our Read, in order, and has
+ * as many bytes as were asked for. The STag and the offset have to be those of
+ * the request: a peer cannot choose them.
  */
-static enum skel_err rx_read_resp(struct skel_qp *qp, const struct skel_seg *seg)
+static enum skel_err rx_read_resp(struct skel_qp *qp,
+				  const struct skel_seg *seg)
 {
 	const struct skel_wqe *wqe = skel_wqe_at(&qp->sq, qp->sq.get);
-	const struct ib_sge *sink = &wqe->sge[0];	/* all 0 if the Read has none */
+	const struct ib_sge *sink = &wqe->sge[0];	/* all 0 if none */
 	enum skel_err err;
 	u32 left;
 
@@ -125,10 +129,11 @@ static enum skel_err rx_read_resp(struct skel_qp *qp, const struct skel_seg *seg
 	left = wqe->bytes - qp->rx.read_len;
 	if (seg->len && seg->stag != sink->lkey)
 		return SKEL_E_TAG_STAG;
-	if ((seg->len && seg->to != sink->addr + qp->rx.read_len) || seg->len > left ||
-	    (seg->last && seg->len != left))
+	if ((seg->len && seg->to != sink->addr + qp->rx.read_len) ||
+	    seg->len > left || (seg->last && seg->len != left))
 		return SKEL_E_TAG_BASE;
-	err = skel_mem_copy(qp, sink->lkey, IB_ACCESS_LOCAL_WRITE, seg->to, seg->payload, seg->len);
+	err = skel_mem_copy(qp, sink->lkey, IB_ACCESS_LOCAL_WRITE, seg->to,
+			    seg->payload, seg->len);
 	if (err) {
 		rx_read_done(qp, IB_WC_LOC_PROT_ERR);
 		return err;
@@ -136,8 +141,9 @@ static enum skel_err rx_read_resp(struct skel_qp *qp, const struct skel_seg *seg
 	qp->rx.read_len += seg->len;
 	if (!seg->last)
 		return SKEL_OK;
-	/* Before the ULP learns of the completion the peer can no more write to the sink. */
-	if (wqe->op == IB_WR_RDMA_READ_WITH_INV && skel_mr_invalidate(qp, sink->lkey, false)) {
+	/* The peer loses the sink before the ULP learns of the completion. */
+	if (wqe->op == IB_WR_RDMA_READ_WITH_INV &&
+	    skel_mr_invalidate(qp, sink->lkey, false)) {
 		rx_read_done(qp, IB_WC_LOC_QP_OP_ERR);
 		return SKEL_E_LOCAL;
 	}
@@ -146,7 +152,8 @@ static enum skel_err rx_read_resp(struct skel_qp *qp, const struct skel_seg *seg
 }
 
 /* The receive that is being filled ends in error. */
-static enum skel_err rx_send_fails(struct skel_qp *qp, enum ib_wc_status status, enum skel_err err)
+static enum skel_err rx_send_fails(struct skel_qp *qp, enum ib_wc_status status,
+				   enum skel_err err)
 {
 	struct ib_wc wc = { .status = status };
 
@@ -154,14 +161,15 @@ static enum skel_err rx_send_fails(struct skel_qp *qp, enum ib_wc_status status,
 	return err;
 }
 
-/* The message is whole. RFC 5040 5.3: the STag is invalid before the ULP has the message. */
+/* A whole message. RFC 5040 5.3: the STag is invalid before the ULP has it. */
 static enum skel_err rx_deliver(struct skel_qp *qp)
 {
 	struct skel_rx *rx = &qp->rx;
 	struct ib_wc wc = { .status = IB_WC_SUCCESS, .byte_len = rx->send_len };
 	enum skel_err err;
 
-	if (rx->send_op == SKEL_OP_SEND_INV || rx->send_op == SKEL_OP_SEND_SE_INV) {
+	if (rx->send_op == SKEL_OP_SEND_INV ||
+	    rx->send_op == SKEL_OP_SEND_SE_INV) {
 		err = skel_mr_invalidate(qp, rx->send_inv, true);
 		if (err)
 			return rx_send_fails(qp, IB_WC_REM_INV_REQ_ERR, err);
@@ -174,8 +182,9 @@ static enum skel_err rx_deliver(struct skel_qp *qp)
 }
 
 /*
- * RFC 5041 5.3, RFC 5040 5.3: a Send takes the oldest receive. Its segments come in order, have the
- * same opcode, and must fit. Nothing of a segment is placed if a part of it cannot be.
+ * RFC 5041 5.3, RFC 5040 5.3: a Send takes the oldest receive. Its segments
+ * come in order, have the same opcode, and must fit. Nothing of a segment is
+ * placed if a part of it cannot be.
  */
 static enum skel_err rx_send(struct skel_qp *qp, const struct skel_seg *seg)
 {
@@ -197,8 +206,10 @@ static enum skel_err rx_send(struct skel_qp *qp, const struct skel_seg *seg)
 		return SKEL_E_MO;
 	if (seg->len > wqe->bytes - rx->send_len)
 		return rx_send_fails(qp, IB_WC_LOC_LEN_ERR, SKEL_E_LONG);
-	if (skel_sge_copy(qp, wqe->sge, IB_ACCESS_LOCAL_WRITE, seg->mo, NULL, seg->len) ||
-	    skel_sge_copy(qp, wqe->sge, IB_ACCESS_LOCAL_WRITE, seg->mo, seg->payload, seg->len))
+	if (skel_sge_copy(qp, wqe->sge, IB_ACCESS_LOCAL_WRITE, seg->mo, NULL,
+			  seg->len) ||
+	    skel_sge_copy(qp, wqe->sge, IB_ACCESS_LOCAL_WRITE, seg->mo,
+			  seg->payload, seg->len))
 		return rx_send_fails(qp, IB_WC_LOC_PROT_ERR, SKEL_E_LOCAL);
 	rx->send_len += seg->len;
 	return seg->last ? rx_deliver(qp) : SKEL_OK;
@@ -213,7 +224,7 @@ static enum skel_err rx_place(struct skel_qp *qp, const struct skel_seg *seg)
 		return rx_read_req(qp, seg);
 	case SKEL_OP_READ_RESP:
 		return rx_read_resp(qp, seg);
-	case SKEL_OP_TERMINATE:	/* whatever it says, it is the last message (RFC 5040 4.8) */
+	case SKEL_OP_TERMINATE:	/* RFC 5040 4.8: it is the last message */
 		return SKEL_E_STREAM;
 	default:
 		return rx_send(qp, seg);
@@ -221,8 +232,9 @@ static enum skel_err rx_place(struct skel_qp *qp, const struct skel_seg *seg)
 }
 
 /*
- * One whole FPDU of so many bytes. The library hears of the first good one, before what it says
- * is done: a responder's ULP may send from then on. A Terminate message does not count.
+ * One whole FPDU of so many bytes. The library hears of the first good one,
+ * before what it says is done: a responder's ULP may send from then on. A
+ * Terminate message does not count.
  */
 static void rx_fpdu(struct skel_qp *qp, u32 size)
 {
@@ -233,12 +245,14 @@ static void rx_fpdu(struct skel_qp *qp, u32 size)
 	enum skel_err err;
 
 	if (qp->params->crc &&
-	    get_unaligned_le32(qp->rx_buf + covered) != ~crc32c(~0, qp->rx_buf, covered)) {
+	    get_unaligned_le32(qp->rx_buf + covered) !=
+	    ~crc32c(~0, qp->rx_buf, covered)) {
 		skel_fail(qp, SKEL_E_CRC, NULL, 0);
 		return;
 	}
 	err = rx_parse(ulpdu, ulpdu_len, &seg);
-	if (!qp->rx.begun && err != SKEL_E_STREAM && (err || seg.op != SKEL_OP_TERMINATE)) {
+	if (!qp->rx.begun && err != SKEL_E_STREAM &&
+	    (err || seg.op != SKEL_OP_TERMINATE)) {
 		qp->rx.begun = true;
 		iw_mpa_first_fpdu(qp->ep);
 	}
@@ -248,7 +262,7 @@ static void rx_fpdu(struct skel_qp *qp, u32 size)
 		skel_fail(qp, err, ulpdu, ulpdu_len);
 }
 
-/* A FIN within an FPDU or a message, or before an answer, is an error (RFC 5044 8, code 1). */
+/* A FIN in an FPDU or message, or before an answer: RFC 5044 8, error code 1 */
 static void rx_end(struct skel_qp *qp)
 {
 	struct skel_rx *rx = &qp->rx;
@@ -259,15 +273,18 @@ static void rx_end(struct skel_qp *qp)
 }
 
 /*
- * One step: a part of an FPDU. Returns true if there may be more. Who waits for the rest of an FPDU
- * is called again by sk_data_ready.
+ * One step: a part of an FPDU. Returns true if there may be more. Who waits for
+ * the rest of an FPDU is called again by sk_data_ready.
  */
 bool skel_rx(struct skel_qp *qp)
 {
 	struct skel_rx *rx = &qp->rx;
 	struct msghdr msg = { .msg_flags = MSG_DONTWAIT };
-	u32 need = rx->have < 2 ? 2 : iw_mpa_fpdu_size(get_unaligned_be16(qp->rx_buf));
-	struct kvec vec = { .iov_base = qp->rx_buf + rx->have, .iov_len = need - rx->have };
+	u32 need = rx->have < 2 ? 2 :
+		   iw_mpa_fpdu_size(get_unaligned_be16(qp->rx_buf));
+	struct kvec vec = {
+		.iov_base = qp->rx_buf + rx->have, .iov_len = need - rx->have,
+	};
 	int n;
 
 	lockdep_assert_held(&qp->dev->lock);

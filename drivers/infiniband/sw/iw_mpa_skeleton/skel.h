@@ -1,26 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An RNIC in software on iw_mpa, for ULPs of the kernel: as small as it can be, with no check left
- * out. This file has what the others share. Read it first, then handoff.c, qp.c, tx.c and rx.c.
+ * An RNIC in software on iw_mpa, for ULPs of the kernel: as small as it can be,
+ * with no check left out. This file has what the others share. Read it first,
+ * then handoff.c, qp.c, tx.c and rx.c.
  *
- * The engine of a QP moves all data, in the QP's work item: rx.c receives FPDUs and places them,
- * tx.c makes FPDUs and sends them. It takes one work request at a time, and the next when that has
- * completed. Verbs and callbacks of the socket only queue something, and the work item.
+ * The engine of a QP moves all data, in the QP's work item: rx.c receives FPDUs
+ * and places them, tx.c makes FPDUs and sends them. It takes one work request
+ * at a time, and the next when that has completed. Verbs and callbacks of the
+ * socket only queue something, and the work item.
  *
  * Locks, the outer one first:
  *
- *	dev->lock	mutex: its holder is the engine. It protects streams (@sock, @rx, @tx, @irq)
- *			and what STags stand for. So once an invalidation has returned nothing
- *			touches the memory any more (RFC 5040 8.1.1). Storage on this device may
- *			wait for it, so what TCP allocates under it must not wait for storage
+ *	dev->lock	mutex: its holder is the engine. It protects streams
+ *			(@sock, @rx, @tx, @irq) and what STags stand for. So
+ *			once an invalidation has returned nothing touches the
+ *			memory any more (RFC 5040 8.1.1). Storage on this
+ *			device may wait for it, so what TCP allocates under it
+ *			must not wait for storage
  *	socket		lock_sock(), by functions of TCP
- *	dev->spin	spinlock, interrupts off: @state, @ep, @event of QPs, @put and @get of SQs,
- *			RQs and CQs, and all else of CQs. The slot at @get is the engine's, the one
- *			at @put the poster's
+ *	dev->spin	spinlock, interrupts off: @state, @ep, @event of QPs,
+ *			@put and @get of SQs, RQs and CQs, and all else of CQs.
+ *			The slot at @get is the engine's, the one at @put the
+ *			poster's
  *
- * Ownership: the RDMA core frees PDs, CQs, QPs and MRs when the verb that destroys them has
- * returned. iw_cm and iw_mpa have references on a QP, for which destroy_qp waits. iw_mpa owns the
- * socket; the driver may use it from prepare to stop.
+ * Ownership: the RDMA core frees PDs, CQs, QPs and MRs when the verb that
+ * destroys them has returned. iw_cm and iw_mpa have references on a QP, for
+ * which destroy_qp waits. iw_mpa owns the socket; the driver may use it from
+ * prepare to stop.
  */
 #ifndef _SKEL_H
 #define _SKEL_H
@@ -39,14 +45,14 @@ struct ib_dmah;
 
 /* A real driver has an id of its own in enum rdma_driver_id. */
 #define SKEL_DRIVER_ID		((enum rdma_driver_id)0x6d7061)
-#define SKEL_MAX_QPN		0xffffff	/* and objects of each other kind */
+#define SKEL_MAX_QPN		0xffffff	/* and of each other kind */
 #define SKEL_MAX_DEPTH		16	/* Reads in each direction, of one QP */
 #define SKEL_MAX_WR		8192	/* in each queue; a power of two */
 #define SKEL_MAX_SGE		6
 #define SKEL_MAX_CQE		16384	/* a power of two */
-#define SKEL_STEPS		64	/* of the engine, until other QPs get the lock */
+#define SKEL_STEPS		64	/* of the engine, before other QPs' */
 #define SKEL_MAX_PAGES		256	/* of a region */
-/* All memory of the kernel, in SGEs of a ULP. No region has this STag, so no peer can use it. */
+/* In a ULP's SGEs: all memory. No region has this STag: no peer can use it. */
 #define SKEL_LOCAL_DMA_LKEY	0xffffff00
 
 #define SKEL_FPDU_MAX		65544	/* RFC 5044 4.1: 2 + 65535 + 3 + 4 */
@@ -77,36 +83,42 @@ enum skel_qn {
 };
 
 /*
- * Why a stream fails. The value says which event the ULP gets, and which Terminate message the peer
- * gets (RFC 5040 4.8): layer and error type, error code, what is copied of the FPDU at fault.
+ * Why a stream fails. The value says which event the ULP gets, and which
+ * Terminate message the peer gets (RFC 5040 4.8): layer and error type, error
+ * code, what is copied of the FPDU at fault.
  */
 #define SKEL_TERM_SILENT	0	/* no Terminate message */
 #define SKEL_TERM_BARE		1	/* nothing is copied */
 #define SKEL_TERM_DDP		2	/* length and DDP header */
 #define SKEL_TERM_RDMAP		3	/* and the header of a Read Request */
 #define SKEL_ERR(event, type, code, form) \
-	(IB_EVENT_QP_##event << 24 | (type) << 16 | (code) << 8 | SKEL_TERM_##form)
+	(IB_EVENT_QP_##event << 24 | (type) << 16 | (code) << 8 | \
+	 SKEL_TERM_##form)
 
 enum skel_err {
 	SKEL_OK,
-	/* TCP failed, the peer closed too early, or has sent a Terminate message */
+	/* TCP failed, or the peer closed too early, or sent a Terminate */
 	SKEL_E_STREAM	= SKEL_ERR(FATAL, 0, 0, SILENT),
-	SKEL_E_LOCAL	= SKEL_ERR(FATAL, 0x00, 0x00, BARE),	/* a work request of the ULP */
-	SKEL_E_CQ	= SKEL_ERR(FATAL, 0x02, 0x07, BARE),	/* a completion queue was full */
+	/* A work request of the ULP; a completion queue was full */
+	SKEL_E_LOCAL	= SKEL_ERR(FATAL, 0x00, 0x00, BARE),
+	SKEL_E_CQ	= SKEL_ERR(FATAL, 0x02, 0x07, BARE),
 	SKEL_E_CRC	= SKEL_ERR(FATAL, 0x20, 0x02, BARE),	/* RFC 5044 8 */
-	SKEL_E_SHORT	= SKEL_ERR(REQ_ERR, 0x02, 0xff, BARE),	/* no room for a DDP header */
-	SKEL_E_RV	= SKEL_ERR(REQ_ERR, 0x02, 0x05, DDP),	/* version of RDMAP */
-	SKEL_E_OPCODE	= SKEL_ERR(REQ_ERR, 0x02, 0x06, DDP),	/* or its queue, or its place */
-	SKEL_E_FORM	= SKEL_ERR(REQ_ERR, 0x02, 0xff, DDP),	/* a Read Request in pieces */
-	SKEL_E_DV_TAG	= SKEL_ERR(ACCESS_ERR, 0x11, 0x04, DDP),	/* version of DDP */
+	/* No room for a DDP header; version of RDMAP */
+	SKEL_E_SHORT	= SKEL_ERR(REQ_ERR, 0x02, 0xff, BARE),
+	SKEL_E_RV	= SKEL_ERR(REQ_ERR, 0x02, 0x05, DDP),
+	/* The opcode, its queue or its place; a Read Request in pieces */
+	SKEL_E_OPCODE	= SKEL_ERR(REQ_ERR, 0x02, 0x06, DDP),
+	SKEL_E_FORM	= SKEL_ERR(REQ_ERR, 0x02, 0xff, DDP),
+	/* Version of DDP */
+	SKEL_E_DV_TAG	= SKEL_ERR(ACCESS_ERR, 0x11, 0x04, DDP),
 	SKEL_E_DV	= SKEL_ERR(REQ_ERR, 0x12, 0x06, DDP),
-	/* Untagged messages (RFC 5041 7.1) */
+	/* Untagged messages (RFC 5041 7.1); BUFFER: too many Reads, too */
 	SKEL_E_QN	= SKEL_ERR(REQ_ERR, 0x12, 0x01, DDP),
-	SKEL_E_BUFFER	= SKEL_ERR(REQ_ERR, 0x12, 0x02, DDP),	/* no receive; too many Reads */
+	SKEL_E_BUFFER	= SKEL_ERR(REQ_ERR, 0x12, 0x02, DDP),
 	SKEL_E_MSN	= SKEL_ERR(REQ_ERR, 0x12, 0x03, DDP),
 	SKEL_E_MO	= SKEL_ERR(REQ_ERR, 0x12, 0x04, DDP),
 	SKEL_E_LONG	= SKEL_ERR(REQ_ERR, 0x12, 0x05, DDP),
-	/* Tagged messages (RFC 5041 7.1), which have no code for a missing right */
+	/* Tagged messages: RFC 5041 7.1 has no code for a missing right */
 	SKEL_E_TAG_STAG	= SKEL_ERR(ACCESS_ERR, 0x11, 0x00, DDP),
 	SKEL_E_TAG_BASE	= SKEL_ERR(ACCESS_ERR, 0x11, 0x01, DDP),
 	SKEL_E_TAG_PD	= SKEL_ERR(ACCESS_ERR, 0x11, 0x02, DDP),
@@ -136,39 +148,39 @@ struct skel_pd {
 	struct ib_pd		ib;
 };
 
-/* A completion queue: a ring of what poll_cq returns; dev->spin protects all but @work */
+/* A CQ: a ring of what poll_cq returns; dev->spin protects all but @work */
 struct skel_cq {
 	struct ib_cq		ib;
 	struct ib_wc		*ring;
 	u32			size;		/* a power of two */
 	u32			put;
 	u32			get;
-	enum ib_cq_notify_flags	armed;		/* 0, IB_CQ_SOLICITED or IB_CQ_NEXT_COMP */
-	bool			call;		/* @work is to call the handler */
-	bool			lost;		/* @work is to report the overflow */
-	bool			overflowed;	/* it was lost: the event comes once */
+	enum ib_cq_notify_flags	armed;		/* for what, or 0 */
+	bool			call;		/* @work calls the handler */
+	bool			lost;		/* @work reports the overflow */
+	bool			overflowed;	/* the event comes once */
 	struct work_struct	work;
 };
 
-/* Where the memory of a region is: pages of one size, the first and the last used in part */
+/* A region's memory: pages of one size, the first and the last used in part */
 struct skel_pages {
 	u32	count;
 	u8	shift;		/* log2 of the size of a page */
 	u32	skip;		/* where in the first page the region begins */
 	u64	size;		/* bytes of the region */
-	u64	page[SKEL_MAX_PAGES];	/* addresses of the kernel, as there is no DMA */
+	u64	page[SKEL_MAX_PAGES];	/* the kernel's addresses: no DMA */
 };
 
-/* A fast-registered region; dev->lock protects all but @next, which is the ULP's */
+/* A fast-registered region; dev->lock protects all but @next, the ULP's */
 struct skel_mr {
 	struct ib_mr		ib;
 	u32			stag;		/* index and key */
 	bool			valid;
 	u32			access;		/* set of IB_ACCESS_* */
-	u64			base;		/* address of its first byte, on the wire, too */
+	u64			base;		/* of byte 0, for peers, too */
 	u32			max_pages;
 	struct skel_pages	pages;		/* where it is, if @valid */
-	struct skel_pages	next;		/* of map_mr_sg, for the next registration */
+	struct skel_pages	next;		/* of map_mr_sg, for REG_MR */
 };
 
 /* A work request of either queue */
@@ -179,12 +191,12 @@ struct skel_wqe {
 	int			flags;		/* set of IB_SEND_* */
 	u32			bytes;		/* of all SGEs */
 	u32			access;		/* REG_MR: set of IB_ACCESS_* */
-	u32			rkey;		/* or STag to invalidate, or to register */
-	u64			raddr;		/* REG_MR: address of the first byte */
+	u32			rkey;		/* or STag to (in)validate */
+	u64			raddr;		/* REG_MR: of the first byte */
 	struct ib_sge		sge[SKEL_MAX_SGE];
 };
 
-/* A send or receive queue. The engine works on the WQE at @get until that completes. */
+/* A send or receive queue; the engine works on the WQE at @get until it ends */
 struct skel_queue {
 	struct skel_wqe		*ring;
 	u32			size;		/* a power of two */
@@ -208,7 +220,7 @@ struct skel_seg {
 
 /* Receiving, from prepare on; all of it begins with 0 */
 struct skel_rx {
-	bool		open;		/* kick_rx was called, so attach was, too */
+	bool		open;		/* kick_rx was called, and so attach */
 	u32		have;		/* bytes of the FPDU in @rx_buf */
 	bool		begun;		/* a good FPDU has come */
 	bool		ended;		/* the peer has sent FIN */
@@ -224,40 +236,40 @@ struct skel_rx {
 enum skel_msg {
 	SKEL_MSG_NONE,
 	SKEL_MSG_WR,			/* the work request at @get */
-	SKEL_MSG_RESP,			/* the answer to the oldest Read Request */
+	SKEL_MSG_RESP,			/* answers the oldest Read Request */
 	SKEL_MSG_ALONE,			/* an RTR or Terminate message */
 };
 
 /* Sending, from prepare on; all of it begins with 0 */
 struct skel_tx {
-	u32		len;		/* bytes of the FPDU in @tx_buf; 0: none */
+	u32		len;		/* of the FPDU in @tx_buf; 0: none */
 	u32		done;		/* bytes of it that TCP has */
-	enum skel_msg	msg;		/* the message that goes, or the one that went last */
+	enum skel_msg	msg;		/* that goes, or went last */
 	u32		bytes;		/* of the message */
-	u32		off;		/* of these, in FPDUs that were made; 0: between messages */
+	u32		off;		/* of these made; 0: between messages */
 	u32		reads;		/* Read Requests that have gone */
 	u32		sends;		/* Sends that have gone */
-	bool		read_busy;	/* the Read at @get waits for its response */
+	bool		read_busy;	/* the Read at @get awaits a response */
 	bool		open;		/* open_tx or send_rtr was called */
 	bool		finishing;	/* finish_tx was called: */
-	u32		limit;		/* end of the work requests that may still go */
-	bool		finished;	/* all is with TCP, and the library sends FIN */
-	u32		term_len;	/* bytes of @term; 0: no Terminate message is due */
+	u32		limit;		/* the work requests before it may go */
+	bool		finished;	/* TCP has all; the library sends FIN */
+	u32		term_len;	/* of @term; 0: no Terminate is due */
 	bool		term_made;	/* it is in @tx_buf, or gone */
 	u8		term[SKEL_UNTAGGED + 6 + SKEL_READ_ULPDU];
 	unsigned long	deadline;	/* for it */
-	bool		closed;		/* the library knows that the stream is over */
+	bool		closed;		/* the library knows of the end */
 };
 
 /*
- * A QP. @state is RESET, INIT or RTR without a stream; RTS; SQD while the ULP has it closed; SQE
- * when the stream has failed; ERR when the ULP breaks it off, or it has ended. There is a stream as
- * long as there is @ep.
+ * A QP. @state is RESET, INIT or RTR without a stream; RTS; SQD while the ULP
+ * has it closed; SQE when the stream has failed; ERR when the ULP breaks it
+ * off, or it has ended. There is a stream as long as there is @ep.
  */
 struct skel_qp {
 	struct ib_qp		ib;
 	struct skel_dev		*dev;
-	struct kref		ref;	/* one for the QP's life, those of iw_cm and of iw_mpa */
+	struct kref		ref;	/* its life's, iw_cm's and iw_mpa's */
 	struct completion	free;	/* @ref is 0 */
 	enum ib_qp_state	state;
 	bool			dying;
@@ -266,11 +278,11 @@ struct skel_qp {
 	struct socket		*sock;
 	const struct iw_mpa_params *params;	/* valid as long as @ep */
 	enum skel_err		err;	/* the first error of the stream */
-	u8			event;	/* enum ib_event_type that is to be reported; 0: none */
+	u8			event;	/* to be reported; 0: none */
 	struct ib_qp_cap	cap;
 	struct skel_queue	sq;
 	struct skel_queue	rq;
-	struct {		/* Read Requests of the peer, with their DDP headers */
+	struct {		/* the peer's Read Requests, with DDP headers */
 		u8	ulpdu[SKEL_MAX_DEPTH][SKEL_READ_ULPDU];
 		u32	put;
 		u32	get;
@@ -287,12 +299,13 @@ struct skel_qp {
 #define to_skel_mr(ptr)		container_of(ptr, struct skel_mr, ib)
 #define to_skel_qp(ptr)		container_of(ptr, struct skel_qp, ib)
 
-static inline struct skel_wqe *skel_wqe_at(const struct skel_queue *queue, u32 n)
+static inline struct skel_wqe *skel_wqe_at(const struct skel_queue *queue,
+					   u32 n)
 {
 	return &queue->ring[n & (queue->size - 1)];
 }
 
-/* May the stream place and send? If the ULP ends it at this moment, that may be old. */
+/* May the stream place and send? If the ULP is ending it, that may be old. */
 static inline bool skel_is_flowing(const struct skel_qp *qp)
 {
 	enum ib_qp_state state = READ_ONCE(qp->state);
@@ -312,14 +325,16 @@ void skel_cq_forget(struct skel_cq *cq, const struct ib_qp *ibqp);
 
 /* mr.c */
 extern const struct ib_device_ops skel_mr_ops;
-struct ib_mr *skel_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova, int access,
-			       struct ib_dmah *dmah, struct ib_udata *udata);
+struct ib_mr *skel_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
+			       int access, struct ib_dmah *dmah,
+			       struct ib_udata *udata);
 int skel_mr_check_access(struct ib_device *ibdev, int access);
 int skel_mr_register(struct skel_qp *qp, const struct skel_wqe *wqe);
 enum skel_err skel_mr_invalidate(struct skel_qp *qp, u32 stag, bool remote);
-enum skel_err skel_mem_copy(struct skel_qp *qp, u32 stag, u32 right, u64 addr, u8 *buf, u32 len);
-enum skel_err skel_sge_copy(struct skel_qp *qp, const struct ib_sge *sge, u32 right, u32 off,
+enum skel_err skel_mem_copy(struct skel_qp *qp, u32 stag, u32 right, u64 addr,
 			    u8 *buf, u32 len);
+enum skel_err skel_sge_copy(struct skel_qp *qp, const struct ib_sge *sge,
+			    u32 right, u32 off, u8 *buf, u32 len);
 
 /* qp.c */
 extern const struct ib_device_ops skel_qp_ops;

@@ -2,12 +2,13 @@
 /*
  * Sending, for the engine: make one FPDU, give it to TCP, complete.
  *
- * An FPDU is copied together in a buffer of the QP's own, so the ULP may use its memory again as
- * soon as TCP has the FPDU. Messages are not mixed (RFC 5041 5.3): a Read Response or a work
- * request has all of its segments sent before the next one begins, and the two take turns.
+ * An FPDU is copied together in a buffer of the QP's own, so the ULP may use
+ * its memory again as soon as TCP has the FPDU. Messages are not mixed
+ * (RFC 5041 5.3): a Read Response or a work request has all of its segments
+ * sent before the next one begins, and the two take turns.
  *
- * TCP never makes the engine wait. If TCP has no room its write_space queues the work item; if it
- * has no memory the work item tries again after a while.
+ * TCP never makes the engine wait. If TCP has no room its write_space queues
+ * the work item; if it has no memory the work item tries again after a while.
  */
 
 #include "skel.h"
@@ -22,7 +23,7 @@
 #define TX_TERM_LIMIT	msecs_to_jiffies(1000)	/* for the Terminate message */
 #define TX_ULPDU_MIN	128
 
-/* RFC 5044 4.5: an FPDU fits in a segment of TCP, and its length is a multiple of four. */
+/* RFC 5044 4.5: an FPDU fits in a TCP segment, and is a multiple of 4 long. */
 static u32 tx_mulpdu(const struct skel_qp *qp)
 {
 	u32 emss = READ_ONCE(tcp_sk(qp->sock->sk)->mss_cache);
@@ -51,8 +52,8 @@ static void tx_put_untagged(u8 *hdr, u8 op, u32 inv, u32 qn, u32 msn, u32 mo)
 }
 
 /*
- * RFC 5044 4.1: length in front, padding and CRC behind. Without CRC the field is there, too. The
- * flag L is in the last segment of a message (RFC 5041 4.1).
+ * RFC 5044 4.1: length in front, padding and CRC behind. Without CRC the field
+ * is there, too. The flag L is in the last segment of a message (RFC 5041 4.1).
  */
 static void tx_seal(struct skel_qp *qp, u32 ulpdu_len, bool last)
 {
@@ -63,21 +64,24 @@ static void tx_seal(struct skel_qp *qp, u32 ulpdu_len, bool last)
 	fpdu[2] |= last ? 0x40 : 0;
 	memset(fpdu + 2 + ulpdu_len, 0, size - 2 - ulpdu_len);
 	if (qp->params->crc)
-		put_unaligned_le32(~crc32c(~0, fpdu, size - 4), fpdu + size - 4);
+		put_unaligned_le32(~crc32c(~0, fpdu, size - 4),
+				   fpdu + size - 4);
 	qp->tx.len = size;
 	qp->tx.done = 0;
 }
 
 /*
- * Returns 0 if TCP has the FPDU; -EAGAIN if the work item will run again; -EPIPE if TCP has failed,
- * as the library sees, too.
+ * Returns 0 if TCP has the FPDU; -EAGAIN if the work item will run again;
+ * -EPIPE if TCP has failed, as the library sees, too.
  */
 static int tx_push(struct skel_qp *qp)
 {
 	struct skel_tx *tx = &qp->tx;
 
 	while (tx->done < tx->len) {
-		struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
+		struct msghdr msg = {
+			.msg_flags	= MSG_DONTWAIT | MSG_NOSIGNAL,
+		};
 		struct kvec vec = {
 			.iov_base	= qp->tx_buf + tx->done,
 			.iov_len	= tx->len - tx->done,
@@ -99,7 +103,14 @@ static int tx_push(struct skel_qp *qp)
 
 static bool wqe_is_read(const struct skel_wqe *wqe)
 {
-	return wqe->op == IB_WR_RDMA_READ || wqe->op == IB_WR_RDMA_READ_WITH_INV;
+	return wqe->op == IB_WR_RDMA_READ ||
+	       wqe->op == IB_WR_RDMA_READ_WITH_INV;
+}
+
+static u8 wqe_send_op(const struct skel_wqe *wqe)
+{
+	return SKEL_OP_SEND + (wqe->op == IB_WR_SEND_WITH_INV) +
+	       (wqe->flags & IB_SEND_SOLICITED ? 2 : 0);
 }
 
 static u8 *tx_read_req(struct skel_qp *qp)
@@ -108,7 +119,8 @@ static u8 *tx_read_req(struct skel_qp *qp)
 }
 
 /* RFC 5040 4.4. The sink is checked now, and again when the response comes. */
-static enum skel_err tx_put_read(struct skel_qp *qp, const struct skel_wqe *wqe, u8 *to)
+static enum skel_err tx_put_read(struct skel_qp *qp, const struct skel_wqe *wqe,
+				 u8 *to)
 {
 	const struct ib_sge *sink = &wqe->sge[0];
 
@@ -117,11 +129,13 @@ static enum skel_err tx_put_read(struct skel_qp *qp, const struct skel_wqe *wqe,
 	put_unaligned_be32(wqe->bytes, to + 12);
 	put_unaligned_be32(wqe->rkey, to + 16);
 	put_unaligned_be64(wqe->raddr, to + 20);
-	return skel_mem_copy(qp, sink->lkey, IB_ACCESS_LOCAL_WRITE, sink->addr, NULL, wqe->bytes);
+	return skel_mem_copy(qp, sink->lkey, IB_ACCESS_LOCAL_WRITE, sink->addr,
+			     NULL, wqe->bytes);
 }
 
 /* The next segment of the message, which has @n of its bytes */
-static enum skel_err tx_put_segment(struct skel_qp *qp, u8 *hdr, u32 hdr_len, u32 n)
+static enum skel_err tx_put_segment(struct skel_qp *qp, u8 *hdr, u32 hdr_len,
+				    u32 n)
 {
 	const struct skel_wqe *wqe = skel_wqe_at(&qp->sq, qp->sq.get);
 	const struct skel_tx *tx = &qp->tx;
@@ -132,18 +146,21 @@ static enum skel_err tx_put_segment(struct skel_qp *qp, u8 *hdr, u32 hdr_len, u3
 
 		tx_put_tagged(hdr, SKEL_OP_READ_RESP, get_unaligned_be32(req),
 			      get_unaligned_be64(req + 4) + tx->off);
-		return skel_mem_copy(qp, get_unaligned_be32(req + 16), IB_ACCESS_REMOTE_READ,
-				     get_unaligned_be64(req + 20) + tx->off, payload, n);
+		return skel_mem_copy(qp, get_unaligned_be32(req + 16),
+				     IB_ACCESS_REMOTE_READ,
+				     get_unaligned_be64(req + 20) + tx->off,
+				     payload, n);
 	}
 	if (wqe_is_read(wqe)) {
-		tx_put_untagged(hdr, SKEL_OP_READ_REQ, 0, SKEL_QN_READ_REQ, tx->reads + 1, 0);
+		tx_put_untagged(hdr, SKEL_OP_READ_REQ, 0, SKEL_QN_READ_REQ,
+				tx->reads + 1, 0);
 		return tx_put_read(qp, wqe, payload);
 	}
 	if (wqe->op == IB_WR_RDMA_WRITE)
-		tx_put_tagged(hdr, SKEL_OP_WRITE, wqe->rkey, wqe->raddr + tx->off);
+		tx_put_tagged(hdr, SKEL_OP_WRITE, wqe->rkey,
+			      wqe->raddr + tx->off);
 	else
-		tx_put_untagged(hdr, SKEL_OP_SEND + (wqe->op == IB_WR_SEND_WITH_INV) +
-				(wqe->flags & IB_SEND_SOLICITED ? 2 : 0), wqe->rkey, SKEL_QN_SEND,
+		tx_put_untagged(hdr, wqe_send_op(wqe), wqe->rkey, SKEL_QN_SEND,
 				tx->sends + 1, tx->off);
 	return skel_sge_copy(qp, wqe->sge, 0, tx->off, payload, n);
 }
@@ -199,7 +216,7 @@ static void tx_made_it(struct skel_qp *qp)
 		qp->irq.get++;
 	} else if (tx->msg == SKEL_MSG_WR && wqe_is_read(wqe)) {
 		tx->reads++;
-		tx->read_busy = true;	/* it is done when the response has come */
+		tx->read_busy = true;	/* done when the response has come */
 	} else if (tx->msg == SKEL_MSG_WR) {
 		tx->sends += wqe->op != IB_WR_RDMA_WRITE;
 		skel_complete_send(qp, IB_WC_SUCCESS);
@@ -207,9 +224,9 @@ static void tx_made_it(struct skel_qp *qp)
 }
 
 /*
- * May the next work request go? No Read is sent while another waits for its response, so one does
- * if the peer allows any (RFC 5040 6.1), and each is a fence. After the peer's FIN no response
- * comes.
+ * May the next work request go? No Read is sent while another waits for its
+ * response, so one does if the peer allows any (RFC 5040 6.1), and each is a
+ * fence. After the peer's FIN no response comes.
  */
 static bool tx_may_begin_wr(struct skel_qp *qp)
 {
@@ -250,7 +267,8 @@ static bool tx_begin(struct skel_qp *qp)
 
 	if (resp && (!wr || qp->tx.msg != SKEL_MSG_RESP)) {
 		qp->tx.msg = SKEL_MSG_RESP;
-		qp->tx.bytes = get_unaligned_be32(tx_read_req(qp) + SKEL_UNTAGGED + 12);
+		qp->tx.bytes = get_unaligned_be32(tx_read_req(qp) +
+						  SKEL_UNTAGGED + 12);
 		tx_make(qp);
 	} else if (wr) {
 		qp->tx.msg = SKEL_MSG_WR;
@@ -259,12 +277,13 @@ static bool tx_begin(struct skel_qp *qp)
 	return resp || wr;
 }
 
-/* Nothing is left that could be sent. If finish_tx was called that may be the end. */
+/* Nothing is left to send: the end, maybe, if finish_tx was called. */
 static void tx_idle(struct skel_qp *qp)
 {
 	struct skel_tx *tx = &qp->tx;
 
-	if (!tx->finishing || (qp->sq.get + tx->read_busy != tx->limit && !qp->rx.ended))
+	if (!tx->finishing ||
+	    (qp->sq.get + tx->read_busy != tx->limit && !qp->rx.ended))
 		return;
 	tx->finished = true;
 	iw_mpa_tx_finished(qp->ep);
@@ -305,10 +324,12 @@ static void tx_make_term(struct skel_qp *qp, const u8 *ulpdu, u16 ulpdu_len)
 	u8 form = qp->err & 0xff, *term = qp->tx.term + SKEL_UNTAGGED;
 	u32 copied;
 
-	tx_put_untagged(qp->tx.term, SKEL_OP_TERMINATE, 0, SKEL_QN_TERMINATE, 1, 0);
+	tx_put_untagged(qp->tx.term, SKEL_OP_TERMINATE, 0, SKEL_QN_TERMINATE, 1,
+			0);
 	term[0] = qp->err >> 16;
 	term[1] = qp->err >> 8;
-	term[2] = form == SKEL_TERM_RDMAP ? 0xe0 : form == SKEL_TERM_DDP ? 0xc0 : 0;
+	term[2] = form == SKEL_TERM_RDMAP ? 0xe0 :
+		  form == SKEL_TERM_DDP ? 0xc0 : 0;
 	term[3] = 0;
 	qp->tx.term_len = SKEL_UNTAGGED + 4;
 	if (form == SKEL_TERM_BARE)
@@ -321,10 +342,11 @@ static void tx_make_term(struct skel_qp *qp, const u8 *ulpdu, u16 ulpdu_len)
 }
 
 /*
- * The stream has failed. The first error counts, and ends it (RFC 5040 7.1). @ulpdu is the segment
- * at fault, with so many bytes, or NULL. The engine calls this.
+ * The stream has failed. The first error counts, and ends it (RFC 5040 7.1).
+ * @ulpdu is the segment at fault, with so many bytes, or NULL. For the engine.
  */
-void skel_fail(struct skel_qp *qp, enum skel_err err, const u8 *ulpdu, u16 ulpdu_len)
+void skel_fail(struct skel_qp *qp, enum skel_err err, const u8 *ulpdu,
+	       u16 ulpdu_len)
 {
 	bool first;
 
@@ -338,16 +360,16 @@ void skel_fail(struct skel_qp *qp, enum skel_err err, const u8 *ulpdu, u16 ulpdu
 	spin_unlock_irq(&qp->dev->spin);
 	if (!first)
 		return;
-	ibdev_dbg(qp->ib.device, "QP %u: layer and type %#x, code %#x\n", qp->ib.qp_num,
-		  err >> 16 & 0xff, err >> 8 & 0xff);
+	ibdev_dbg(qp->ib.device, "QP %u: layer and type %#x, code %#x\n",
+		  qp->ib.qp_num, err >> 16 & 0xff, err >> 8 & 0xff);
 	qp->err = err;
-	/* A responder that has had no good FPDU may not send (RFC 5044 7.1.2). */
+	/* A responder without a good FPDU may not send (RFC 5044 7.1.2). */
 	if ((err & 0xff) != SKEL_TERM_SILENT &&
 	    (qp->params->initiator || qp->rx.begun || qp->tx.open))
 		tx_make_term(qp, ulpdu, ulpdu_len);
 }
 
-/* Send the Terminate message, if it is due and may go. Returns true if it has to wait. */
+/* Send the Terminate, if it is due and may go. Returns true if it must wait. */
 static bool tx_term_waits(struct skel_qp *qp)
 {
 	struct skel_tx *tx = &qp->tx;
@@ -368,13 +390,16 @@ static bool tx_term_waits(struct skel_qp *qp)
 }
 
 /*
- * The stream has failed. The FPDU of which TCP has a part is finished, the Terminate message
- * follows (RFC 5040 7.1), and the library ends the stream, and writes why into the kernel's log.
- * The message gets some time, since the peer may take nothing any more.
+ * The stream has failed. The FPDU of which TCP has a part is finished, the
+ * Terminate message follows (RFC 5040 7.1), and the library ends the stream,
+ * and writes why into the kernel's log. The message gets some time, since the
+ * peer may take nothing any more.
  */
 void skel_tx_terminate(struct skel_qp *qp, bool last_try)
 {
-	struct iw_mpa_fault fault = { .text = "an FPDU or a work request is in error" };
+	struct iw_mpa_fault fault = {
+		.text = "an FPDU or a work request is in error",
+	};
 	struct skel_tx *tx = &qp->tx;
 
 	lockdep_assert_held(&qp->dev->lock);
@@ -385,7 +410,8 @@ void skel_tx_terminate(struct skel_qp *qp, bool last_try)
 		if (!tx->done)
 			tx->len = 0;
 	}
-	if (tx_term_waits(qp) && !last_try && time_before(jiffies, tx->deadline)) {
+	if (tx_term_waits(qp) && !last_try &&
+	    time_before(jiffies, tx->deadline)) {
 		skel_kick(qp, tx->deadline - jiffies);
 		return;
 	}
