@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * This file calls mpa.c for what cm.c of iw_cxgb4 did of MPA. It is included at the end of cm.c, as
- * "edits" says, in place of the functions that are taken out. So it sees what is static there.
+ * This file calls mpa.c for what cm.c of iw_cxgb4 did of MPA. It is included at
+ * the end of cm.c, as "edits" says, in place of the functions that are taken
+ * out. So it sees what is static there.
  *
- * com.mutex of the endpoint is held in every function, with two exceptions: c4iw_accept_cr() takes
- * it, and some callers of connect_reply_upcall() do not hold it.
+ * com.mutex of the endpoint is held in every function, with two exceptions:
+ * c4iw_accept_cr() takes it, and some callers of connect_reply_upcall() do not
+ * hold it.
  */
 
 static struct c4iw_ep *cm_ep(struct c4mpa_conn *conn)
@@ -12,9 +14,10 @@ static struct c4iw_ep *cm_ep(struct c4mpa_conn *conn)
 	return container_of(conn, struct c4iw_ep, mpa);
 }
 
-/* Make a work request that holds the octets: the device takes streaming data in this form. */
-static struct sk_buff *cm_make_data(struct c4iw_ep *ep, const void *head, size_t head_len,
-				    const void *pd, size_t pd_len)
+/* The device takes streaming data in a work request that holds the octets. */
+static struct sk_buff *cm_make_data(struct c4iw_ep *ep, const void *head,
+				    size_t head_len, const void *pd,
+				    size_t pd_len)
 {
 	size_t len = head_len + pd_len;
 	size_t size = roundup(sizeof(struct fw_ofld_tx_data_wr) + len, 16);
@@ -26,9 +29,10 @@ static struct sk_buff *cm_make_data(struct c4iw_ep *ep, const void *head, size_t
 		return NULL;
 	set_wr_txq(skb, CPL_PRIORITY_DATA, ep->txq_idx);
 	wr = skb_put_zero(skb, size);
-	wr->op_to_immdlen = cpu_to_be32(FW_WR_OP_V(FW_OFLD_TX_DATA_WR) | FW_WR_COMPL_F |
-					FW_WR_IMMDLEN_V(len));
-	wr->flowid_len16 = cpu_to_be32(FW_WR_FLOWID_V(ep->hwtid) | FW_WR_LEN16_V(size / 16));
+	wr->op_to_immdlen = cpu_to_be32(FW_WR_OP_V(FW_OFLD_TX_DATA_WR) |
+					FW_WR_COMPL_F | FW_WR_IMMDLEN_V(len));
+	wr->flowid_len16 = cpu_to_be32(FW_WR_FLOWID_V(ep->hwtid) |
+				       FW_WR_LEN16_V(size / 16));
 	wr->plen = cpu_to_be32(len);
 	wr->tunnel_to_proxy = cpu_to_be32(FW_OFLD_TX_DATA_WR_FLUSH_F |
 					  FW_OFLD_TX_DATA_WR_SHOVE_F);
@@ -40,7 +44,7 @@ static struct sk_buff *cm_make_data(struct c4iw_ep *ep, const void *head, size_t
 	return skb;
 }
 
-/* A frame stays until the device has sent it: fw4_ack() frees it. There is one at a time. */
+/* A frame stays until it was sent: fw4_ack() frees it. One at a time. */
 static int cm_send(struct c4mpa_conn *conn, const void *head, size_t head_len,
 		   const void *pd, size_t pd_len)
 {
@@ -94,7 +98,8 @@ static int cm_start(struct c4mpa_conn *conn)
 	attrs.llp_stream_handle = ep;
 	attrs.next_state = C4IW_QP_STATE_RTS;
 	return c4iw_modify_qp(ep->com.qp->rhp, ep->com.qp,
-			      C4IW_QP_ATTR_NEXT_STATE | C4IW_QP_ATTR_LLP_STREAM_HANDLE |
+			      C4IW_QP_ATTR_NEXT_STATE |
+			      C4IW_QP_ATTR_LLP_STREAM_HANDLE |
 			      C4IW_QP_ATTR_MPA_ATTR | C4IW_QP_ATTR_MAX_IRD |
 			      C4IW_QP_ATTR_MAX_ORD,
 			      &attrs, 1);
@@ -112,7 +117,8 @@ static int cm_raise_request(struct c4iw_ep *ep, struct iw_cm_event *event)
 	mutex_lock_nested(&parent->com.mutex, SINGLE_DEPTH_NESTING);
 	if (parent->com.state != DEAD) {
 		c4iw_get_ep(&ep->com);
-		err = parent->com.cm_id->event_handler(parent->com.cm_id, event);
+		err = parent->com.cm_id->event_handler(parent->com.cm_id,
+						       event);
 		if (err)
 			c4iw_put_ep(&ep->com);
 	}
@@ -121,7 +127,7 @@ static int cm_raise_request(struct c4iw_ep *ep, struct iw_cm_event *event)
 	return err;
 }
 
-/* The ULP is told once. After a failure iw_cm does not need the cm_id any more. */
+/* The ULP is told once. After a failure iw_cm needs the cm_id no more. */
 static int cm_raise_reply(struct c4iw_ep *ep, struct iw_cm_event *event)
 {
 	struct iw_cm_id *cm_id = ep->com.cm_id;
@@ -175,10 +181,11 @@ static bool cm_disarm(struct c4mpa_conn *conn)
 }
 
 /*
- * c4iw_ep_disconnect() does not serve here. It takes com.mutex itself, so somebody could end the
- * connection in between. It leaves CLOSE_SENT behind, with which the second attempt would never be
- * closed. If the adapter has failed it tells a ULP that awaits the Reply of a CLOSE. The stream is
- * not the QP's yet, so there is nothing of an SRQ to read before the abort.
+ * c4iw_ep_disconnect() does not serve here. It takes com.mutex itself, so
+ * somebody could end the connection in between. It leaves CLOSE_SENT behind,
+ * with which the second attempt would never be closed. If the adapter has
+ * failed it tells a ULP that awaits the Reply of a CLOSE. The stream is not the
+ * QP's yet, so there is nothing of an SRQ to read before the abort.
  */
 static int cm_abort(struct c4mpa_conn *conn)
 {
@@ -203,16 +210,19 @@ static const struct c4mpa_ops cm_ops = {
 	.abort	= cm_abort,
 };
 
-/* The module's parameter may be 0. That revision does not exist here, so 0 means 1. */
+/* The module's parameter may be 0, which is no revision here, and means 1. */
 static void cm_init(struct c4iw_ep *ep, bool initiator, int rev)
 {
 	struct c4iw_dev *dev = ep->com.dev;
 	const struct c4mpa_settings settings = {
-		.max_ird	= min_t(u32, dev->rdev.lldi.max_ordird_qp, IW_MPA_DEPTH_MAX),
-		.max_ord	= min_t(u32, cur_max_read_depth(dev), IW_MPA_DEPTH_MAX),
-		.rev		= rev >= IW_MPA_REV_2 ? IW_MPA_REV_2 : IW_MPA_REV_1,
-		.rtr		= p2p_type == FW_RI_INIT_P2PTYPE_RDMA_WRITE ? IW_MPA_RTR_WRITE :
-									      IW_MPA_RTR_READ,
+		.max_ird	= min_t(u32, dev->rdev.lldi.max_ordird_qp,
+					IW_MPA_DEPTH_MAX),
+		.max_ord	= min_t(u32, cur_max_read_depth(dev),
+					IW_MPA_DEPTH_MAX),
+		.rev		= rev >= IW_MPA_REV_2 ? IW_MPA_REV_2 :
+							IW_MPA_REV_1,
+		.rtr		= p2p_type == FW_RI_INIT_P2PTYPE_RDMA_WRITE ?
+				  IW_MPA_RTR_WRITE : IW_MPA_RTR_READ,
 		.p2p		= peer2peer,
 		.crc		= crc_enabled,
 		.markers	= markers_enabled,
@@ -221,8 +231,9 @@ static void cm_init(struct c4iw_ep *ep, bool initiator, int rev)
 	c4mpa_init(&ep->mpa, &cm_ops, &settings, initiator);
 }
 
-/* act_establish() calls this. c4iw_connect() has stored in the endpoint what the ULP wants. */
-static int send_mpa_req(struct c4iw_ep *ep, struct sk_buff *skb, u8 mpa_rev_to_use)
+/* For act_establish(). c4iw_connect() has stored in @ep what the ULP wants. */
+static int send_mpa_req(struct c4iw_ep *ep, struct sk_buff *skb,
+			u8 mpa_rev_to_use)
 {
 	int err;
 
@@ -260,7 +271,8 @@ static int process_mpa_request(struct c4iw_ep *ep, struct sk_buff *skb)
 		cm_init(ep, false, mpa_rev);
 	verdict = c4mpa_rx_request(&ep->mpa, skb->data, skb_headlen(skb));
 	/* The listener is not told of a bad Request. */
-	if (verdict == C4MPA_ABORT && !test_bit(CONNREQ_UPCALL, &ep->com.history))
+	if (verdict == C4MPA_ABORT &&
+	    !test_bit(CONNREQ_UPCALL, &ep->com.history))
 		c4iw_put_ep(&ep->parent_ep->com);
 	return verdict;
 }
@@ -268,17 +280,20 @@ static int process_mpa_request(struct c4iw_ep *ep, struct sk_buff *skb)
 /* This reports failures outside of MPA. */
 static void connect_reply_upcall(struct c4iw_ep *ep, int status)
 {
-	const struct c4mpa_event event = { .type = C4MPA_CONNECT_REPLY, .status = status };
+	const struct c4mpa_event event = {
+		.type = C4MPA_CONNECT_REPLY, .status = status,
+	};
 
 	cm_event(&ep->mpa, &event);
 }
 
 /**
- * c4mpa_reset_is_final - the peer, or the device, has reset a connection that awaits the Reply
+ * c4mpa_reset_is_final - peer or device has reset what awaits the Reply
  * @ep: initiator
  * @status: the device's code for it
  *
- * Return: true if the ULP is to be told; false if it is to be tried with revision 1.
+ * Return: true if the ULP is to be told; false if it is to be tried with
+ * revision 1.
  */
 bool c4mpa_reset_is_final(struct c4iw_ep *ep, u8 status)
 {
@@ -300,8 +315,8 @@ static int cm_accept(struct c4iw_ep *ep, struct iw_cm_id *cm_id,
 	ref_qp(ep);
 	/* The timer stops when the device reports that the Reply was sent. */
 	set_bit(STOP_MPA_TIMER, &ep->com.flags);
-	err = c4mpa_accept(&ep->mpa, param->ird, param->ord, param->private_data,
-			   param->private_data_len);
+	err = c4mpa_accept(&ep->mpa, param->ird, param->ord,
+			   param->private_data, param->private_data_len);
 	if (err)
 		deref_cm_id(&ep->com);
 	else
@@ -336,8 +351,8 @@ int c4iw_accept_cr(struct iw_cm_id *cm_id, struct iw_cm_conn_param *conn_param)
 }
 
 /*
- * The driver would drop what comes before the ULP has answered, though the device has acknowledged
- * it.
+ * The driver would drop what comes before the ULP has answered, though the
+ * device has acknowledged it.
  */
 static int rx_data(struct c4iw_dev *dev, struct sk_buff *skb)
 {
@@ -378,20 +393,24 @@ static int peer_close(struct c4iw_dev *dev, struct sk_buff *skb)
 }
 
 /*
- * The old TID, and its route, are given back; c4iw_reconnect() tells the ULP if it fails. The flag
- * retry_with_mpa_v1 is set no earlier: for an RST that crosses ours, peer_abort() would take it for
- * its own, and begin anew while the device still has the TID.
+ * The old TID, and its route, are given back; c4iw_reconnect() tells the ULP if
+ * it fails. The flag retry_with_mpa_v1 is set no earlier: for an RST that
+ * crosses ours, peer_abort() would take it for its own, and begin anew while
+ * the device still has the TID.
  */
 static void cm_begin_anew(struct c4iw_ep *ep)
 {
-	const struct sockaddr_in6 *local = (const struct sockaddr_in6 *)&ep->com.local_addr;
+	const struct sockaddr_in6 *local =
+		(const struct sockaddr_in6 *)&ep->com.local_addr;
 	struct cxgb4_lld_info *lldi = &ep->com.dev->rdev.lldi;
 
 	ep->retry_with_mpa_v1 = 1;
 	if (local->sin6_family == AF_INET6)
-		cxgb4_clip_release(lldi->ports[0], (const u32 *)&local->sin6_addr, 1);
+		cxgb4_clip_release(lldi->ports[0],
+				   (const u32 *)&local->sin6_addr, 1);
 	remove_ep_tid(ep);
-	cxgb4_remove_tid(lldi->tids, 0, ep->hwtid, ep->com.local_addr.ss_family);
+	cxgb4_remove_tid(lldi->tids, 0, ep->hwtid,
+			 ep->com.local_addr.ss_family);
 	dst_release(ep->dst);
 	cxgb4_l2t_release(ep->l2t);
 	c4iw_reconnect(ep);

@@ -7,7 +7,7 @@
 #include <linux/minmax.h>
 #include <linux/string.h>
 
-/* The device inserts Markers. It makes and takes these RTR messages, and awaits one type. */
+/* The device inserts Markers. It knows these RTR types, and awaits one type. */
 #define C4MPA_RTR	(IW_MPA_RTR_WRITE | IW_MPA_RTR_READ)
 
 /**
@@ -39,8 +39,8 @@ void c4mpa_init(struct c4mpa_conn *conn, const struct c4mpa_ops *ops,
 }
 
 /*
- * The device awaits one RTR type: of those that the peer has named and the device has, the one of
- * the settings; else that, whatever the peer has named.
+ * The device awaits one RTR type: of those that the peer has named and the
+ * device has, the one of the settings; else that, whatever the peer has named.
  */
 static u8 c4mpa_rtr(const struct c4mpa_conn *conn)
 {
@@ -59,7 +59,9 @@ static int c4mpa_send(struct c4mpa_conn *conn, const void *pd, u16 pd_len)
 	frame.pd = pd;
 	frame.pd_len = pd_len;
 	len = iw_mpa_frame_encode(&frame, buf, sizeof(buf));
-	return len < 0 ? len : conn->ops->send(conn, buf, len - pd_len, pd, pd_len);
+	if (len < 0)
+		return len;
+	return conn->ops->send(conn, buf, len - pd_len, pd, pd_len);
 }
 
 /**
@@ -72,7 +74,8 @@ static int c4mpa_send(struct c4mpa_conn *conn, const void *pd, u16 pd_len)
  *
  * Return: 0 or a negative errno.
  */
-int c4mpa_connect(struct c4mpa_conn *conn, u16 ird, u16 ord, const void *pd, u16 pd_len)
+int c4mpa_connect(struct c4mpa_conn *conn, u16 ird, u16 ord, const void *pd,
+		  u16 pd_len)
 {
 	conn->local.ird = ird;
 	conn->local.ord = ord;
@@ -81,10 +84,11 @@ int c4mpa_connect(struct c4mpa_conn *conn, u16 ird, u16 ord, const void *pd, u16
 }
 
 /*
- * FPDUs that came in one buffer with the frame cannot be given back to the device, and a
- * peer has no right to send any yet (RFC 5044 7.1.2).
+ * FPDUs that came in one buffer with the frame cannot be given back to the
+ * device, and a peer has no right to send any yet (RFC 5044 7.1.2).
  */
-static enum iw_mpa_reason c4mpa_collect(struct c4mpa_conn *conn, const void *octets, size_t len)
+static enum iw_mpa_reason c4mpa_collect(struct c4mpa_conn *conn,
+					const void *octets, size_t len)
 {
 	struct iw_mpa_reader *rd = &conn->reader;
 	enum iw_mpa_reason why;
@@ -99,13 +103,16 @@ static enum iw_mpa_reason c4mpa_collect(struct c4mpa_conn *conn, const void *oct
 	return iw_mpa_frame_decode(rd->buf, rd->have, rd->reply, &conn->peer);
 }
 
-static int c4mpa_tell(struct c4mpa_conn *conn, enum c4mpa_event_type type, int status, bool pd)
+static int c4mpa_tell(struct c4mpa_conn *conn, enum c4mpa_event_type type,
+		      int status, bool pd)
 {
 	struct c4mpa_event event = { .type = type, .status = status };
 	const struct iw_mpa_frame *peer = &conn->peer;
+	u16 ird = peer->enhanced ? peer->ird : conn->local.max_ord;
+	u16 ord = peer->enhanced ? peer->ord : conn->local.max_ird;
 
-	event.depths.ird = min_t(u16, peer->enhanced ? peer->ird : conn->local.max_ord, U8_MAX);
-	event.depths.ord = min_t(u16, peer->enhanced ? peer->ord : conn->local.max_ird, U8_MAX);
+	event.depths.ird = min_t(u16, ird, U8_MAX);
+	event.depths.ord = min_t(u16, ord, U8_MAX);
 	if (pd) {
 		event.pd = peer->pd;
 		event.pd_len = min_t(u16, peer->pd_len, U8_MAX);
@@ -113,8 +120,9 @@ static int c4mpa_tell(struct c4mpa_conn *conn, enum c4mpa_event_type type, int s
 	return conn->ops->event(conn, &event);
 }
 
-/* iw_cm copies private data, and may find no memory for it. Then the connection fails. */
-static enum c4mpa_verdict c4mpa_tell_reply(struct c4mpa_conn *conn, enum iw_mpa_reason why,
+/* iw_cm may find no memory to copy private data: then the connection fails. */
+static enum c4mpa_verdict c4mpa_tell_reply(struct c4mpa_conn *conn,
+					   enum iw_mpa_reason why,
 					   enum c4mpa_verdict verdict)
 {
 	int status = iw_mpa_reason_errno(why);
@@ -129,14 +137,15 @@ static enum c4mpa_verdict c4mpa_tell_reply(struct c4mpa_conn *conn, enum iw_mpa_
 }
 
 /*
- * RFC 5044 has no RTR message in revision 1. These devices send one all the same, if the settings
- * say so: both ends need the same settings.
+ * RFC 5044 has no RTR message in revision 1. These devices send one all the
+ * same, if the settings say so: both ends need the same settings.
  */
 static void c4mpa_add_v1_rtr(struct c4mpa_conn *conn)
 {
 	struct iw_mpa_params *params = &conn->params;
 	u16 *depth = params->initiator ? &params->ord : &params->ird;
-	u16 limit = params->initiator ? conn->local.max_ord : conn->local.max_ird;
+	u16 limit = params->initiator ? conn->local.max_ord :
+					conn->local.max_ird;
 
 	if (params->rev > IW_MPA_REV_1 || !conn->v1_rtr)
 		return;
@@ -146,15 +155,16 @@ static void c4mpa_add_v1_rtr(struct c4mpa_conn *conn)
 }
 
 /*
- * RFC 6581 8. The stream is not the QP's yet, so the message goes as the Request did. A peer
- * that wants Markers would not understand it.
+ * RFC 6581 8. The stream is not the QP's yet, so the message goes as the
+ * Request did. A peer that wants Markers would not understand it.
  */
 static enum c4mpa_verdict c4mpa_terminate(struct c4mpa_conn *conn, u8 code)
 {
 	u8 fpdu[IW_MPA_FPDU_MAX];
 	size_t len = iw_mpa_fpdu_term(code, conn->params.crc, fpdu);
 
-	if (conn->params.tx_markers || conn->ops->send(conn, fpdu, len, NULL, 0))
+	if (conn->params.tx_markers ||
+	    conn->ops->send(conn, fpdu, len, NULL, 0))
 		return C4MPA_ABORT;
 	return C4MPA_CLOSE;
 }
@@ -165,7 +175,8 @@ static enum c4mpa_verdict c4mpa_judge_reply(struct c4mpa_conn *conn)
 	u8 code;
 
 	conn->local.rtr_send = c4mpa_rtr(conn);
-	why = iw_mpa_negotiate_reply(&conn->local, &conn->sent, &conn->peer, &conn->params);
+	why = iw_mpa_negotiate_reply(&conn->local, &conn->sent, &conn->peer,
+				     &conn->params);
 	if (why == IW_MPA_R_REJECTED)
 		return c4mpa_tell_reply(conn, why, C4MPA_CLOSE);
 	code = iw_mpa_reason_term_code(why);
@@ -187,7 +198,8 @@ static enum c4mpa_verdict c4mpa_judge_reply(struct c4mpa_conn *conn)
  *
  * Return: what is to become of the connection; iw_cm knows already.
  */
-enum c4mpa_verdict c4mpa_rx_reply(struct c4mpa_conn *conn, const void *octets, size_t len)
+enum c4mpa_verdict c4mpa_rx_reply(struct c4mpa_conn *conn, const void *octets,
+				  size_t len)
 {
 	enum iw_mpa_reason why = c4mpa_collect(conn, octets, len);
 
@@ -202,16 +214,19 @@ enum c4mpa_verdict c4mpa_rx_reply(struct c4mpa_conn *conn, const void *octets, s
 
 /**
  * c4mpa_rx_request - octets have come for a responder
- * @conn: connection after c4mpa_init(), before c4mpa_accept() and c4mpa_reject()
+ * @conn: connection after c4mpa_init(), before c4mpa_accept() and
+ *	c4mpa_reject()
  * @octets: in the driver's buffer
  * @len: how many
  *
- * The timer goes on if the ULP was asked. What comes behind the Request cannot wait for the QP:
- * that ends the connection, as it does in one buffer with the Request.
+ * The timer goes on if the ULP was asked. What comes behind the Request cannot
+ * wait for the QP: that ends the connection, as it does in one buffer with the
+ * Request.
  *
  * Return: what is to become of the connection.
  */
-enum c4mpa_verdict c4mpa_rx_request(struct c4mpa_conn *conn, const void *octets, size_t len)
+enum c4mpa_verdict c4mpa_rx_request(struct c4mpa_conn *conn, const void *octets,
+				    size_t len)
 {
 	enum iw_mpa_reason why = c4mpa_collect(conn, octets, len);
 
@@ -238,15 +253,16 @@ enum c4mpa_verdict c4mpa_rx_request(struct c4mpa_conn *conn, const void *octets,
  *
  * Return: 0; or a negative errno: then the connection is to be aborted.
  */
-int c4mpa_accept(struct c4mpa_conn *conn, u16 ird, u16 ord, const void *pd, u16 pd_len)
+int c4mpa_accept(struct c4mpa_conn *conn, u16 ird, u16 ord, const void *pd,
+		 u16 pd_len)
 {
 	int err;
 
 	conn->local.ird = ird;
 	conn->local.ord = ord;
 	conn->local.rtr_accept = c4mpa_rtr(conn);
-	conn->why = iw_mpa_negotiate_request(&conn->local, &conn->peer, &conn->sent,
-					     &conn->params);
+	conn->why = iw_mpa_negotiate_request(&conn->local, &conn->peer,
+					     &conn->sent, &conn->params);
 	if (conn->why)
 		return iw_mpa_reason_errno(conn->why);
 	c4mpa_add_v1_rtr(conn);
@@ -270,9 +286,11 @@ int c4mpa_accept(struct c4mpa_conn *conn, u16 ird, u16 ord, const void *pd, u16 
  * @pd: private data
  * @pd_len: octets of it
  *
- * The Reply has the depths that the Request asks for, as far as the device goes.
+ * The Reply has the depths that the Request asks for, as far as the device
+ * goes.
  *
- * Return: 0, then the connection is to be closed; or a negative errno, then aborted.
+ * Return: 0, then the connection is to be closed; or a negative errno, then
+ * aborted.
  */
 int c4mpa_reject(struct c4mpa_conn *conn, const void *pd, u16 pd_len)
 {
@@ -281,17 +299,19 @@ int c4mpa_reject(struct c4mpa_conn *conn, const void *pd, u16 pd_len)
 	local->ird = min(conn->peer.ord, local->max_ird);
 	local->ord = min(conn->peer.ird, local->max_ord);
 	local->rtr_accept = c4mpa_rtr(conn);
-	iw_mpa_negotiate_request(local, &conn->peer, &conn->sent, &conn->params);
+	iw_mpa_negotiate_request(local, &conn->peer, &conn->sent,
+				 &conn->params);
 	conn->sent.reject = true;
 	conn->why = IW_MPA_R_ULP_REJECT;
 	return c4mpa_send(conn, pd, pd_len);
 }
 
 /**
- * c4mpa_may_fall_back - may a connection that the peer has reset be tried with revision 1?
+ * c4mpa_may_fall_back - may what the peer has reset be tried with revision 1?
  * @conn: connection after c4mpa_connect()
  *
- * Return: false if the peer has begun to answer: then it knows the revision; else true.
+ * Return: false if the peer has begun to answer: then it knows the revision;
+ * else true.
  */
 bool c4mpa_may_fall_back(const struct c4mpa_conn *conn)
 {
@@ -302,8 +322,8 @@ bool c4mpa_may_fall_back(const struct c4mpa_conn *conn)
  * c4mpa_rx_fin - the peer has closed a connection that awaits the Reply
  * @conn: connection after c4mpa_connect()
  *
- * A peer that does not know revision 2 may close, and not reset (RFC 6581 10). The timer is
- * stopped if the FIN does not just end the connection.
+ * A peer that does not know revision 2 may close, and not reset (RFC 6581 10).
+ * The timer is stopped if the FIN does not just end the connection.
  *
  * Return: what the FIN means.
  */
@@ -316,7 +336,8 @@ enum c4mpa_fin c4mpa_rx_fin(struct c4mpa_conn *conn)
 		return C4MPA_FIN_AGAIN;
 	conn->again = false;
 	conn->why = IW_MPA_R_PEER_CLOSED;
-	c4mpa_tell(conn, C4MPA_CONNECT_REPLY, iw_mpa_reason_errno(conn->why), false);
+	c4mpa_tell(conn, C4MPA_CONNECT_REPLY, iw_mpa_reason_errno(conn->why),
+		   false);
 	return C4MPA_FIN_LOST;
 }
 
@@ -324,8 +345,8 @@ enum c4mpa_fin c4mpa_rx_fin(struct c4mpa_conn *conn)
  * c4mpa_take_again - the device is done with a connection that was aborted
  * @conn: connection
  *
- * Return: true if it is to be tried with revision 1. It is true once: what is aborted later has
- * another cause.
+ * Return: true if it is to be tried with revision 1. It is true once: what is
+ * aborted later has another cause.
  */
 bool c4mpa_take_again(struct c4mpa_conn *conn)
 {

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * MPA startup of iw_cxgb4 on the protocol part of iw_mpa, without I/O: what the device and
- * iw_cm do is behind struct c4mpa_ops. cm_mpa.c has it done by iw_cxgb4's cm.c; a KUnit
- * suite, kunit/here/iw_mpa_cxgb4_kunit.c, by an adapter of its own.
+ * MPA startup of iw_cxgb4 on the protocol part of iw_mpa, without I/O: what the
+ * device and iw_cm do is behind struct c4mpa_ops. cm_mpa.c has it done by
+ * iw_cxgb4's cm.c; a KUnit suite, kunit/here/iw_mpa_cxgb4_kunit.c, by an
+ * adapter of its own.
  *
- * The state of a connection is the driver's: com.state of struct c4iw_ep. So are its lock,
- * com.mutex, which is held in every call, and its timer. What is kept here is frames:
+ * The state of a connection is the driver's: com.state of struct c4iw_ep. So
+ * are its lock, com.mutex, which is held in every call, and its timer. What is
+ * kept here is frames:
  *
- *   com.state       call                   leads to
- *   CONNECTING      c4mpa_connect()        MPA_REQ_SENT
- *   MPA_REQ_SENT    c4mpa_rx_reply()       FPDU_MODE within start; or close, or abort
- *   MPA_REQ_SENT    c4mpa_may_fall_back()  reset by the peer: CONNECTING, or the end
- *   MPA_REQ_SENT    c4mpa_rx_fin()         closed by the peer: ABORTING within abort; or the end
- *   ABORTING        c4mpa_take_again()     the device is done with it: CONNECTING, or the end
- *   MPA_REQ_WAIT    c4mpa_rx_request()     MPA_REQ_RCVD within event; or abort
- *   MPA_REQ_RCVD    c4mpa_rx_request()     more has come: abort
- *   MPA_REQ_RCVD    c4mpa_accept()         FPDU_MODE; or abort
- *   MPA_REQ_RCVD    c4mpa_reject()         close
+ *   com.state     call                   leads to
+ *   CONNECTING    c4mpa_connect()        MPA_REQ_SENT
+ *   MPA_REQ_SENT  c4mpa_rx_reply()       FPDU_MODE within start; close; abort
+ *   MPA_REQ_SENT  c4mpa_may_fall_back()  reset by the peer: CONNECTING, or end
+ *   MPA_REQ_SENT  c4mpa_rx_fin()         closed: ABORTING within abort, or end
+ *   ABORTING      c4mpa_take_again()     the device is done: CONNECTING, or end
+ *   MPA_REQ_WAIT  c4mpa_rx_request()     MPA_REQ_RCVD within event; or abort
+ *   MPA_REQ_RCVD  c4mpa_rx_request()     more has come: abort
+ *   MPA_REQ_RCVD  c4mpa_accept()         FPDU_MODE; or abort
+ *   MPA_REQ_RCVD  c4mpa_reject()         close
  */
 #ifndef _CXGB4_MPA_H
 #define _CXGB4_MPA_H
@@ -26,7 +28,7 @@
 
 struct c4mpa_conn;
 
-/* What is to become of a connection; the values are those that rx_data() of cm.c knows. */
+/* What is to become of a connection, by values that rx_data() of cm.c knows */
 enum c4mpa_verdict {
 	C4MPA_GO_ON	= 0,
 	C4MPA_CLOSE	= 1,	/* FIN */
@@ -36,8 +38,8 @@ enum c4mpa_verdict {
 /* What a FIN of the peer means that comes in place of a Reply. */
 enum c4mpa_fin {
 	C4MPA_FIN_ENDS,		/* the connection, as any other */
-	C4MPA_FIN_AGAIN,	/* it is aborted, and c4mpa_take_again() says what is next */
-	C4MPA_FIN_LOST,		/* it could not be aborted; iw_cm knows already */
+	C4MPA_FIN_AGAIN,	/* aborted; c4mpa_take_again() is next */
+	C4MPA_FIN_LOST,		/* it could not be aborted; iw_cm knows */
 };
 
 enum c4mpa_event_type {
@@ -67,22 +69,23 @@ struct c4mpa_event {
 
 /**
  * struct c4mpa_ops - the device, the timer and iw_cm
- * @send: send octets as streaming data, and private data behind them, or NULL; 0 or a
- *	negative errno
- * @start: bind the QP to the connection, and program it with @params of &struct
- *	c4mpa_conn: FPDUs are taken from now on, and an initiator's device sends the RTR
- *	message by itself; 0 or a negative errno
+ * @send: send octets as streaming data, and private data behind them, or NULL;
+ *	0 or a negative errno
+ * @start: bind the QP to the connection, and program it with @params of
+ *	&struct c4mpa_conn: FPDUs are taken from now on, and an initiator's
+ *	device sends the RTR message by itself; 0 or a negative errno
  * @event: tell iw_cm; 0, or a negative errno if it has no room or no listener
- * @disarm: stop the timer; false if it has expired already: then its handler has the
- *	connection
- * @abort: send an RST in place of a FIN; 0, then the device says when it is done with the
- *	connection, or a negative errno, then it does not
+ * @disarm: stop the timer; false if it has expired already: then its handler
+ *	has the connection
+ * @abort: send an RST in place of a FIN; 0, then the device says when it is
+ *	done with the connection, or a negative errno, then it does not
  */
 struct c4mpa_ops {
-	int	(*send)(struct c4mpa_conn *conn, const void *head, size_t head_len,
-			const void *pd, size_t pd_len);
+	int	(*send)(struct c4mpa_conn *conn, const void *head,
+			size_t head_len, const void *pd, size_t pd_len);
 	int	(*start)(struct c4mpa_conn *conn);
-	int	(*event)(struct c4mpa_conn *conn, const struct c4mpa_event *event);
+	int	(*event)(struct c4mpa_conn *conn,
+			 const struct c4mpa_event *event);
 	bool	(*disarm)(struct c4mpa_conn *conn);
 	int	(*abort)(struct c4mpa_conn *conn);
 };
@@ -137,10 +140,14 @@ struct c4mpa_conn {
 
 void c4mpa_init(struct c4mpa_conn *conn, const struct c4mpa_ops *ops,
 		const struct c4mpa_settings *settings, bool initiator);
-int c4mpa_connect(struct c4mpa_conn *conn, u16 ird, u16 ord, const void *pd, u16 pd_len);
-enum c4mpa_verdict c4mpa_rx_reply(struct c4mpa_conn *conn, const void *octets, size_t len);
-enum c4mpa_verdict c4mpa_rx_request(struct c4mpa_conn *conn, const void *octets, size_t len);
-int c4mpa_accept(struct c4mpa_conn *conn, u16 ird, u16 ord, const void *pd, u16 pd_len);
+int c4mpa_connect(struct c4mpa_conn *conn, u16 ird, u16 ord, const void *pd,
+		  u16 pd_len);
+enum c4mpa_verdict c4mpa_rx_reply(struct c4mpa_conn *conn, const void *octets,
+				  size_t len);
+enum c4mpa_verdict c4mpa_rx_request(struct c4mpa_conn *conn, const void *octets,
+				    size_t len);
+int c4mpa_accept(struct c4mpa_conn *conn, u16 ird, u16 ord, const void *pd,
+		 u16 pd_len);
 int c4mpa_reject(struct c4mpa_conn *conn, const void *pd, u16 pd_len);
 bool c4mpa_may_fall_back(const struct c4mpa_conn *conn);
 enum c4mpa_fin c4mpa_rx_fin(struct c4mpa_conn *conn);

@@ -173,7 +173,8 @@ static void handoff_rx_until_first(struct siw_qp *qp, struct sock *sk)
 	tcp_read_sock(sk, &desc, handoff_rx_first);
 	if (!handoff_first_is_whole(qp->cep) || qp->rx_stream.rx_suspend)
 		return;
-	cmpxchg(&sk->sk_data_ready, siw_mpa_first_data_ready, siw_mpa_data_ready);
+	cmpxchg(&sk->sk_data_ready, siw_mpa_first_data_ready,
+		siw_mpa_data_ready);
 	WRITE_ONCE(qp->cep->validated, true);
 	iw_mpa_first_fpdu(qp->cep->ep);
 }
