@@ -5,36 +5,16 @@
 
 #include "ep.h"
 
-#include <linux/errno.h>
 #include <net/net_namespace.h>
 #include <rdma/iw_cm.h>
 
 struct iw_mpa_device;
-struct iw_mpa_qp_end;
-
-/* iw_cm calls iw_accept once for a connection: @word is its number. */
-static inline int iw_mpa_iwcm_accept_again(struct iw_cm_id *id,
-					   unsigned long word, u32 qpn)
-{
-	return -EINVAL;
-}
-
-static inline int iw_mpa_iwcm_accepted(struct iw_cm_id *id, unsigned long word,
-				       int err, u32 qpn)
-{
-	return err;
-}
 
 /* Return: the connection of a passive cm_id, or NULL if it has ended. */
 static inline struct iw_mpa_ep *iw_mpa_iwcm_find(struct iw_cm_id *id)
 {
 	return iw_mpa_ep_find((unsigned long)READ_ONCE(id->provider_data));
 }
-
-/* iw_cm drops each reference on a QP that it has taken. */
-static inline void iw_mpa_iwcm_qp_gone(struct iw_mpa_qp_end *end) { }
-static inline void iw_mpa_iwcm_qp_freed(struct iw_mpa_qp_end *end) { }
-static inline void iw_mpa_iwcm_device_gone(const struct iw_mpa_device *dev) { }
 
 /*
  * A wildcard listener has a cm_id on each device. Is the ULP in another network
@@ -58,8 +38,6 @@ static inline int iw_mpa_iwcm_ifindex(struct iw_cm_id *id)
 {
 	return id->bound_dev_if;
 }
-
-static inline void iw_mpa_iwcm_keep_requests(struct iw_cm_id *id) { }
 
 /* Return: the device whose QP the ULP accepts with. */
 static inline const struct ib_device *iw_mpa_iwcm_device(struct iw_cm_id *id)

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Sourced after lib.sh by series.sh, and by test/patched.sh, which tests what this makes in guests:
+#   compose    put our files into $NEW as they are in the kernel tree, see README.md
+
+SW=drivers/infiniband/sw DOC=Documentation/infiniband
+ABI=Documentation/ABI/testing/sysfs-class-infiniband-iw_mpa
+declare -A PAGES=([iw_mpa]='iw_mpa iw_mpa_driver iw_mpa_engine iw_mpa_takeover' [srnic]='srnic srnic_design')
+
+# "FROM TO" of each file that the kernel has
+places() {
+	local pages=${PAGES[*]}
+
+	pages=${pages// /|}
+	(cd "$TOP" && find $SW/{iw_mpa,srnic,iw_mpa_skeleton} include/rdma kunit/{iw_mpa,srnic} $DOC $ABI -type f) |
+		sed -nE "\:/(compat|Kbuild|session\.|iwcm_faults\.|iwcm\.h): d
+			s:^$SW/iw_mpa_skeleton/(iw_mpa_toe\..*):& $SW/iw_mpa/tests/\1:p; t
+			s:^$SW/iw_mpa_skeleton/(.*):& samples/iw_mpa/\1:p; t
+			s:^kunit/([a-z_]+)/(.*):& $SW/\1/tests/\2:p; t
+			\:^$DOC/: { \:/($pages)\.rst$: !d }
+			s:.*:& &:p"
+	# For an iw_cm as the first patches make it
+	echo "scripts/test/series/iw_mpa/iwcm.h $SW/iw_mpa/iwcm.h"
+	echo "scripts/test/series/iw_mpa/iw_mpa_fake_owner.c $SW/iw_mpa/tests/iw_mpa_fake_owner.c"
+}
+
+# Pages name files where they are there. What is indented behind "in tree" is a comment in this tree.
+page() {
+	awk '/^ *\.\. out of tree$/ { out = 1 }
+		/^ *\.\. in tree$/ { out = 0; text = index($0, "."); next }
+		out || /^\.\. (quote|check|run): / { next }
+		text && NF && substr($0, 1, text + 2) !~ /^ +$/ { text = 0 }
+		text && NF { $0 = substr($0, 1, text - 1) substr($0, text + 3) }
+		{ print }' "$1" | cat -s | sed '${/^$/d}' |
+		sed "s|$SW/iw_mpa_skeleton/iw_mpa_toe|$SW/iw_mpa/tests/iw_mpa_toe|g
+			s|$SW/iw_mpa_skeleton/|samples/iw_mpa/|g; s|\bkunit/\(iw_mpa\|srnic\)/|$SW/\1/tests/|g"
+}
+
+compose() {
+	local from to
+
+	rm -rf "$NEW"
+	while read -r from to; do
+		install -D -m 644 "$TOP/$from" "$NEW/$to"
+		[[ $to != *.rst ]] || page "$TOP/$from" >"$NEW/$to"
+	done < <(places)
+	sed -i 1d "$NEW/$ABI"	# these files have no comments
+	perl "$TOP/scripts/test/series/in-tree.pl" "$NEW"
+}

@@ -1,0 +1,177 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0
+#
+# Take out of the sources what only a module outside of the kernel's tree needs, or works around an iw_cm without the
+# patches: in-tree.pl FOLDER, which has the files at their places in the kernel's tree. Each edit has to find its text,
+# wherever lines are broken.
+
+use strict;
+use warnings;
+
+my $sw = 'drivers/infiniband/sw';
+my $tree = shift or die "usage: in-tree.pl FOLDER\n";
+chdir $tree or die "$tree: $!\n";
+
+sub get { my $file = shift; local $/; open my $from, '<', $file or die "$file: $!\n"; return scalar <$from>; }
+sub put { my ($file, $text) = @_; open my $to, '>', $file or die "$file: $!\n"; print $to $text; close $to or die; }
+
+# edit FILE REGEX TEXT...: replace each text that matches, of which there is one
+sub edit {
+	my ($file, @edits) = @_;
+	my $text = get($file);
+
+	while (my ($regex, $by) = splice @edits, 0, 2) {
+		my $nr = $text =~ s/$regex/ref $by ? $by->() : $by/gesm;
+		die "$file has " . ($nr || 'no') . " text like $regex\n" unless $nr == 1;
+	}
+	put($file, $text);
+}
+
+# words TEXT: a regular expression for a sentence of a comment or a page
+sub words { my @words = map { quotemeta } split ' ', shift; local $" = '(?:\s|\*)+'; return "@words"; }
+
+# function HEAD ARGUMENTS END: laid out in 80 columns
+sub function {
+	my ($head, $arguments, $end) = @_;
+	my @lines = ($head);
+
+	for (split /,\s*/, $arguments) {
+		my $width = length($lines[-1] =~ s/\t/' ' x 8/ger);
+		push @lines, "\t" x (length($head) / 8) . ' ' x (length($head) % 8) if $width + length() + 3 > 80;
+		$lines[-1] .= ' ' if $lines[-1] =~ /,$/;
+		$lines[-1] .= "$_,";
+	}
+	$lines[-1] =~ s/,$/$end/;
+	return join "\n", @lines;
+}
+
+my $function = '.*?\n}\n\n';	# the rest of one
+
+# The version of the modules, and the number of the contract, by which a driver of another tree is refused
+
+edit 'include/rdma/iw_mpa.h',
+	'#define IW_MPA_VERSION[^\n]*\n#define IW_MPA_API[^\n]*\n\n', '',
+	'^int __iw_mpa_register_device\((.*?),\s*unsigned int api\);\n\n/\*[^/]*\*/\n#define iw_mpa_register_device.*?IW_MPA_API\)\n',
+	sub { function('int iw_mpa_register_device(', $1, ');') . "\n" };
+edit "$sw/iw_mpa/main.c",
+	'^MODULE_VERSION\([^\n]*\n', '', '^MODULE_INFO\(iw_mpa_api[^\n]*\n', '', '^#include <linux/stringify.h>\n', '';
+edit "$sw/iw_mpa/register.c",
+	'^#include <linux/stringify.h>\n', '',
+	'^(static const char \*device_check\([^{]*?),\s*unsigned int api\)', sub { "$1)" },
+	'^\t/\* First, since the structures may be others, too. \*/\n\tif \(api != IW_MPA_API\)\n.*?;\n', '',
+	'(device_check\(ibdev, netdev, ops, attr), api\)', sub { "$1)" },
+	'^ \* __iw_mpa_register_device -', ' * iw_mpa_register_device -',
+	'^ \* \@api:[^\n]*\n(?: \*\t[^\n]*\n)*', '',
+	words('that says what is missing, or that the driver is compiled for another IW_MPA_API; -EEXIST'),
+	"that says what is missing;\n * -EEXIST",
+	'^int __iw_mpa_register_device\(([^)]*?),\s*unsigned int api\)', sub { function('int iw_mpa_register_device(', $1, ')') },
+	'a driver was refused: %s \(IW_MPA_API %u\), network', 'a driver was refused: %s, network',
+	'(module_name\(ibdev->ops\.owner\)), api,', sub { "$1," },
+	'EXPORT_SYMBOL_GPL\(__iw_mpa_register_device\)', 'EXPORT_SYMBOL_GPL(iw_mpa_register_device)';
+edit "$sw/iw_mpa/tests/iw_mpa_register_kunit.c",
+	'^static void register_refuses_another_api' . $function, '', '^\tKUNIT_CASE\(register_refuses_another_api\),\n', '';
+edit 'Documentation/infiniband/iw_mpa_driver.rst', ' \(IW_MPA_API \.\.\.\), network', ', network';
+edit "$sw/srnic/device.c",
+	'^MODULE_VERSION\([^\n]*\n', '',
+	'^/\* Software has no firmware[^/]*\*/\nstatic u64 device_fw_ver' . $function, '',
+	'^static void srnic_get_dev_fw_str' . $function, '',
+	'^\t+\.fw_ver\s*= device_fw_ver\(\),\n', '', '^\t+\.get_dev_fw_str\s*= srnic_get_dev_fw_str,\n', '';
+
+# A driver that selects it is built here, and none is in the kernel.
+
+edit "$sw/iw_mpa/.kunitconfig", '^CONFIG_IW_MPA_KUNIT_TEST=y\n', "CONFIG_IW_MPA_KUNIT_TEST=y\nCONFIG_IW_MPA_TAKEOVER=y\n";
+
+# What iw_cm does without the patches: it calls iw_accept and iw_reject more than once, and loses references on QPs.
+
+edit "$sw/iw_mpa/cm.c",
+	'\s+' . words('iw_cm lets a ULP call again until it has handled ESTABLISHED: a further call with the same QP '
+		. 'changes nothing, one with another QP ends the connection.'), '',
+	'\s+' . words('A connection that was accepted is ended; iw_cm expects no event any more then.'), '',
+	'^\tif \(!\(word & 1\)\)\n\t\treturn iw_mpa_iwcm_accept_again\(.*?;\n', '',
+	'^\tcall\.err = iw_mpa_iwcm_accepted\(.*?;\n', '',
+	'^\tunsigned long word = [^\n]*;\n', '', 'ep = iw_mpa_ep_find\(word\);', 'ep = iw_mpa_iwcm_find(id);';
+edit 'include/rdma/iw_mpa.h',
+	'^ \* \@qp: the QP\n(?= \* \@dev: its device, with a reference)', '',
+	'^ \* \@node: in the device\'s list\n', '',
+	'^struct iw_mpa_qp_end \{.*?^\};', "struct iw_mpa_qp_end {\n\tstruct iw_mpa_device\t*dev;\n};";
+edit "$sw/iw_mpa/qp.c", '^\tend->qp = qp;\n', '', '^\tiw_mpa_iwcm_qp_gone\(end\);\n', '', '^\tiw_mpa_iwcm_qp_freed\(end\);\n', '',
+	'^#include "iwcm.h"\n', '';
+edit "$sw/iw_mpa/register.c", '^\tiw_mpa_iwcm_device_gone\(dev\);\n', '', '^#include "iwcm.h"\n', '';
+edit "$sw/iw_mpa/Makefile", ' iwcm_faults\.o\b', '';
+edit "$sw/iw_mpa/listen.c", '^\tiw_mpa_iwcm_keep_requests\(lis->cm_id\);\n', '';
+edit "$sw/iw_mpa/stats.h", '^\tX\(accepted_again\)\s*\\\\\n', '';
+edit "$sw/iw_mpa/tests/iw_mpa_count_kunit.c",
+	'^/\* iw_cm lets the ULP call again[^/]*\*/\nstatic void count_each_further_accept' . $function, '',
+	'^\tKUNIT_CASE\(count_each_further_accept\),\n', '';
+edit 'Documentation/infiniband/iw_mpa.rst', '^``accepted_again``[^\n]*\n', '',
+	words('It is for an address of another device, or rdma_cm has chosen another: Reject.'),
+	'It is for an address of another device: Reject.',
+	words('is raised, unless the ULP rejects a connection that it has accepted. Each'), 'is raised. Each',
+	'\s+' . words('``rdma_cm`` decides to which device a connection belongs.'), '',
+	'\s+' . words('A ULP in the kernel must not reject a connection while its own ``rdma_accept()`` of it runs.'), '',
+	'\s+' . words('If ``iw_cm`` drops a CONNECT_REQUEST, since the listener is being destroyed, the verdict timer sends a Reject.'), '';
+edit 'Documentation/infiniband/iw_mpa_driver.rst',
+	words('-EINVAL; but only after iw_cm has handled ESTABLISHED, since until then a ULP can accept again with the same QP.'),
+	'-EINVAL.',
+	words('or, if the ULP has accepted a connection and then rejected it, when the ULP destroys the ``cm_id``.'),
+	'or when the ULP rejects a connection that it has accepted.',
+	'\s+' . words('If the ULP has accepted and then rejected the connection, no event is raised.'), '';
+
+# Kernels of the past, and a driver that is not there yet
+
+edit 'Documentation/infiniband/iw_mpa.rst',
+	words('before Linux 6.5 ``rdma_cm`` mistakes an interface with the same hardware address, such as an IPVLAN, for the '
+		. 'device\'s own; and a'), 'a',
+	words('; the kernel\'s log says so once for each device.'), '.';
+edit 'Documentation/infiniband/iw_mpa_driver.rst',
+	words('hardware address, by which ``rdma_cm`` before Linux 6.5 finds the device.'), 'hardware address.',
+	words('The skeleton has none of it, ``srnic`` all'), 'The skeleton has none of it';
+
+edit 'Documentation/infiniband/srnic.rst',
+	'\s+' . words('(Before Linux 6.9 it can be built for these, but does not work.)'), '',
+	words('Linux 6.1 then looks for a device with the hardware address of the interface, kernels from 6.5 on for one of the '
+		. 'interface itself; none distinguishes a VLAN from its parent.'),
+	"It then looks for a\ndevice of that interface, and does not distinguish a VLAN from its parent.",
+	'6\.1: no wildcard listener, else all\. 6\.12: no$', 'no',
+	words('On 6.1 connections of the second link, except those of wildcard listeners, belong to the link that was added '
+		. 'first, and end with it. The kernel\'s log says so.'), 'Each link has its own connections.',
+	'As above, on both kernels\.', "Connections of the second link, except those of wildcard listeners, belong to\n"
+		. '       the link that was added first, and end with it.',
+	words('On 6.1 connections of the later link belong to the link that was added first, as above. With one link alone, a '
+		. 'program in the other namespace may connect, and listen at an address, but not at the wildcard address.'),
+	'Each link has its own connections.',
+	'6\.1: no\. 6\.12: all', 'all',
+	words('Before 6.5 ``rdma link add`` refuses interfaces without a hardware address.'),
+	'See `Encrypted RDMA over WireGuard`_.',
+	'6\.1: no\. 6\.12: the host itself', 'the host itself',
+	'127\.0\.0\.1 and ::1 work on no kernel:', '127.0.0.1 and ::1 do not work:',
+	words('If both hosts have Linux 6.5 or later, ``srnic`` works'), '``srnic`` works',
+	words('; ``/etc/iw-mpa/links`` may have a line for ``wg0``. Before Linux 6.5 use IPsec.'), '.',
+	words('What this section says of ``siw``, the kernel\'s own iWARP device in software, is from its source in Linux 6.1 and '
+		. '6.12.'), '``siw`` is the kernel\'s other iWARP device in software.',
+	'6\.1: connections end; 6\.12: they stay', 'connections stay';
+
+# Tests cite the rules of the RFCs that they prove. Those with two digits are no rules of RFCs, but stand in a page that
+# the kernel does not get.
+
+for my $module ('iw_mpa', 'srnic') {
+	my %rfc = $module eq 'iw_mpa' ? (M => 5044, E => 6581) : (F => 5044, D => 5041, R => 5040);
+	my $ids = join ', ', map { "$_- is RFC $rfc{$_}" } sort keys %rfc;
+	my $example = $module eq 'iw_mpa' ? 'M-7.1.2-11' : 'D-7.1-8';
+
+	for my $file (glob "$sw/$module/tests/*.[ch]") {
+		my $text = get($file);
+
+		$text =~ s/Rules: [A-Z]-\d\d: //g;
+		$text =~ s/(?<=\d) [A-Z]-\d\d\b(?![-.])//g;
+		$text =~ s/\b[A-Z]-\d\d\b(?![-.]);?[ ]?//g;
+		$text =~ s,^/\* Rules: ?\*/\n,,gm;
+		put($file, $text);
+	}
+	edit "$sw/$module/tests/Makefile", '\A(# SPDX[^\n]*\n)', sub { <<"END" };
+$1#
+# Comments and names of cases say which rules of the RFCs they prove. $ids.
+# The section and a number within it follow: $example is a rule of section
+# @{[$example =~ /-(.*)-/]} of RFC $rfc{substr $example, 0, 1}.
+END
+}
