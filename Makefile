@@ -3,7 +3,7 @@
 # For people: every target calls one script. Kbuild is the kernel's side.
 
 .PHONY: help modules install install-dev uninstall clean setup check static kunit fuzz wire soak interop e2e takeover dkms debug bench clock demo
-.PHONY: check-all deb release package series refusals usage mutate suites device random
+.PHONY: check-all deb release package series patched refusals usage mutate suites device random
 
 export T
 
@@ -32,6 +32,7 @@ help:
 	@echo 'make release   what a release page carries: these packages, RPMs, the sources, notes, checksums'
 	@echo 'make package   the Debian package in guests: install, boot, use, upgrade, purge'
 	@echo 'make series    the tree as patches for the newest kernel tree, and what proves them'
+	@echo 'make patched   the patches for iw_cm and rdma_cm at work: end-to-end tests of a 6.12 that has them'
 	@echo 'make refusals  what cannot be done fails with a one-line message: no root, no space, no network'
 	@echo 'make usage     what make and the scripts offer, and no other suite runs, in a short form'
 	@echo 'make debug     wire and e2e under a kernel with KASAN and lockdep; DEBUG=kasan|kcsan for each'
@@ -58,7 +59,7 @@ check-all:
 check static kunit wire e2e series bench mutate:
 	@scripts/$@.sh
 
-fuzz soak random interop takeover suites device dkms package refusals usage debug clock demo:
+fuzz soak random interop takeover suites device dkms package patched refusals usage debug clock demo:
 	@scripts/test/$@.sh
 
 uninstall deb release:

@@ -454,7 +454,7 @@ listed_by() {
 
 	while IFS= read -r entry; do
 		case $entry in
-		'usage '*) continue ;;
+		'usage '* | 'patched '*) continue ;;
 		'debug kasan faults') words=(KERNEL=kasan scripts/wire.sh -l -k '^(data_)?faults_') ;;
 		wire* | *' wire'*) read -ra words <<<"${entry/wire/scripts/wire.sh -l}" ;;
 		soak) words=(scripts/test/soak.sh -l) ;;

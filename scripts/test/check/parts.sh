@@ -100,7 +100,7 @@ concerned_by() {
 	scripts/test/check/rows) echo static ;;
 	scripts/lib/guest/gdb.py) echo static usage ;;
 	"$RECORD") ;;
-	Documentation/infiniband/iw_mpa_admin.rst) echo static series package usage e2e ;;	# 130-admin-guide
+	Documentation/infiniband/iw_mpa_admin.rst) echo static series package usage e2e patched ;;	# 130-admin-guide
 	Documentation/infiniband/iw_mpa_interop.rst) echo static series package usage interop ;;
 	Documentation/*_conformance.rst) echo static series package usage wire device ;;	# reports are by its rules
 	Documentation/* | *.md | LICENSES/* | MAINTAINERS) echo static series package usage ;;
@@ -113,36 +113,38 @@ concerned_by() {
 	scripts/test/static/check-docs.py) echo static bench usage ;;
 	scripts/test/static/conformance.py | scripts/test/static/check-layers.py) echo static ;;
 	scripts/deb/rpm/* | scripts/lib/release.sh) echo static usage ;;
-	scripts/deb/link) echo static package usage refusals e2e ;;	# 126-link
-	scripts/deb/headers) echo static dkms package usage refusals device e2e ;;	# 124-doctor
+	scripts/deb/link) echo static package usage refusals e2e patched ;;	# 126-link
+	scripts/deb/headers) echo static dkms package usage refusals device e2e patched ;;	# 124-doctor
 	dkms.conf | scripts/deb/* | scripts/lib/deb.sh) echo static dkms package usage refusals device ;;
 	scripts/test/package.sh) echo static package usage refusals ;;
 	scripts/test/dkms.sh) echo static refusals dkms ;;
 	# A case: -k of a row is ^ and numbers. Some are a suite of scripts/suites, too, or a step of the demonstration.
 	scripts/e2e/[0-9][0-9][0-9]-*.sh)
-		echo "static e2e:e2e(.--sample)?\$|\<${name%%-*}\> debug:e2e suites:SUITE=${name#*-}\> usage:demo|e2e_"
+		echo "static e2e:e2e(.--sample)?\$|\<${name%%-*}\> debug:e2e patched:e2e suites:SUITE=${name#*-}\> usage:demo|e2e_"
 		;;
-	scripts/e2e/* | scripts/e2e.sh) echo static e2e debug interop dkms package usage suites refusals ;;
+	scripts/e2e/* | scripts/e2e.sh) echo static e2e debug interop dkms package usage suites refusals patched ;;
 	scripts/test/device.sh) echo static device ;;
 	scripts/test/fuzz.sh | scripts/test/fuzz/*) echo static fuzz usage ;;
 	scripts/test/interop.sh | scripts/test/interop/*) echo static interop usage ;;
 	scripts/mutate.sh | scripts/test/mutate/*) echo static mutate ;;
-	scripts/series.sh | scripts/test/series/*) echo static series refusals usage ;;
+	scripts/series.sh) echo static series refusals usage ;;
+	scripts/test/series/*) echo static series patched refusals usage ;;
+	scripts/test/patched.sh) echo static patched ;;
 	scripts/test/random.sh | scripts/test/random/*) echo static random ;;
 	scripts/test/soak.sh) echo static soak debug ;;
 	scripts/static.sh) echo static refusals usage ;;
 	scripts/test/static/tools.py) echo static ;;
 	scripts/ci-setup) echo static package ;;
-	scripts/iw-mpa) echo static package usage e2e debug ;;
-	scripts/iw_mpa.lua) echo static package usage e2e debug wire device soak takeover fuzz ;;	# of judge_tshark.py
+	scripts/iw-mpa) echo static package usage e2e debug patched ;;
+	scripts/iw_mpa.lua) echo static package usage e2e debug wire device soak takeover fuzz patched ;;	# of judge_tshark.py
 	scripts/test/suites.sh | scripts/suites/* | scripts/rdma-core/*) echo static suites usage ;;
 	scripts/test/takeover.sh | scripts/test/takeover/*) echo static takeover usage ;;
 	scripts/wire/*/*) echo all ;;	# modules that build.sh builds for each guest
 	scripts/wire/data_*.py | scripts/wire/initiator.py | scripts/wire/responder.py | scripts/wire/fast_open.py | \
 		scripts/wire/hazards.py | scripts/wire/storms.py | scripts/wire/load.py | scripts/wire/faults.py)
-		echo "static device usage:wire_ $(tests_concern "$name")"
+		echo "static device patched:wire usage:wire_ $(tests_concern "$name")"
 		;;
-	scripts/wire.sh | scripts/wire/*) echo static refusals wire device debug soak takeover e2e fuzz usage suites ;;
+	scripts/wire.sh | scripts/wire/*) echo static refusals wire device debug soak takeover e2e fuzz usage suites patched ;;
 	*) echo all ;;
 	esac
 }
