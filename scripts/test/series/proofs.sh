@@ -53,9 +53,10 @@ build_all() {
 }
 
 # Ignored messages: what "Does MAINTAINERS need updating?" asks is checked by test_maintainers, and trace headers are
-# not laid out like other C. checkpatch.pl runs outside of a git tree, since there it would ask git about a kernel.
+# not laid out like other C. checkpatch.pl runs outside of a git tree, since there it would ask git about a kernel; so it
+# does not know the commits that Fixes: names.
 checkpatch() (
-	ignore=$(awk '/^[A-Z]/ { print $1 }' "$TOP/scripts/test/static/checkpatch.ignore" | paste -sd ,),FILE_PATH_CHANGES
+	ignore=$(awk '/^[A-Z]/ { print $1 }' "$TOP/scripts/test/static/checkpatch.ignore" | paste -sd ,),FILE_PATH_CHANGES,UNKNOWN_COMMIT_ID
 	! grep -q '^+++ b/.*/trace.*\.h' "$1" || ignore+=,OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT
 	cd "$WORK" && perl "$TREE/scripts/checkpatch.pl" --root="$TREE" --strict --no-summary --terse --show-types \
 		--color=never --ignore "$ignore" "$1"
