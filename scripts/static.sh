@@ -235,7 +235,7 @@ kernel_release() (
 columns() {
 	case $1 in
 	kunit/* | drivers/*/compat/*) echo 100 ;;
-	*/srnic/mem.h | */srnic/place.c | */srnic/rq.c | */srnic/send.c | */srnic/stats.c) echo 100 ;;
+	*/srnic/mem.h | */srnic/place.c | */srnic/rq.c | */srnic/send.c | */srnic/srnic.h | */srnic/stats.c) echo 100 ;;
 	*) echo 80 ;;
 	esac
 }
