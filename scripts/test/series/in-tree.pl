@@ -151,6 +151,10 @@ edit 'Documentation/infiniband/srnic.rst',
 		. '6.12.'), '``siw`` is the kernel\'s other iWARP device in software.',
 	'6\.1: connections end; 6\.12: they stay', 'connections stay';
 
+# The name that Debian 12's kernels have
+
+edit "$sw/srnic/tests/srnic_queue_kunit.c", '\bdestroy_timer_on_stack\(', 'timer_destroy_on_stack(';
+
 # Tests cite the rules of the RFCs that they prove. Those with two digits are no rules of RFCs, but stand in a page that
 # the kernel does not get.
 
