@@ -31,16 +31,31 @@ find_device() {
 		done" 150
 }
 
-# run_ranks "NUMBER OPTION..." SECONDS COMMAND: run COMMAND as NUMBER ranks; set output. mpirun starts the ranks on the
-# second host by a command file in a folder that the guests share.
+# run_ranks "NUMBER OPTION..." SECONDS COMMAND: run COMMAND as NUMBER ranks; set output. It is tried again if a rank dies
+# by RxM's fault.
 run_ranks() {
+	local status
+
+	for _ in 1 2 3 4 5; do
+		run_ranks_once "$@"
+		[[ $status -ne 0 ]] || return 0
+		rxm_posted "$output" || fail "mpirun: status $status"
+		retried "$RXM_POSTED"
+		guest_stop "$SERVER" server
+	done
+	fail 'RxM dies each time'
+}
+
+# mpirun starts the ranks on the second host by a command file in a folder that the guests share. Sets status, too.
+run_ranks_once() {
 	rm -f "$GUEST_RUN"/share/mpi.*
 	guest_bg "$SERVER" server "cd /run; poll $2 test -e /share/mpi.command || exit 1
 		status=0; $AS_ROOT sh /share/mpi.command || status=\$?
 		echo \$status >/share/mpi.status; mv /share/mpi.status /share/mpi.ended
 		exit \$status"
+	status=0
 	output=$(client "cd /run; printf '%s slots=2\n' $CLIENT_IP $SERVER_IP >hosts
-		$AS_ROOT mpirun -n $1 --hostfile hosts $OPTIONS $3" "$2")
+		$AS_ROOT mpirun -n $1 --hostfile hosts $OPTIONS $3" "$2") || status=$?
 }
 
 check() {

@@ -161,6 +161,18 @@ rping_once() {
 # last lines of a run say how often that was, by cause.
 retried() { echo "retried: $1"; }
 
+# If a last message and the end of the connection come together, RxM of Debian 12's libfabric 1.17.0-3 may post a
+# receive to an endpoint that it has closed (libfabric's issue 11828), and dies where it calls fi_recv(), which is here:
+RXM_POSTS='libfabric\.so\.1\(\+0xb7882\)'
+RXM_POSTED="libfabric's RxM posted a receive to an endpoint that it had closed"
+
+# rxm_posted OUTPUT: is that where a program died? It is the first address behind libpsm's words for a signal, and the
+# second one behind Open MPI's, where the first is that of the signal's return.
+rxm_posted() {
+	[[ $(grep -A 1 'terminated with signal 11 at ' <<<"$1") =~ $RXM_POSTS ||
+		$(grep -A 5 'Signal: Segmentation fault (11)' <<<"$1" | grep '\[ 1\] ') =~ $RXM_POSTS ]]
+}
+
 # watch_server: from now on the server's guest captures SYNs and refusals of TCP, and has a list of the sockets that
 # listened at that moment
 watch_server() { on "$SERVER" refusals_start; }
