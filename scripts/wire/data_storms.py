@@ -140,6 +140,15 @@ def netdev_changes_as_its_device_is_added(b):
     run("rdma link delete siw9")
 
 
+def sleeps_in(thread, function):
+    """Does it wait within this function of the kernel? Before a driver is told of the end of a network device the kernel
+    waits for all processors, also for that of SlowPoint."""
+    if not thread.is_alive():
+        return False
+    with open(f"/proc/self/task/{thread.native_id}/stack", encoding="ascii") as f:
+        return f" {function}+" in f.read()
+
+
 @rule("L-08")
 def netdev_goes_as_its_device_is_added(b):
     """The device goes with it, be it that the registration was quicker."""
@@ -150,7 +159,7 @@ def netdev_goes_as_its_device_is_added(b):
         # It returns when nobody uses the network device any more.
         deleting = threading.Thread(target=sock.send, args=(request,))
         deleting.start()
-        time.sleep(0.5 * SLOW)
+        check(poll(lambda: sleeps_in(deleting, "rtnl_dellink"), step=0.005), "nobody deletes the network device")
         slow.release()
         adding.wait(SLOWLY)
         deleting.join(SLOWLY)
