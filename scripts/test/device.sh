@@ -23,6 +23,7 @@ CARD=10.0.0.2
 LIMIT=1200	# seconds for one run: a hang is to end
 SAID=		# what the last run has said
 HIDDEN=/usr/bin/tshark	# a program that a person does without: this one takes its time
+UNDO=()		# commands that take back what a test has changed
 
 # Guest B is the card's host: anybody with the key of A may come in.
 let_in() {
@@ -56,9 +57,9 @@ make_person() {
 }
 
 build_programs() {
-	local CACHE=$GUEST_RUN/share/cache REMOTE_HERE
+	local CACHE=$GUEST_RUN/share/cache REMOTE_HERE=$GUEST_RUN/built
 
-	REMOTE_HERE=$(mktemp -d)
+	mkdir "$REMOTE_HERE"
 	remote_build
 	rm -r "$REMOTE_HERE"
 }
@@ -104,14 +105,43 @@ reports() {
 	done
 }
 
-test_refused() {
+# changes COMMAND UNDO: UNDO is run at the end of the test, whatever comes of it
+changes() {
+	UNDO+=("$2")
+	eval "$1"
+}
+
+# run_test NAME: the next test finds the guests as they were, also after a failure
+run_test() {
+	local status=0 number
+
+	UNDO=()
+	"test_$1" || status=$?
+	[[ $status -eq 0 ]] || guest_run A bg_stop_all >/dev/null || true
+	for ((number = ${#UNDO[@]} - 1; number >= 0; number--)); do
+		eval "${UNDO[number]}" || { echo "not undone: ${UNDO[number]}" && status=1; }
+	done
+	return "$status"
+}
+
+rxe_begin() {
 	guest_run B 'cp /host/etc/libibverbs.d/rxe.driver /etc/libibverbs.d/ && modprobe rdma_rxe &&
-		rdma link add rxe0 type rxe netdev eth0' || return
+		rdma link add rxe0 type rxe netdev eth0'
+}
+
+# As far as it has come
+rxe_end() {
+	guest_run B '[[ ! -e /sys/class/infiniband/rxe0 ]] || rdma link delete rxe0
+		[[ ! -e /sys/module/rdma_rxe ]] || modprobe -r rdma_rxe
+		rm -f /etc/libibverbs.d/rxe.driver && ! rdma link show rxe0/1 2>/dev/null'
+}
+
+test_refused() {
+	changes rxe_begin rxe_end || return
 	refused "no ssh to 10\.0\.0\.9 " --device siw0 --remote 10.0.0.9 -k rtr_offer responder &&
 		refused "$CARD has no RDMA device siw7 " --device siw7 -k rtr_offer responder &&
 		refused "rxe0 of $CARD is no iWARP device$" --device rxe0 -k rtr_offer responder &&
-		HIDDEN=/usr/bin/python3 refused 'there is no python3' --device siw0 -k rtr_offer responder &&
-		guest_run B 'rdma link delete rxe0 && modprobe -r rdma_rxe && rm /etc/libibverbs.d/rxe.driver'
+		HIDDEN=/usr/bin/python3 refused 'there is no python3' --device siw0 -k rtr_offer responder
 }
 
 # Hazards are left out by name. tshark has its say.
@@ -149,12 +179,13 @@ test_beside() {
 	done
 }
 
+peer_to_peer() { guest_run B "echo $1 >/proc/sys/net/iw_mpa/peer_to_peer"; }
+
 # They come in if they are asked for. A device that asks for no RTR message is not blamed for that.
 test_hazards() {
-	guest_run B 'echo 0 >/proc/sys/net/iw_mpa/peer_to_peer' || return
+	changes 'peer_to_peer 0' 'peer_to_peer 1' || return
 	judge --hazards --device siw0 --sample -k 'read_rtr_works|request_by_default|no_rtr_in_common' \
 		initiator hazards || return
-	guest_run B 'echo 1 >/proc/sys/net/iw_mpa/peer_to_peer' || return
 	said '^\[.*\] WARNING: 10\.0\.0\.2 may crash' '^ok .* hazards_read_rtr_works_with_depths_of_0 \[[^]]*\]$' || return
 	reports '^asks for an RTR message: no$' '^not supported by the device:$' ': to ask for an RTR message$'
 }
@@ -182,6 +213,8 @@ mistaken() {
 	srnic_again
 }
 
+keep_srnic() { cp "$GUEST_RUN/share/modules-B/srnic.ko" "$GUEST_RUN/"; }
+srnic_as_it_was() { cp "$GUEST_RUN/srnic.ko" "$GUEST_RUN/share/modules-B/" && srnic_again; }
 srnic_again() { guest_run B 'driver_clear && driver_set srnic && echo 0 >/proc/sys/net/iw_mpa/rtr_repeat_ms'; }
 
 # fails RULE...: judge says that these are broken, and none else
@@ -200,10 +233,11 @@ set_mtu() { guest_run A "ip link set eth0 mtu $1" && guest_run B "ip link set et
 
 # A Marker in the midst of an FPDU wants a long one.
 test_mistakes() {
-	set_mtu 9000 && mistaken 'a wrong Terminate' wire.c 's/SRNIC_ERR_SHORT/SRNIC_ERR_CQ_FULL/' && fails F-4.1-5 &&
+	changes 'set_mtu 9000' 'set_mtu 1500' && changes keep_srnic srnic_as_it_was &&
+		mistaken 'a wrong Terminate' wire.c 's/SRNIC_ERR_SHORT/SRNIC_ERR_CQ_FULL/' && fails F-4.1-5 &&
 		mistaken 'no CRC' rx.c 's/\(if (\|return \)qp->params\.crc &&/\10 \&\&/' && fails F-4.4-3 &&
 		mistaken 'Markers that point elsewhere' wire.c 's/u16 ptr = marker_ptr(fpdu_pos, marker_pos)/& + 4/' &&
-		fails M-4.3-1 F-4.3-3 F-4.3-4 && set_mtu 1500
+		fails M-4.3-1 F-4.3-3 F-4.3-4
 }
 
 # The kernel's own driver. What is found of it appears nowhere, and says nothing of the judge.
@@ -259,7 +293,7 @@ main() {
 	for name in "${ALL[@]}"; do
 		[[ " $* " == *" $name "* ]] || continue
 		say "device: $name"
-		tap_run "${TEXT[$name]}" "test_$name"
+		tap_run "${TEXT[$name]}" run_test "$name"
 	done
 	tap_run 'what was created was destroyed' guest_run B 'poll 10 driver_is_balanced'
 	tap_run 'the modules unload' guest_run B driver_clear
