@@ -4,6 +4,7 @@
 # make deb: build the Debian packages iw-mpa-dkms and iw-mpa-dev, in $CACHE/deb, and print the file of the former.
 #
 #   scripts/lib/deb.sh [VERSION]       VERSION replaces that of iw_mpa.h, for tests of upgrades
+#   scripts/lib/deb.sh --into FOLDER [VERSION]   for scripts: what is in $CACHE/deb may be replaced at any time
 #   scripts/lib/deb.sh --tree FOLDER   make only the tree that packages are made of
 #
 # debhelper needs debian/ at the top of a source tree: this script makes such a tree in the cache, from the folders that
@@ -116,8 +117,13 @@ main() {
 		make_tree "${2:?FOLDER}" "$have"
 		return
 	fi
+	if [[ ${1:-} == --into ]]; then
+		OUT=${2:?FOLDER}
+		shift 2
+	fi
 	version=${1:-$have}
-	[[ $version =~ ^[0-9][0-9.]*$ ]] || die 'usage: deb.sh [VERSION], VERSION of digits and dots, or deb.sh --tree FOLDER'
+	[[ $version =~ ^[0-9][0-9.]*$ ]] ||
+		die 'usage: deb.sh [--into FOLDER] [VERSION], VERSION of digits and dots, or deb.sh --tree FOLDER'
 	[[ -n ${1:-} || $(sed -n '1s/.*(\(.*\)-[^-]*).*/\1/p' "$HERE/debian/changelog") == "$have" ]] ||
 		die "this is version $have, scripts/deb/debian/changelog is not: add an entry there"
 	"$TOP/scripts/lib/setup.sh" deb

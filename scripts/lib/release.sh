@@ -112,8 +112,9 @@ make_release() {
 	rm -rf "$dir"
 	mkdir -p "$dir"
 	notes >"$dir/NOTES.md"
-	deb=$("$TOP/scripts/lib/deb.sh")
+	deb=$("$TOP/scripts/lib/deb.sh" --into "$dir/deb")
 	cp "$deb" "${deb/iw-mpa-dkms_/iw-mpa-dev_}" "$dir/"
+	rm -r "$dir/deb"
 	list_sources | pack "$TOP" "iw-mpa-$VERSION" | xz -6 -T1 >"$dir/iw-mpa-$VERSION.tar.xz"
 	quietly 'building the RPMs' build_rpm "$dir/rpm" >&2
 	mv "$dir"/rpm/top/RPMS/noarch/*.rpm "$dir/"

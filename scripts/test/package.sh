@@ -96,18 +96,24 @@ make_fresh_root() {
 	mv -T "$dir.new" "$dir"
 }
 
-# guest_root guest|fresh: of the kernel of need_kernel
+# make_root_once guest|fresh BASE FOLDER
+make_root_once() {
+	local debs
+
+	[[ ! -d $3 || $CACHE/root/$2/packages -nt $3 ]] || return 0
+	rm -rf "$3"
+	debs=$(debs_of)
+	quietly "making a root folder for $KREL" "make_$1_root" "$CACHE/root/$2" "$3" "$debs"
+	touch "$3"
+}
+
+# guest_root guest|fresh: of the kernel of need_kernel. Tests that run side by side have the same, and do not write to it.
 guest_root() {
-	local base=${KSUITE%-backports}-$1 dir=$WORK/root-$KREL debs
+	local base=${KSUITE%-backports}-$1 dir=$WORK/root-$KREL
 
 	[[ $1 == guest ]] || dir=$WORK/$1-$KREL
 	"$TOP/scripts/lib/root.sh" --make "$base"
-	if [[ ! -d $dir || $CACHE/root/$base/packages -nt $dir ]]; then
-		rm -rf "$dir"
-		debs=$(debs_of)
-		quietly "making a root folder for $KREL" "make_$1_root" "$CACHE/root/$base" "$dir" "$debs"
-		touch "$dir"
-	fi
+	locked package-root make_root_once "$1" "$base" "$dir"
 	echo "$dir"
 }
 
@@ -577,7 +583,7 @@ test_second_kernel() {
 
 	release=$(need_kernel "$1" && echo "$KREL")
 	mkdir -p "$HERE/share/second"
-	(need_kernel "$1" && cp "$(debs_of)"/*.deb "$HERE/share/second/")
+	(need_kernel "$1" && cp "$(locked package-root debs_of)"/*.deb "$HERE/share/second/")
 	inside 'dpkg -i --force-depends /share/second/*.deb'
 	# apt is to have nothing to complain about: it would refuse whatever comes next.
 	inside 'apt-get -q check'
@@ -967,11 +973,11 @@ test_begin() {
 
 	need_kernel "$1"
 	KREL_RE=${KREL//+/\\+}
-	export HERE=$WORK/test-$KREL
+	export HERE=$WORK/${TEST#test_}-$KREL
 	KEEP=no
 	root=$(guest_root "$2")
 	GUEST_ROOT=([A]=$root)
-	GUEST_DISK=([A]=$WORK/disk-$KREL)
+	GUEST_DISK=([A]=$HERE.disk)
 	make_disk "${GUEST_DISK[A]}" 6G
 	RUNS=no
 	rm -rf "$HERE"
@@ -1024,7 +1030,7 @@ test_kernel() {
 }
 
 main() {
-	local name words='build guest deb root' all=("$@") names
+	local name words='build guest deb root' all=("$@") debs names
 
 	if [[ ${1:-} == --on-disk ]]; then
 		mount_disk
@@ -1054,9 +1060,10 @@ main() {
 	for name in "${PACKAGED[@]}"; do
 		[[ ! -d $TOP/drivers/infiniband/sw/$name ]] || MODULES+=("$name")
 	done
-	OLD=$("$TOP/scripts/lib/deb.sh")
-	NEW=$("$TOP/scripts/lib/deb.sh" "$NEXT")
-	NEWEST=$("$TOP/scripts/lib/deb.sh" "$LAST")
+	debs=$WORK/deb-$(IFS=+; echo "${TEST#test_}-${KERNELS[*]}")
+	OLD=$("$TOP/scripts/lib/deb.sh" --into "$debs")
+	NEW=$("$TOP/scripts/lib/deb.sh" --into "$debs" "$NEXT")
+	NEWEST=$("$TOP/scripts/lib/deb.sh" --into "$debs" "$LAST")
 	for name in "${KERNELS[@]}"; do
 		"$TEST" "$name"
 	done

@@ -12,7 +12,7 @@
 # shellcheck source=scripts/lib/tap.sh
 . "$TOP/scripts/lib/tap.sh"
 
-WORK=$CACHE/usage
+WORK=${USAGE_FOLDER:-}	# of this run, which also what it starts has
 
 # ends COMMAND...: well; what it says on stdout is in $WORK/said
 ends() { "$@" >"$WORK/said" || { cat "$WORK/said"; return 1; }; }
@@ -440,7 +440,8 @@ test_release() {
 	grep -A 2 '^For drivers' "$dir/NOTES.md" || return
 
 	"$TOP/scripts/lib/setup.sh" deb "=lintian" "=rpmlint" || return
-	lintian --fail-on error --tag-display-limit 0 "$CACHE/deb/$version"/*.changes || return
+	"$TOP/scripts/lib/deb.sh" --into "$WORK/deb" || return
+	lintian --fail-on error --tag-display-limit 0 "$WORK/deb/$version"/*.changes || return
 	rpmlint -c "$TOP/scripts/deb/rpm/rpmlint.toml" "$dir"/*.rpm | tee "$WORK/said"
 	said '2 packages and 0 specfiles checked; 0 errors, 0 warnings' || return
 	ends rpm -qp --scripts "$dir/iw-mpa-dev-$version-1.noarch.rpm" || return
@@ -659,12 +660,13 @@ main() {
 		[[ $(type -t "test_$name") == function ]] || die "no such test: $name (${ALL[*]})"
 	done
 	"$TOP/scripts/lib/setup.sh" build guest
-	mkdir -p "$WORK"
+	WORK=$(mktemp -d "$CACHE/usage.XXXXXX")
+	export USAGE_FOLDER=$WORK
+	trap 'rm -rf "$WORK"' EXIT
 	for name in "$@"; do
 		say "usage: $name"
 		tap_run "$name" "test_$name"
 	done
-	rm -rf "${WORK:?}"/{tree,bench}
 	tap_end usage
 }
 
