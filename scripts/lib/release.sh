@@ -48,7 +48,7 @@ make_spec() {
 
 	description_of iw-mpa-dkms >description
 	description_of iw-mpa-dev >description-dev
-	sed -n '/^build_drivers() {$/,/^}$/p' tree/debian/iw-mpa-dev.postinst | sed 's/%/%%/g' >drivers
+	sed -n '/^[a-z_]*() [{(]$/,/^[})]$/p' tree/debian/iw-mpa-dev.postinst | sed 's/%/%%/g' >drivers
 	rpm_changes "$maintainer" >changes
 	sed -e "s|@VERSION@|$VERSION|; s|@SUMMARY@|$(summary_of iw-mpa-dkms)|; s|@SUMMARY-DEV@|$(summary_of iw-mpa-dev)|" \
 		-e '/^@DESCRIPTION@$/{r description

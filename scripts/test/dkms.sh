@@ -3,14 +3,18 @@
 #
 # A test of dkms.conf, on kernels whose headers are there. dkms adds, builds, installs and removes the modules, by the
 # commands of iw_mpa_admin.rst. Two guests that boot the kernel run rping over the installed modules: srnic, and
-# siw_mpa, which is built if an administrator asks for it. A driver whose sources are not in this tree, made by the
-# package iw-mpa-dev, is built against the installed iw_mpa, connects, and is built again when iw_mpa is upgraded.
+# siw_mpa, which is built if an administrator asks for it.
+#
+# With two kernels: a driver whose sources are not in this tree. apt installs iw-mpa-dkms and iw-mpa-dev on a copy of
+# this host, which runs the first kernel; iw-mpa-new-driver begins the driver, and DKMS installs it, also for the second
+# kernel when its headers come. iw_mpa is upgraded to another IW_MPA_API, for which the driver does not compile, then
+# does. Guests of both kernels refuse the old modules, and connect over the new ones.
 #
 #   scripts/test/dkms.sh [KERNEL...]        default: 6.1, and 6.12 if its headers are there
 #
 # dkms uses its usual folders, but not the host's: all of this runs in a mount namespace in which /usr/src, /etc/dkms,
-# /lib/modules and /var/lib/dkms are covered by throw-away layers. The kernel's own modules are those of the image that
-# the guests boot.
+# /lib/modules and /var/lib/dkms are covered by throw-away layers, or, with the packages, all of the host's root is. The
+# kernels' own modules are those of the images that the guests boot.
 
 # shellcheck source=scripts/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -198,44 +202,6 @@ field() {
 	grep -Eq "$3" <<<"$value" || fail "$1: $2 is not like $3"
 }
 
-# As the author of a driver has it, who has the packages and not this tree
-test_driver() {
-	get_dev "$("$TOP/scripts/lib/deb.sh")"
-	"$WORK/dev/usr/bin/iw-mpa-new-driver" acme "$WORK/acme" && run_dkms add "$WORK/acme" &&
-		skips acme/0.1 5.10.0-1-amd64 && skips acme/0.1 6.18.0-plain /^CONFIG_INFINIBAND=/d &&
-		run_dkms install acme/0.1 -k "$KREL" || return
-	field acme depends '\biw_mpa\b' && field iw_mpa iw_mpa_api '^[0-9]+$'
-}
-
-# get_dev PACKAGE: of iw-mpa-dkms; the other one is beside it
-get_dev() {
-	rm -rf "${WORK:?}/dev"
-	dpkg-deb -x "${1/iw-mpa-dkms_/iw-mpa-dev_}" "$WORK/dev"
-}
-
-NEXT=99
-
-# Another version of iw_mpa takes the place of this one, as dpkg has it: iw-mpa-dev is configured last.
-test_upgrade() {
-	local next built=/var/lib/dkms/acme/0.1/$KREL/x86_64/module
-
-	next=$("$TOP/scripts/lib/deb.sh" "$NEXT") || return
-	touch "$WORK/before"
-	dpkg-deb -x "$next" "$WORK/next" && cp -r "$WORK/next/usr/src/iw_mpa-$NEXT" /usr/src/ || return
-	run_dkms remove "$NAME" --all && run_dkms add "iw_mpa/$NEXT" && run_dkms install "iw_mpa/$NEXT" -k "$KREL" || return
-	get_dev "$next"
-	[[ -z $(find "$built" -newer "$WORK/before") ]] || fail 'it was built again before' || return
-	dpkg-deb --ctrl-tarfile "${next/iw-mpa-dkms_/iw-mpa-dev_}" | tar -xO ./postinst | sh -s configure || return
-	[[ -n $(find "$built" -name 'acme.ko*' -newer "$WORK/before") ]] || fail 'it was not built again' || return
-	[[ -n $(find "/lib/modules/$KREL/updates/dkms" -name 'acme.ko*' -newer "$WORK/before") ]] ||
-		fail 'it was not installed again' || return
-	run_dkms remove acme/0.1 --all && run_dkms remove "iw_mpa/$NEXT" --all || return
-	rm -r "/usr/src/iw_mpa-$NEXT" /usr/src/acme-0.1
-	run_dkms add "$TOP" && run_dkms install "$NAME" -k "$KREL"
-}
-
-test_driver_goes() { run_dkms remove acme/0.1 --all && rm -r /usr/src/acme-0.1; }
-
 # Host A loads the driver by its name; on host B the kernel loads it by the type of the link, as the guide advises.
 test_rping() (
 	set -e
@@ -247,20 +213,7 @@ test_rping() (
 	done
 	rping_over srnic srnic
 	rping_over siw_mpa siw
-	nvme_over_acme
 )
-
-# The driver of the other source has no verbs for applications.
-nvme_over_acme() {
-	guest_run A "modprobe acme && rdma link add siw0 type acme netdev eth0 && poll 10 rdma_is_up"
-	guest_run B "modprobe srnic && rdma link add siw0 type srnic netdev eth0 && poll 10 rdma_is_up"
-	inside B "nvme_serve 4 10.0.0.2 4420 0"
-	inside A "nvme_attach 10.0.0.2 4420" 120
-	inside A "nvme_detach"
-	inside B "nvme_serve_end"
-	guest_run A "rdma link delete siw0 && modprobe -r acme && ! grep iw_mpa /proc/modules"
-	guest_run B "poll 10 only_pool && rdma link delete siw0 && modprobe -r srnic"
-}
 
 # rping_over DRIVER TYPE-OF-LINK
 rping_over() {
@@ -282,22 +235,24 @@ rping_over() {
 	done
 }
 
-# errexit has to be on in it: no "if", no "||"
-rping_in_guests() {
-	local status
+# in_guests UPDATES NAME COMMAND...: boot two guests, with the modules of a folder, for a test. errexit has to be on in
+# it: no "if", no "||"
+in_guests() {
+	local updates=$1 name=$2 status
 
-	IW_MPA_BUILD=/lib/modules/$KREL/updates guest_boot A B
+	shift 2
+	IW_MPA_BUILD=$updates guest_boot A B
 	set +e
-	test_rping >"$CACHE/dkms.log" 2>&1
+	"$@" >"$CACHE/dkms.log" 2>&1
 	status=$?
 	set -e
 	guest_down || status=1
 	guest_kill_all
 	if [[ $status -eq 0 ]]; then
-		tap ok "$1"
+		tap ok "$name"
 		guest_forget_logs
 	else
-		tap 'not ok' "$1"
+		tap 'not ok' "$name"
 		sed 's/^/# /' "$CACHE/dkms.log"
 		echo "# logs: $GUEST_RUN"
 	fi
@@ -332,16 +287,216 @@ test_kernel() {
 	fi
 	tap_run "$1: dkms unbuild and install, as that said: siw_mpa, too" test_with_siw
 	tap_run "$1: modinfo is complete, the modules are signed" test_modinfo
-	tap_run "$1: a driver of another source, by iw-mpa-new-driver: dkms add and install" test_driver
 	say "booting two guests with $KREL"
-	rping_in_guests "$1: rping over the installed modules, and NVMe over the other source's"
-	if unpacked; then
-		tap_run "$1: dkms removes the other source's driver" test_driver_goes
-	else
-		tap_run "$1: an upgrade of iw_mpa builds the other source's driver again" test_upgrade
-	fi
+	in_guests "/lib/modules/$KREL/updates" "$1: rping over the installed modules" test_rping
 	tap_run "$1: dkms remove leaves nothing" test_remove
 	uncover_folders
+}
+
+# --- drivers of other sources ------------------------------------------------------------------
+
+HOST=$WORK/root
+NEXT=99
+FIRST=	# the kernel that the copy of the host runs, as it says
+SECOND=	# another, whose headers come later
+
+# make_host: the copy. Whatever DKMS has on the host is no part of it.
+make_host() {
+	local lower
+
+	lower=$("$TOP/scripts/lib/guest/image.sh" "$1")/lib/modules
+	lower+=:$("$TOP/scripts/lib/guest/image.sh" "$2")/lib/modules
+	mkdir -p "$WORK"
+	mount -t tmpfs -o mode=755 dkms "$WORK"
+	mkdir "$WORK"/{upper,work,root,modules,modules-work}
+	mount -t overlay -o "lowerdir=/,upperdir=$WORK/upper,workdir=$WORK/work" dkms "$HOST"
+	mount -t overlay -o "lowerdir=$lower:/lib/modules,upperdir=$WORK/modules,workdir=$WORK/modules-work" \
+		dkms "$HOST/lib/modules"
+	mount -t proc proc "$HOST/proc"
+	mount --rbind /dev "$HOST/dev"
+	mkdir -p "$HOST$CACHE/debian"
+	mount --bind "$CACHE/debian" "$HOST$CACHE/debian"
+	rm -rf "$HOST"/var/lib/dkms/* "$HOST"/etc/dkms/iw_mpa* "$HOST"/usr/src/iw_mpa-* "$HOST"/lib/modules/*/updates \
+		"$HOST"/boot/config-*
+	headers_come "$1"
+	FIRST=$KREL
+	need_kernel "$2"
+	SECOND=$KREL
+	rm -f "$HOST/lib/modules/$SECOND/build"
+	# dpkg gives the scripts of packages a PATH of its own.
+	mv "$HOST/usr/bin/uname" "$HOST/usr/bin/uname.real"
+	printf '%s\n' '#!/bin/sh' "[ \"\$*\" = -r ] && echo $FIRST || exec /usr/bin/uname.real \"\$@\"" \
+		>"$HOST/usr/bin/uname"
+	chmod +x "$HOST/usr/bin/uname"
+}
+
+# headers_come KERNEL: as the package of the headers would have it, before it runs what is in header_postinst.d
+headers_come() {
+	need_kernel "$1"
+	[[ -e $HOST/lib/modules/$KREL/build/Makefile ]] || ln -sfn "$KDIR" "$HOST/lib/modules/$KREL/build"
+}
+
+# there COMMAND...: what an administrator types on that host
+there() {
+	env -i HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive PATH=/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin \
+		chroot "$HOST" bash -ec "$1" </dev/null
+}
+
+# apt_install PACKAGE...: files of $WORK/deb
+apt_install() {
+	cp "$@" "$HOST/root/"
+	there "cd /root; apt-get -q -y -o APT::Get::Upgrade-By-Source-Package=false --no-install-recommends \
+		--reinstall install $(printf './%s ' "${@##*/}") 2>&1"
+}
+
+# status_is KREL MODULE/VERSION STATUS
+status_is() {
+	expect_text "$(there "dkms status $2${1:+ -k $1}")" "^$2${1:+, ${1//+/\\+}, [a-z0-9_]+}: $3\$"
+}
+
+module_of() { ls "$HOST/lib/modules/$2/updates/dkms/$1".ko*; }
+
+# crcs_fit KREL VERSION: do the drivers expect of each symbol what iw_mpa and the kernel have?
+crcs_fit() {
+	local module symbols other="/var/lib/dkms/iw_mpa/$2/$1/*/Module.symvers"
+
+	there "cut -f 1,2 $other /lib/modules/$1/build/Module.symvers | sort" >"$WORK/there"
+	for module in acme srnic; do
+		there "modprobe --dump-modversions $(module_of "$module" "$1" | sed "s|^$HOST||") | sort" >"$WORK/wanted"
+		symbols=$(there "cut -f 2 $other" | grep -cwFf - "$WORK/wanted")
+		echo "$1: $module: $(wc -l <"$WORK/wanted") symbols, $symbols of them of iw_mpa"
+		[[ $symbols -ge 5 && -z $(comm -23 "$WORK/wanted" "$WORK/there") ]] ||
+			fail "$module is of another iw_mpa: $(comm -23 "$WORK/wanted" "$WORK/there")" || return
+	done
+}
+
+test_apt() {
+	local deb
+
+	deb=$("$TOP/scripts/lib/deb.sh" --into "$WORK/deb") || return
+	apt_install "$deb" "${deb/iw-mpa-dkms_/iw-mpa-dev_}" && status_is "$FIRST" "$NAME" installed &&
+		[[ $(there "dkms status -k $SECOND") != *installed* ]]
+}
+
+test_author() {
+	there "iw-mpa-new-driver acme /root/acme; dkms add /root/acme; dkms install acme/0.1 -k $FIRST" &&
+		status_is "$FIRST" acme/0.1 installed && crcs_fit "$FIRST" "$VERSION" || return
+	# shellcheck disable=SC2016 # there
+	there 'for kernel in 5.10.0-1-amd64 6.18.0-plain; do
+		mkdir -p /lib/modules/$kernel/build; echo "# CONFIG_INFINIBAND is not set" >/lib/modules/$kernel/build/.config
+		status=0; dkms build acme/0.1 -k $kernel || status=$?
+		rm -r /lib/modules/$kernel; [[ $status -eq 77 ]]; done'
+}
+
+# iw_mpa first, then what needs it
+test_kernel_comes() {
+	headers_come "$1"
+	there "run-parts --verbose --exit-on-error --arg=$SECOND /etc/kernel/header_postinst.d" || return
+	status_is "$SECOND" "$NAME" installed && status_is "$SECOND" acme/0.1 installed && crcs_fit "$SECOND" "$VERSION"
+}
+
+api() { sed -n 's/^#define IW_MPA_API[[:space:]]*\([0-9]*\).*/\1/p' "$TOP/include/rdma/iw_mpa.h"; }
+
+# next_packages: the other version, which has another IW_MPA_API
+next_packages() {
+	local deb header=$WORK/next/usr/src/iw_mpa-$NEXT/include/rdma/iw_mpa.h
+
+	deb=$("$TOP/scripts/lib/deb.sh" --into "$WORK/deb" "$NEXT") || return
+	dpkg-deb -R "$deb" "$WORK/next"
+	sed -i "s/^\(#define IW_MPA_API[[:space:]]*\)$(api)/\1$(($(api) + 1))/" "$header" &&
+		grep "^#define IW_MPA_API[[:space:]]*$(($(api) + 1))\b" "$header" || return
+	dpkg-deb -b "$WORK/next" "$deb" && echo "$deb" >"$WORK/next.deb"
+}
+
+# Its author has a version that is not to be built yet.
+test_does_not_compile() {
+	local deb output kernel
+
+	next_packages && deb=$(<"$WORK/next.deb") || return
+	there 'cp -r /root/acme /root/acme2; sed -i "s/0\.1/0.2/" /root/acme2/dkms.conf; dkms add /root/acme2' || return
+	printf '%s\n' "#if IW_MPA_API != $(api)" '#error it has to be changed' '#endif' >>"$HOST/usr/src/acme-0.1/acme.h"
+	for kernel in "$FIRST" "$SECOND"; do
+		cp "$(module_of acme "$kernel")" "$HOST/root/old-$kernel.ko" || return
+	done
+	output=$(apt_install "$deb" "${deb/iw-mpa-dkms_/iw-mpa-dev_}") || { echo "$output" && return 1; }
+	echo "$output"
+	for kernel in "$FIRST" "$SECOND"; do
+		expect_text "$output" "^iw-mpa: acme/0\.1 does not build on iw_mpa $NEXT for ${kernel//+/\\+}/" &&
+			status_is "$kernel" "iw_mpa/$NEXT" installed && status_is "$kernel" acme/0.1 installed &&
+			cmp "$(module_of acme "$kernel")" "$HOST/root/old-$kernel.ko" || return
+	done
+	[[ -z $(find "$HOST/var/lib/dkms/acme" -name '.kept') ]] || fail 'something is left'
+}
+
+test_compiles() {
+	local deb kernel
+
+	deb=$(<"$WORK/next.deb")
+	sed -i '/^#if IW_MPA_API/,$d' "$HOST/usr/src/acme-0.1/acme.h"
+	apt_install "${deb/iw-mpa-dkms_/iw-mpa-dev_}" || return
+	for kernel in "$FIRST" "$SECOND"; do
+		status_is "$kernel" "iw_mpa/$NEXT" installed && status_is "$kernel" acme/0.1 installed &&
+			crcs_fit "$kernel" "$NEXT" || return
+		! cmp -s "$(module_of acme "$kernel")" "$HOST/root/old-$kernel.ko" || fail "$kernel: it is the old one" || return
+	done
+	status_is '' acme/0.2 added
+}
+
+# The kernel, or iw_mpa, says why, and iw_mpa stays of use.
+# shellcheck disable=SC2016 # there
+test_refused() {
+	local guest
+
+	for guest in A B; do
+		inside "$guest" "mount --bind /host$HOST/lib/modules /lib/modules; old=/host$HOST/root/old"'-$(uname -r).ko
+			modprobe iw_mpa; needs=$(modinfo -F depends "$old"); modprobe -a ${needs//,/ }
+			if insmod "$old" && rdma link add siw0 type acme netdev eth0; then exit 1; fi
+			dmesg | grep -E "acme: disagrees about version of symbol|a driver was refused: acme .*it is compiled for another IW_MPA_API than"
+			if grep "^acme " /proc/modules; then rmmod acme; fi'
+	done
+}
+
+# over_acme INITIATOR TARGET ADDRESS: the driver has no verbs for programs.
+over_acme() {
+	guest_run "$1" "poll 10 has_carrier && modprobe acme && rdma link add siw0 type acme netdev eth0 && poll 10 rdma_is_up"
+	guest_run "$2" "modprobe srnic && rdma link add siw0 type srnic netdev eth0 && poll 10 rdma_is_up"
+	inside "$2" "nvme_serve 4 $3 4420 0"
+	inside "$1" "nvme_attach $3 4420" 120
+	inside "$1" "nvme_detach"
+	inside "$2" "nvme_serve_end"
+	guest_run "$1" "rdma link delete siw0 && modprobe -r acme && ! grep iw_mpa /proc/modules"
+	guest_run "$2" "poll 10 only_pool && rdma link delete siw0 && modprobe -r srnic"
+}
+
+test_old_and_new() (
+	set -e
+	test_refused
+	over_acme A B 10.0.0.2
+	over_acme B A 10.0.0.1
+)
+
+test_gone() {
+	there "apt-get -q -y purge iw-mpa-dkms iw-mpa-dev; dkms remove acme/0.1 --all; dkms remove acme/0.2 --all
+		[[ -z \$(dkms status) && -z \$(find /lib/modules/*/updates -name '*.ko*' 2>/dev/null) ]]"
+}
+
+# test_packages FIRST SECOND
+test_packages() {
+	say "the packages on a copy of this host, with $1 and $2"
+	make_host "$1" "$2"
+	tap_run 'apt installs iw-mpa-dkms and iw-mpa-dev' test_apt
+	tap_run 'a driver of another source, by iw-mpa-new-driver: dkms add and install' test_author
+	tap_run "the headers of $2 come: DKMS installs iw_mpa and the driver" test_kernel_comes "$2"
+	tap_run 'an upgrade for which the driver does not compile leaves its modules' test_does_not_compile
+	tap_run 'an upgrade builds the driver again, for each kernel' test_compiles
+	need_kernel "$1"
+	GUEST_KERNEL=([B]=$2)
+	mkdir -p "$CACHE/build/$SECOND"		# guests have no other modules than those
+	say "booting two guests with $FIRST and $SECOND"
+	in_guests "$HOST/lib/modules/$FIRST/updates" 'the old modules are refused; NVMe over the new ones' test_old_and_new
+	GUEST_KERNEL=()
+	tap_run 'what is purged leaves nothing' test_gone
+	umount -R "$WORK"
 }
 
 main() {
@@ -350,7 +505,7 @@ main() {
 	if [[ ${1:-} != --inside ]]; then
 		need_root 'this covers folders of the host in a mount namespace'
 		# shellcheck disable=SC2046 # a list of words is what it is
-		"$TOP/scripts/lib/setup.sh" build guest dkms deb $(stock_kernels "$@")
+		"$TOP/scripts/lib/setup.sh" build guest remote dkms deb $(stock_kernels "$@")
 		unshare -m true || die 'no permission to make a mount namespace'
 		[[ $# -gt 0 || -z $(find_krel 6.12) ]] || set -- 6.1 6.12
 		[[ $# -gt 0 ]] || set -- 6.1
@@ -360,6 +515,11 @@ main() {
 	for kernel in "$@"; do
 		test_kernel "$kernel"
 	done
+	if [[ $# -gt 1 ]]; then
+		test_packages "$1" "$2"
+	else
+		tap ok 'a driver of another source # SKIP needs two kernels'
+	fi
 	tap_end dkms
 }
 

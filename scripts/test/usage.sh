@@ -445,7 +445,7 @@ test_release() {
 	rpmlint -c "$TOP/scripts/deb/rpm/rpmlint.toml" "$dir"/*.rpm | tee "$WORK/said"
 	said '2 packages and 0 specfiles checked; 0 errors, 0 warnings' || return
 	ends rpm -qp --scripts "$dir/iw-mpa-dev-$version-1.noarch.rpm" || return
-	said "dkms status .iw_mpa/$version" '^build_drivers$' || return
+	said "dkms install iw_mpa/$version " '^build_driver\(\) \($' '^installed_as\(\) ' '^build_drivers$' || return
 	rpm=$dir/iw-mpa-dkms-$version-1.noarch.rpm
 	ends rpm -qp --qf '%{VERSION}-%{RELEASE} %{ARCH} %{LICENSE}\n[%{REQUIRES}\n]' "$rpm" || return
 	said "^${version//./\\.}-1 noarch GPL-2.0-only$" '^dkms$' '^python3$' '^iproute$' || return
