@@ -129,31 +129,6 @@ static void queue_item_of_an_application_leaves_the_queue_of_others(struct kunit
 	fake_expect_closed(c->fid, 2);
 }
 
-/* An application can name any number. The task that has made the QP here is root's. */
-static void queue_qp_of_another_user_refused(struct kunit *test)
-{
-	struct fake_conn *c = queue_conn(test);
-	struct cred *cred = prepare_creds();
-	const struct cred *before;
-
-	KUNIT_ASSERT_NOT_NULL(test, cred);
-	c->f->qps[0].ib.res.task = &init_task;
-	cred->uid = KUIDT_INIT(1000);
-	conn_call(c);
-	before = override_creds(cred);
-	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), -EPERM);
-	revert_creds(before);
-	put_cred(cred);
-	KUNIT_EXPECT_STREQ(test, c->qp->log, "");
-	/* Nobody has the QP: it is free for its own user. */
-	c = queue_conn(test);
-	conn_call(c);
-	conn_accept(c);
-	conn_establish(c);
-	fake_qp_disconnect(c->qp, true);
-	fake_expect_closed(c->fid, 2);
-}
-
 #ifdef CONFIG_LOCKDEP
 static int queue_known;
 
@@ -198,7 +173,6 @@ static struct kunit_case queue_cases[] = {
 	KUNIT_CASE(queue_initiator_of_an_application_is_not_in_the_way),
 	KUNIT_CASE(queue_responder_of_an_application_is_not_in_the_way),
 	KUNIT_CASE(queue_item_of_an_application_leaves_the_queue_of_others),
-	KUNIT_CASE(queue_qp_of_another_user_refused),
 #ifdef CONFIG_LOCKDEP
 	KUNIT_CASE(queue_runner_is_known_to_lockdep),
 #endif

@@ -284,6 +284,49 @@ static void register_device_has_settings(struct kunit *test)
 	free_page((unsigned long)page);
 }
 
+/* What iw_cm gets for the number of @qp if the current task is one of a process, with @cred */
+static struct ib_qp *named_by_process(const struct ib_qp *qp, const struct cred *cred)
+{
+	const struct cred *before = override_creds(cred);
+	struct ib_qp *found;
+
+	current->flags &= ~PF_KTHREAD;
+	found = qp->device->ops.iw_get_qp(qp->device, qp->qp_num);
+	current->flags |= PF_KTHREAD;
+	revert_creds(before);
+	return found;
+}
+
+/* A number of a QP is easily guessed. @root has made the application's QP, or this very process. */
+static void qp_is_for_its_own_user(struct kunit *test)
+{
+	/* compared with NULL alone */
+	static struct ib_uqp_object *const object = (void *)1;
+	struct fakes *f = test->priv;
+	struct ib_qp *qp = &f->qps[0].ib;
+	struct cred *root = prepare_creds(), *other = prepare_creds();
+
+	KUNIT_ASSERT_NOT_NULL(test, root);
+	KUNIT_ASSERT_NOT_NULL(test, other);
+	other->uid = KUIDT_INIT(1000);
+	cap_clear(other->cap_effective);
+	/* of a ULP of the kernel */
+	KUNIT_EXPECT_PTR_EQ(test, qp->device->ops.iw_get_qp(qp->device, qp->qp_num), qp);
+	KUNIT_EXPECT_PTR_EQ(test, named_by_process(qp, root), qp);
+	KUNIT_EXPECT_NULL(test, named_by_process(qp, other));
+	/* of an application */
+	qp->uobject = object;
+	qp->res.task = &init_task;
+	KUNIT_EXPECT_PTR_EQ(test, named_by_process(qp, root), qp);
+	KUNIT_EXPECT_NULL(test, named_by_process(qp, other));
+	qp->res.task = current;
+	KUNIT_EXPECT_PTR_EQ(test, named_by_process(qp, other), qp);
+	qp->uobject = NULL;
+	qp->res.task = NULL;
+	put_cred(root);
+	put_cred(other);
+}
+
 static struct kunit_case register_cases[] = {
 	KUNIT_CASE_PARAM(offload_check_names_what_is_wrong, check_gen_params),
 	KUNIT_CASE(register_refuses_what_check_refuses),
@@ -295,6 +338,7 @@ static struct kunit_case register_cases[] = {
 	KUNIT_CASE(unregister_twice_is_harmless),
 	KUNIT_CASE(register_refused_leaves_nothing),
 	KUNIT_CASE_PARAM(register_device_has_settings, setting_gen_params),
+	KUNIT_CASE(qp_is_for_its_own_user),
 	{}
 };
 

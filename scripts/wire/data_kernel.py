@@ -15,7 +15,7 @@ from link import Link, both
 from peer import FIN, random_octets
 from rdmap import (READ_REQUEST, READ_RESPONSE, SEND, SEND_INV, SEND_SE_INV, WRITE, Read)
 from registry import rule
-from verbs import LOC_PROT_ERR, LOC_QP_OP_ERR, REM_INV_REQ_ERR, WR_FLUSH_ERR
+from verbs import LOC_PROT_ERR, LOC_QP_OP_ERR, REM_INV_REQ_ERR, WR_FLUSH_ERR, of_another_user
 
 RIGHTS = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ
 REMOTE_ATOMIC, MW_BIND = 8, 16
@@ -482,6 +482,27 @@ def R_5_1_3_memory_of_a_slab(b, size, role):
     link.kv.do(f"post write {SIGNALED} 2 0x1000 0x77 0,30000 {MEMORY},{size}")
     equal(link.peer.hear_message(WRITE), want, "Write")
     link.kv.wc(2)
+
+
+@rule("R-8.1.2-1: EINVAL for each number of a QP, by a user who has none; the ULP's own connect afterwards",
+      cases=[("initiator",)])
+def R_8_1_2_1_qp_of_a_kernel_ulp(b, role):
+    """It has its number from when it is made, and may wait for the peer's address before it connects."""
+    class Named(KernelLink):
+        def initiator(self):
+            there = self.b.another()
+            there.listen()
+            said = self.kv.do(f"resolve {self.b.listen_address} {self.b.port}")
+            self.kv.dma_key = int(said[0].split()[1], 0)
+            program = of_another_user(there)
+            program.do(f"resolve id {there.listen_address} {there.port}")
+            for number in range(1, 64):
+                program.fails(f"connect_number id {number}", errno.EINVAL)
+            super().initiator()
+
+        def _connect(self):
+            self.kv.do(f"connect {self.ird} {self.ord}")
+    Named(b, role).works()
 
 
 # --- drain -----------------------------------------------------------------------------------

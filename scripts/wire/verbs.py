@@ -541,6 +541,16 @@ class Arena:
         return place
 
 
+def of_another_user(bench):
+    """The program, without any object, run by a user who is not root"""
+    needs.need("here")
+    program = os.path.join(os.path.dirname(bench.program[-1]), "verbs_probe")
+    verbs = Verbs(("setpriv", "--reuid=4711", "--clear-groups", program), bench.address)
+    bench.things.append(verbs.end)
+    equal(verbs.answer(), "READY", "verbs_probe's start")
+    return verbs
+
+
 class Dut:
     """The program with the objects that most tests need: PD "pd", CQs "scq" and "rcq", memory."""
 

@@ -38,16 +38,14 @@ static void cm_choose_model(struct iw_mpa_ep *ep, struct iw_cm_id *id)
  * Return: 0, then exactly one CONNECT_REPLY follows, maybe before the return;
  * or a negative errno, then no event follows: -EINVAL for private data that is
  * too long, for a QP that does not exist and, with strict_ird_ord, for depths
- * above the device's; -EPERM if another user has made the QP; -EBUSY if it has
- * a connection; -EADDRINUSE if TCP uses the source port and may not choose
- * another; -EADDRNOTAVAIL if the ULP's network namespace does not have the
- * source address; -ENETUNREACH and others of TCP; -ENODEV; -ENOMEM.
+ * above the device's; -EBUSY if the QP has a connection; -EADDRINUSE if TCP
+ * uses the source port and may not choose another; -EADDRNOTAVAIL if the ULP's
+ * network namespace does not have the source address; -ENETUNREACH and others
+ * of TCP; -ENODEV; -ENOMEM.
  */
 int iw_mpa_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {
-	struct iw_mpa_call call = {
-		.id = id, .param = param, .uid = current_uid(),
-	};
+	struct iw_mpa_call call = { .id = id, .param = param };
 	u16 pd_len = param->private_data ? param->private_data_len : 0;
 	unsigned int tcp_ms, reply_ms;
 	struct iw_mpa_device *dev;
@@ -98,13 +96,13 @@ put_device:
  *
  * Return: 0, then exactly one ESTABLISHED follows, maybe before the return, but
  * none after or beside iw_reject; or a negative errno, then no event follows:
- * -ECONNRESET if the connection has ended; -EINVAL, -EPERM, -EBUSY, -ENOMEM as
- * for iw_mpa_connect(); others as the hand-off failed.
+ * -ECONNRESET if the connection has ended; -EINVAL, -EBUSY, -ENOMEM as for
+ * iw_mpa_connect(); others as the hand-off failed.
  */
 int iw_mpa_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {
 	struct iw_mpa_call call = {
-		.id = id, .param = param, .uid = current_uid(),
+		.id = id, .param = param,
 		.pd = param->private_data,
 		.pd_len = param->private_data ? param->private_data_len : 0,
 	};

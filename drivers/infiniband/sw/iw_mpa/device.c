@@ -3,11 +3,14 @@
 
 #include "device.h"
 
+#include <linux/capability.h>
+#include <linux/cred.h>
 #include <linux/if_vlan.h>
 #include <linux/lockdep.h>
 #include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/rculist.h>
+#include <linux/sched/signal.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_verbs.h>
 
@@ -64,6 +67,43 @@ struct iw_mpa_device *iw_mpa_device_get(const struct ib_device *ibdev)
 		dev = NULL;
 	rcu_read_unlock();
 	return dev;
+}
+
+/*
+ * May the task that calls connect this QP? An application's QP is for the
+ * process that has made it, and for others of its user. A QP of the kernel is
+ * for the kernel's own threads, and for what an administrator has asked for.
+ */
+static bool device_lets_use(const struct ib_qp *qp)
+{
+	struct task_struct *maker = qp->res.task;
+
+	if (current->flags & PF_KTHREAD)
+		return true;
+	if (!qp->uobject || !maker)
+		return ns_capable_noaudit(&init_user_ns, CAP_NET_ADMIN);
+	return same_thread_group(current, maker) ||
+	       uid_eq(task_uid(maker), current_uid());
+}
+
+/*
+ * In place of the driver's iw_get_qp. rdma_cm and iw_cm know the QP of a
+ * connect or an accept by its number alone, and an application can name any. In
+ * the context of the ULP's call, with a spinlock of iw_cm: the QP stays.
+ */
+struct ib_qp *iw_mpa_device_get_qp(struct ib_device *ibdev, int qpn)
+{
+	struct iw_mpa_device *dev;
+	struct ib_qp *qp = NULL;
+
+	rcu_read_lock();
+	dev = device_find(ibdev);
+	if (dev)
+		qp = dev->get_qp(ibdev, qpn);
+	if (qp && !device_lets_use(qp))
+		qp = NULL;
+	rcu_read_unlock();
+	return qp;
 }
 
 /*

@@ -24,6 +24,7 @@ struct iw_mpa_takeovers;
  * @netdev: its network device
  * @netdev_tracker: of the reference on it
  * @ops: the driver's half
+ * @get_qp: the driver's iw_get_qp, which is behind the library's own
  * @attr: what the device can do
  * @stats: its counters
  * @log_limit: how much its connections may write into the kernel's log
@@ -47,6 +48,7 @@ struct iw_mpa_device {
 	struct net_device		*netdev;
 	netdevice_tracker		netdev_tracker;
 	const struct iw_mpa_driver_ops	*ops;
+	struct ib_qp *(*get_qp)(struct ib_device *ibdev, int qpn);
 	struct iw_mpa_device_attr	attr;
 	struct iw_mpa_stats __percpu	*stats;
 	struct ratelimit_state		log_limit;
@@ -92,6 +94,7 @@ static inline bool iw_mpa_device_may_respond(const struct iw_mpa_device *dev,
 int iw_mpa_device_add(struct iw_mpa_device *dev);
 struct iw_mpa_device *iw_mpa_device_remove(const struct ib_device *ibdev);
 struct iw_mpa_device *iw_mpa_device_get(const struct ib_device *ibdev);
+struct ib_qp *iw_mpa_device_get_qp(struct ib_device *ibdev, int qpn);
 struct net *iw_mpa_device_get_net(struct iw_mpa_device *dev);
 int iw_mpa_device_for_each(int (*look)(struct iw_mpa_device *dev, void *arg),
 			   void *arg);

@@ -83,7 +83,6 @@ struct iw_mpa_offload {
  * struct iw_mpa_call - a call of iw_cm that an endpoint is handling
  * @id: the cm_id that iw_connect, iw_accept or iw_reject was called for
  * @param: what the ULP asks for; NULL in iw_reject
- * @uid: the user who calls
  * @pd: private data for the Reply; valid during the call only
  * @pd_len: its length
  * @err: result: what the call returns
@@ -91,7 +90,6 @@ struct iw_mpa_offload {
 struct iw_mpa_call {
 	struct iw_cm_id			*id;
 	const struct iw_cm_conn_param	*param;
-	kuid_t				uid;
 	const void			*pd;
 	u16				pd_len;
 	int				err;
@@ -310,7 +308,7 @@ int iw_mpa_event_init(void);
 void iw_mpa_event_exit(void);
 
 /* qp.c */
-int iw_mpa_qp_bind(struct iw_mpa_ep *ep, u32 qpn, kuid_t uid);
+int iw_mpa_qp_bind(struct iw_mpa_ep *ep, u32 qpn);
 void iw_mpa_qp_unbind(struct iw_mpa_ep *ep);
 
 /* startup.c */

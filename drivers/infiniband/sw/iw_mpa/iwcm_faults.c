@@ -177,7 +177,7 @@ static void faults_owe(struct iw_mpa_device *dev, u32 qpn)
 /* Drop a leaked reference, at once or when iw_mpa_qp_gone() is called. */
 static void faults_put_qp(struct iw_mpa_device *dev, u32 qpn)
 {
-	struct ib_qp *qp = dev->ibdev->ops.iw_get_qp(dev->ibdev, qpn);
+	struct ib_qp *qp = dev->get_qp(dev->ibdev, qpn);
 
 	if (qp)
 		dev->ibdev->ops.iw_rem_ref(qp);

@@ -8,7 +8,6 @@
 #include "device.h"
 #include "iwcm.h"
 
-#include <linux/cred.h>
 #include <linux/export.h>
 #include <linux/hash.h>
 #include <linux/list_bl.h>
@@ -67,39 +66,17 @@ static void qp_set_free(struct iw_mpa_ep *ep)
 	wake_up_var(&ep->off);
 }
 
-/*
- * An application names its QP by number, and can name any. So it gets those of
- * its own user alone. What the RDMA core knows of who has made a QP is valid
- * while iw_cm has a reference on the QP.
- */
-static int qp_check(const struct ib_qp *qp, kuid_t uid)
+/* Return: 0; -EINVAL if there is no such QP, -EBUSY if it has a connection. */
+int iw_mpa_qp_bind(struct iw_mpa_ep *ep, u32 qpn)
 {
-	if (!qp)
-		return -EINVAL;
-	if (qp->uobject && qp->res.task &&
-	    !uid_eq(task_uid(qp->res.task), uid))
-		return -EPERM;
-	return 0;
-}
-
-/*
- * Return: 0; -EINVAL if there is no such QP, -EPERM if another user than @uid
- * has made it, -EBUSY if it has a connection.
- */
-int iw_mpa_qp_bind(struct iw_mpa_ep *ep, u32 qpn, kuid_t uid)
-{
-	int err;
-
 	if (!qp_set_taken(ep, qpn))
 		return -EBUSY;
 	/* A QP that goes is not found, or qp_end() finds the endpoint. */
-	ep->off.qp = ep->dev->ibdev->ops.iw_get_qp(ep->dev->ibdev, qpn);
-	err = qp_check(ep->off.qp, uid);
-	if (err) {
-		ep->off.qp = NULL;
+	ep->off.qp = ep->dev->get_qp(ep->dev->ibdev, qpn);
+	if (!ep->off.qp) {
 		qp_set_free(ep);
 		ep->off.qpn = 0;
-		return err;
+		return -EINVAL;
 	}
 	/* The caller of iw_connect or iw_accept has a reference on the QP. */
 	ep->dev->ibdev->ops.iw_add_ref(ep->off.qp);
@@ -190,7 +167,7 @@ void iw_mpa_qp_gone(struct ib_qp *qp, struct iw_mpa_qp_end *end)
 		iw_mpa_event_may_wait();
 		return;
 	}
-	if (qp->device->ops.iw_get_qp(qp->device, qp->qp_num) == qp)
+	if (end->dev->get_qp(qp->device, qp->qp_num) == qp)
 		iw_mpa_blame("%s: iw_get_qp finds the QP %u, which is being destroyed",
 			     dev_name(&qp->device->dev), qp->qp_num);
 	qp_end(end->dev, qp);

@@ -119,6 +119,7 @@ int __iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 	dev->netdev = netdev;
 	netdev_hold(netdev, &dev->netdev_tracker, GFP_KERNEL);
 	dev->ops = ops;
+	dev->get_qp = ibdev->ops.iw_get_qp;
 	dev->attr = *attr;
 	/* It has no settings of its own. */
 	memset(&dev->config, IW_MPA_DEFAULT, sizeof(dev->config));
@@ -136,6 +137,8 @@ int __iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 		err = iw_mpa_device_add(dev);
 	if (err)
 		device_free(dev);
+	else
+		ibdev->ops.iw_get_qp = iw_mpa_device_get_qp;
 	return err;
 }
 EXPORT_SYMBOL_GPL(__iw_mpa_register_device);
@@ -309,6 +312,7 @@ void iw_mpa_unregister_device(struct ib_device *ibdev)
 		iw_mpa_blame("%s: unregistered while %u of iw_mpa_ep_get() are held",
 			     dev_name(&ibdev->dev),
 			     refcount_read(&dev->held) - 1);
+	ibdev->ops.iw_get_qp = dev->get_qp;
 	device_free(dev);
 }
 EXPORT_SYMBOL_GPL(iw_mpa_unregister_device);

@@ -159,7 +159,7 @@ static enum iw_mpa_event run_bind(struct iw_mpa_ep *ep)
 	if (!err)
 		err = run_set_depths(ep, param);
 	if (!err)
-		err = iw_mpa_qp_bind(ep, param->qpn, ep->call->uid);
+		err = iw_mpa_qp_bind(ep, param->qpn);
 	if (err) {
 		ep->call->err = err;
 		return iw_mpa_ep_fail(ep, IW_MPA_EV_BIND_FAILED, err);
