@@ -13,6 +13,7 @@
 
 #include <linux/log2.h>
 #include <linux/sched.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -310,12 +311,18 @@ void srnic_cq_forget(struct srnic_cq *cq, const struct ib_qp *qp)
 	mutex_unlock(&cq->arrange);
 }
 
-/* In steps, since a whole queue would keep interrupts off for too long */
+/*
+ * In steps, since a whole queue would keep interrupts off for too long. No I/O
+ * to get memory in here: a ULP that has storage may wait for @cq->arrange, as
+ * queues of the RDMA core's pool are shared.
+ */
 static int cq_grow(struct srnic_cq *cq, u32 size)
 {
+	unsigned int noio = memalloc_noio_save();
 	struct srnic_cqe *ring = kvcalloc(size, sizeof(*ring), GFP_KERNEL);
 	u32 at;
 
+	memalloc_noio_restore(noio);
 	lockdep_assert_held(&cq->arrange);
 	if (!ring)
 		return -ENOMEM;
@@ -433,8 +440,8 @@ static void cq_event_work(struct work_struct *work)
 	if (!test_and_clear_bit(SRNIC_CQ_LOST, &cq->due))
 		return;
 	if (!cq->uring)
-		pr_err("srnic: completions lost: a queue for %d of them was not polled\n",
-		       cq->ibcq.cqe);
+		pr_err("srnic: %s: completions lost: a queue for %d of them was not polled\n",
+		       dev_name(&cq->ibcq.device->dev), cq->ibcq.cqe);
 	if (cq->ibcq.event_handler)
 		cq->ibcq.event_handler(&event, cq->ibcq.cq_context);
 }
