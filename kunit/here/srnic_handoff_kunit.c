@@ -75,12 +75,14 @@ static void handoff_begins_anew(struct kunit *test)
 	struct srnic_qp *qp = single.qp;
 
 	qp->broken_off = true;
+	qp->sq.limited = true;
 	qp->fault = (struct srnic_fault) { .err = SRNIC_ERR_CRC, .own = true };
 	qp->events = BIT(IB_EVENT_QP_FATAL);	/* the ULP was not told yet */
 	handoff_begin(test);
 	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_NONE);
 	KUNIT_EXPECT_FALSE(test, qp->fault.own);
 	KUNIT_EXPECT_FALSE(test, qp->broken_off);
+	KUNIT_EXPECT_FALSE(test, qp->sq.limited);
 	KUNIT_EXPECT_EQ(test, srnic_modify_qp(&qp->ibqp, &sqd, IB_QP_STATE, NULL), 0);
 	KUNIT_EXPECT_EQ(test, srnic_qp_state(qp), IB_QPS_SQD);
 	handoff_stop_as(test, IW_MPA_R_ULP_CLOSE);

@@ -435,20 +435,6 @@ static void sq_flush_of_a_long_queue_in_order(struct kunit *test)
 	kvfree(p->end[0].scq.kring);
 }
 
-/* A limit belongs to a stream, whoever ended that. */
-static void sq_next_stream_begins_anew(struct kunit *test)
-{
-	struct pair *p = test->priv;
-	struct srnic_qp *qp = p->end[0].qp;
-
-	pair_start(p, &queue_opts);
-	srnic_sq_limit(qp);
-	qp->tx.state = SRNIC_TX_FINISHING;
-	KUNIT_EXPECT_TRUE(test, srnic_sq_is_at_limit(qp));
-	srnic_tx_start(qp, p->sock);
-	KUNIT_EXPECT_FALSE(test, srnic_sq_is_at_limit(qp));
-}
-
 /* A response that is owed goes out, one that is asked for later does not */
 /* Rules: D-6.2.1-2: one Read is served, the one after the limit is not */
 static void irq_limit_ends_the_stream(struct kunit *test)
@@ -651,7 +637,6 @@ static struct kunit_case queue_cases[] = {
 	KUNIT_CASE(sq_user_limit_counts_the_ring),
 	KUNIT_CASE(sq_user_element_behind_flush_told),
 	KUNIT_CASE(sq_flush_of_a_long_queue_in_order),
-	KUNIT_CASE(sq_next_stream_begins_anew),
 	KUNIT_CASE(sq_what_is_posted_behind_err_is_flushed),
 	KUNIT_CASE(sq_user_what_is_posted_behind_err_is_flushed),
 	KUNIT_CASE(sq_search_for_reads_begins_at_get),

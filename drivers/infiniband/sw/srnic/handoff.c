@@ -45,6 +45,7 @@ static int handoff_claim(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
 		qp->ep = ho->ep;
 		qp->events = 0;
 		qp->fault = (struct srnic_fault) { .err = SRNIC_ERR_NONE };
+		qp->sq.limited = false;
 		/* Until TX is opened a ULP may accept again: qp_is_taken(). */
 		qp->tx.opened = ktime_get_seconds();
 		srnic_state_change(qp, SRNIC_EV_BEGIN);

@@ -438,7 +438,6 @@ void srnic_tx_start(struct srnic_qp *qp, struct socket *sock)
 	WRITE_ONCE(tx->starved, false);
 	tx->deadline = 0;
 	tx->pos = 0;
-	qp->sq.limited = false;
 	for (qn = 0; qn < SRNIC_QN_COUNT; qn++)
 		tx->msn[qn] = 1;
 	tx->msg.kind = SRNIC_MSG_NONE;
