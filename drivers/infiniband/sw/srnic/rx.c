@@ -456,11 +456,15 @@ static void rx_defer_part(struct srnic_qp *qp, const struct sock *sk)
 			   msecs_to_jiffies(SRNIC_RETRY_MS));
 }
 
+/* Behind urgent data, too, where tcp_inq() ends */
 static void rx_drop_all(struct srnic_qp *qp, struct sock *sk)
 {
-	int avail = tcp_inq(sk);
+	u32 avail = tcp_sk(sk)->rcv_nxt - tcp_sk(sk)->copied_seq;
 
-	if (avail > 0)
+	/* FIN counts as a byte. */
+	if (avail && sock_flag(sk, SOCK_DONE))
+		avail--;
+	if (avail)
 		tcp_read_done(sk, avail);
 }
 
