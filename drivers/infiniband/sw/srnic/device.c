@@ -486,7 +486,7 @@ static int device_setup(struct srnic_dev *dev, struct net_device *netdev)
 	ibdev->node_type = RDMA_NODE_RNIC;
 	strscpy(ibdev->node_desc, "srnic", sizeof(ibdev->node_desc));
 	ibdev->phys_port_cnt = 1;
-	ibdev->num_comp_vectors = num_online_cpus();
+	ibdev->num_comp_vectors = num_present_cpus();
 	ibdev->local_dma_lkey = SRNIC_LOCAL_DMA_LKEY;
 	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND);
 	ibdev->iw_driver_flags = IW_F_NO_PORT_MAP;
