@@ -307,13 +307,15 @@ static void chunk_508_bytes_after_enhanced_data(struct kunit *test)
 /* Rules: E-9-1: enhanced data and private data of random frames are those of an MPA frame */
 static void chunk_encode_random_same_as_mpa(struct kunit *test)
 {
-	u8 mpa[IW_MPA_FRAME_MAX], buf[IW_MPA_CONTROL_MAX];
+	u8 *mpa = kunit_kzalloc(test, IW_MPA_FRAME_MAX, GFP_KERNEL);
+	u8 buf[IW_MPA_CONTROL_MAX];
 	struct iw_mpa_frame frame;
 	struct iw_mpa_chunk chunk;
 	struct rnd_state rnd;
 	int i, len;
 	u32 bits;
 
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mpa);
 	prandom_seed_state(&rnd, SEED);
 	for (i = 0; i < 2000; i++) {
 		bits = prandom_u32_state(&rnd);
@@ -333,7 +335,7 @@ static void chunk_encode_random_same_as_mpa(struct kunit *test)
 
 		len = iw_mpa_chunk_encode(i, &frame, buf, sizeof(buf));
 		KUNIT_ASSERT_EQ(test, len + 16,
-				iw_mpa_frame_encode(&frame, mpa, sizeof(mpa)));
+				iw_mpa_frame_encode(&frame, mpa, IW_MPA_FRAME_MAX));
 		KUNIT_ASSERT_EQ(test, 0, memcmp(buf + 4, mpa + 20, len - 4));
 
 		decode(IW_MPA_PPID_CONTROL, buf, len, &chunk);
