@@ -91,6 +91,8 @@ static void device_free(struct iw_mpa_device *dev)
  *	iw_mpa_register_device() adds it
  *
  * A driver calls this before ib_register_device(), which may make listeners.
+ * The library replaces iw_get_qp by a function that asks the driver's, and
+ * finds only QPs of the caller's user; iw_mpa_unregister_device() puts it back.
  *
  * Context: process, sleeps; no lock that iw_get_qp or an op takes may be held.
  *
