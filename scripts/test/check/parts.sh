@@ -135,7 +135,7 @@ concerned_by() {
 	scripts/static.sh) echo static refusals usage ;;
 	scripts/test/static/tools.py) echo static ;;
 	scripts/ci-setup) echo static package ;;
-	scripts/iw-mpa) echo static package usage e2e debug patched ;;
+	scripts/iw-mpa) echo static package usage e2e debug:e2e patched ;;
 	scripts/iw_mpa.lua) echo static package usage e2e debug wire device soak takeover fuzz patched ;;	# of judge_tshark.py
 	scripts/test/suites.sh | scripts/suites/* | scripts/rdma-core/*) echo static suites usage ;;
 	scripts/test/takeover.sh | scripts/test/takeover/*) echo static takeover usage ;;
