@@ -13,7 +13,8 @@ import sys
 
 from flap import Monitor
 
-CACHE = os.environ.get("IW_MPA_CACHE") or os.path.expanduser("~/.cache/iw_mpa")
+CACHE = os.environ.get("IW_MPA_CACHE") or \
+    os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "iw_mpa")
 
 
 def open_stub(guest):
