@@ -314,6 +314,10 @@ static void qp_is_for_its_own_user(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, qp->device->ops.iw_get_qp(qp->device, qp->qp_num), qp);
 	KUNIT_EXPECT_PTR_EQ(test, named_by_process(qp, root), qp);
 	KUNIT_EXPECT_NULL(test, named_by_process(qp, other));
+	/* as mount.cifs mounts */
+	cap_raise(other->cap_effective, CAP_SYS_ADMIN);
+	KUNIT_EXPECT_PTR_EQ(test, named_by_process(qp, other), qp);
+	cap_clear(other->cap_effective);
 	/* of an application */
 	qp->uobject = object;
 	qp->res.task = &init_task;

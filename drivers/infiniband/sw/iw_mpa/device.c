@@ -72,7 +72,8 @@ struct iw_mpa_device *iw_mpa_device_get(const struct ib_device *ibdev)
 /*
  * May the task that calls connect this QP? An application's QP is for the
  * process that has made it, and for others of its user. A QP of the kernel is
- * for the kernel's own threads, and for what an administrator has asked for.
+ * for the kernel's own threads, and for what an administrator has asked for:
+ * mount.cifs keeps the right to mount alone.
  */
 static bool device_lets_use(const struct ib_qp *qp)
 {
@@ -81,7 +82,8 @@ static bool device_lets_use(const struct ib_qp *qp)
 	if (current->flags & PF_KTHREAD)
 		return true;
 	if (!qp->uobject || !maker)
-		return ns_capable_noaudit(&init_user_ns, CAP_NET_ADMIN);
+		return ns_capable_noaudit(&init_user_ns, CAP_NET_ADMIN) ||
+		       ns_capable_noaudit(&init_user_ns, CAP_SYS_ADMIN);
 	return same_thread_group(current, maker) ||
 	       uid_eq(task_uid(maker), current_uid());
 }
