@@ -191,13 +191,6 @@ bool pair_skb_page_frag_refill(unsigned int sz, struct page_frag *frag, gfp_t gf
 	return true;
 }
 
-void pair_sk_clear_memalloc(struct sock *sk)
-{
-	if (pair_tcp.clear_memalloc)
-		pair_tcp.clear_memalloc(sk);
-	sk_clear_memalloc(sk);
-}
-
 #define PAIR_TCP_PATIENCE_MS	2000
 
 /* A suite's init: end 0 sends, and what TCP takes comes to its wire. */

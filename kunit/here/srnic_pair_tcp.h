@@ -31,8 +31,6 @@
  * @piece: bytes of each page fragment, a multiple of 4; 0: fragments are the kernel's own
  * @whole: a fragment is the rest of a large one, not of a page
  * @pieces: number of fragments that can still be allocated
- * @clear_memalloc: function that is called before a socket loses its right to the emergency
- *	reserves; or NULL
  */
 struct pair_tcp {
 	struct pair_end	*to;
@@ -53,7 +51,6 @@ struct pair_tcp {
 	unsigned int	piece;
 	bool		whole;
 	unsigned int	pieces;
-	void		(*clear_memalloc)(struct sock *sk);
 };
 
 extern struct pair_tcp pair_tcp;
@@ -68,7 +65,6 @@ void pair_iw_mpa_disconnect(struct iw_mpa_ep *ep, bool abrupt);
 void pair_iw_mpa_stream_down(struct iw_mpa_ep *ep, const struct iw_mpa_fault *fault);
 void pair_iw_mpa_tx_finished(struct iw_mpa_ep *ep);
 bool pair_skb_page_frag_refill(unsigned int sz, struct page_frag *frag, gfp_t gfp);
-void pair_sk_clear_memalloc(struct sock *sk);
 
 int pair_tcp_init(struct kunit *test);
 void pair_tcp_exit(struct kunit *test);

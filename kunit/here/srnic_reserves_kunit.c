@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A packet whose memory is from the emergency reserves arrives while a stream that may use them
- * ends. TCP has a BUG_ON() for such a packet in the receive queue of a socket that may not use the
- * reserves.
+ * A packet whose memory is from the emergency reserves arrives when a stream that may use them
+ * ends, or has ended. TCP has a BUG_ON() for such a packet in the receive queue of a socket that
+ * may not use the reserves.
  */
 
 #include "srnic_single.h"
@@ -75,14 +75,19 @@ static void reserves_packet_comes(void)
 	iw_mpa_quiet(RESERVES_WHILE_MS);
 }
 
-static void reserves_begin(struct kunit *test)
+static int reserves_prepare(void)
 {
 	static const struct iw_mpa_params params = { .initiator = true, .ird = PAIR_IRD, .ord = 2 };
-	struct iw_mpa_handoff ho = { .params = &params };
+	const struct iw_mpa_handoff ho = { .params = &params, .sock = reserves.sock };
 
+	return srnic_driver_ops.prepare(&single.qp->ibqp, &ho);
+}
+
+static void reserves_begin(struct kunit *test)
+{
 	single_connect(test, &reserves.peer, &reserves.sock, 0);
-	ho.sock = reserves.sock;
-	KUNIT_ASSERT_EQ(test, srnic_driver_ops.prepare(&single.qp->ibqp, &ho), 0);
+	KUNIT_ASSERT_EQ(test, reserves_prepare(), 0);
+	flush_work(&single.p->dev->reserves);
 	KUNIT_ASSERT_TRUE(test, sock_flag(reserves.sock->sk, SOCK_MEMALLOC));
 	reserves_tap.dev = init_net.loopback_dev;
 	dev_add_pack(&reserves_tap);
@@ -93,7 +98,7 @@ static u64 reserves_drops(void)
 	return snmp_fold_field(init_net.mib.net_statistics, LINUX_MIB_PFMEMALLOCDROP);
 }
 
-/* It waits until the socket is unlocked, and so does the end of the right. */
+/* What came before the stream ends, in the socket's lock, is there afterwards. */
 static void reserves_packet_before_the_end_is_taken(struct kunit *test)
 {
 	struct sock *sk;
@@ -107,36 +112,56 @@ static void reserves_packet_before_the_end_is_taken(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, reserves_waits_in_socket());
 	queue_work(srnic_event_wq, &reserves.stop);
 	iw_mpa_quiet(RESERVES_WHILE_MS);
-	KUNIT_EXPECT_TRUE(test, sock_flag(sk, SOCK_MEMALLOC));
 	release_sock(sk);
 	flush_work(&reserves.stop);
-	KUNIT_EXPECT_FALSE(test, sock_flag(sk, SOCK_MEMALLOC));
 	KUNIT_EXPECT_EQ(test, tcp_inq(sk), (int)strlen(RESERVES_TEXT));
 	KUNIT_EXPECT_EQ(test, reserves_drops(), drops);
 }
 
-static bool reserves_waited;
-
-static void reserves_amid_the_end(struct sock *sk)
+/*
+ * TCP asks whether the socket may use the reserves before it looks whether the socket is locked. In
+ * between the stream may end, and the library lock the socket, to close it.
+ */
+static void reserves_packet_after_the_end_is_taken(struct kunit *test)
 {
-	reserves_packet_comes();
-	reserves_waited = reserves_waits_in_socket();
-}
-
-/* While the right ends the socket is locked. What comes then must not wait: TCP refuses it. */
-static void reserves_packet_amid_the_end_is_refused(struct kunit *test)
-{
+	struct sock *sk;
 	u64 drops;
 
 	reserves_begin(test);
+	sk = reserves.sock->sk;
 	drops = reserves_drops();
-	pair_tcp.clear_memalloc = reserves_amid_the_end;
 	reserves_stop(NULL);
-	pair_tcp.clear_memalloc = NULL;
-	KUNIT_EXPECT_FALSE(test, reserves_waited);
-	KUNIT_EXPECT_GT(test, reserves_drops(), drops);
-	KUNIT_EXPECT_FALSE(test, sock_flag(reserves.sock->sk, SOCK_MEMALLOC));
-	KUNIT_EXPECT_EQ(test, tcp_inq(reserves.sock->sk), 0);
+	KUNIT_EXPECT_TRUE(test, sk_memalloc_socks());
+	lock_sock(sk);
+	reserves_packet_comes();
+	KUNIT_EXPECT_TRUE(test, reserves_waits_in_socket());
+	release_sock(sk);
+	KUNIT_EXPECT_EQ(test, tcp_inq(sk), (int)strlen(RESERVES_TEXT));
+	KUNIT_EXPECT_EQ(test, reserves_drops(), drops);
+}
+
+static int reserves_switched(void)
+{
+	flush_work(&single.p->dev->reserves);
+	return static_key_count(&memalloc_socks_key.key);
+}
+
+/* TCP's switch is turned once for all streams of a device, and back when it goes. */
+static void reserves_switched_once(struct kunit *test)
+{
+	int before = reserves_switched();
+
+	reserves_begin(test);
+	KUNIT_EXPECT_EQ(test, reserves_switched(), before + 1);
+	reserves_stop(NULL);
+	KUNIT_EXPECT_EQ(test, reserves_switched(), before + 1);
+	single.qp->state = SRNIC_IDLE;
+	KUNIT_ASSERT_EQ(test, reserves_prepare(), 0);
+	KUNIT_EXPECT_EQ(test, reserves_switched(), before + 1);
+	reserves_stop(NULL);
+	srnic_reserves_end(single.p->dev);
+	KUNIT_EXPECT_EQ(test, static_key_count(&memalloc_socks_key.key), before);
+	single.p->dev->has_reserves = false;
 }
 
 static int reserves_init(struct kunit *test)
@@ -163,7 +188,8 @@ static void reserves_exit(struct kunit *test)
 
 static struct kunit_case reserves_cases[] = {
 	KUNIT_CASE(reserves_packet_before_the_end_is_taken),
-	KUNIT_CASE(reserves_packet_amid_the_end_is_refused),
+	KUNIT_CASE(reserves_packet_after_the_end_is_taken),
+	KUNIT_CASE(reserves_switched_once),
 	{}
 };
 

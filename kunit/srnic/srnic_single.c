@@ -38,6 +38,7 @@ int single_init(struct kunit *test)
 		return -ENOMEM;
 	single.p = test->priv;
 	xa_init_flags(&single.p->dev->qps, XA_FLAGS_LOCK_IRQ);
+	srnic_reserves_setup(single.p->dev);
 	qp = single.p->end[0].qp;
 	single.qp = qp;
 	srnic_qp_setup(qp);
@@ -54,6 +55,7 @@ void single_exit(struct kunit *test)
 		cancel_delayed_work_sync(&single.qp->tx.retry);
 		cancel_work_sync(&single.qp->tx.work);
 		cancel_work_sync(&single.qp->event_work);
+		srnic_reserves_end(single.p->dev);
 		pair_exit(test);
 	}
 	if (single.own) {

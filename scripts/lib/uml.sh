@@ -23,7 +23,6 @@ VERBS='verbs.o'
 FAKED_TX='iw_mpa_stream_down iw_mpa_tx_finished kernel_sendpage_locked tcp_sendmsg_locked'
 FAKED_QP='iw_mpa_close iw_mpa_disconnect iw_mpa_ep_get iw_mpa_ep_put'
 FAKED_FRAG=skb_page_frag_refill
-FAKED_HANDOFF=sk_clear_memalloc
 
 # srnic's sender passes pages to TCP in the way that the kernel needs; the kernel splice has the way of kernels since
 # 6.5, one call for all pages. The suites replace TCP by a fake, so one kernel can test either.
@@ -68,7 +67,6 @@ put_makefiles() {
 		CFLAGS_$SRNIC/tx.o += \$(foreach name,$FAKED_TX,-D\$(name)=pair_\$(name)) ${PUSH[${2:-net}]:-}
 		CFLAGS_$SRNIC/qp.o += \$(foreach name,$FAKED_QP,-D\$(name)=pair_\$(name))
 		CFLAGS_$SRNIC/fpdu.o += \$(foreach name,$FAKED_FRAG,-D\$(name)=pair_\$(name))
-		CFLAGS_$SRNIC/handoff.o += \$(foreach name,$FAKED_HANDOFF,-D\$(name)=pair_\$(name))
 		else
 		include \$(srctree)/drivers/iw_mpa/$LIB/Kbuild
 		include \$(srctree)/drivers/iw_mpa/$SRNIC/Kbuild

@@ -297,6 +297,7 @@ static void srnic_dealloc_driver(struct ib_device *ibdev)
 	device_leave(dev);
 	cancel_work_sync(&dev->catch_up);
 	iw_mpa_unregister_device(ibdev);
+	srnic_reserves_end(dev);
 	xa_destroy(&dev->qps);
 	xa_destroy(&dev->mrs);
 	srnic_stats_free(dev);
@@ -352,7 +353,7 @@ static bool device_has_mac(const struct net_device *netdev)
 	       !is_zero_ether_addr(netdev->dev_addr);
 }
 
-/* Applications may read the address at any time: no mixture of old and new. */
+/* Applications may read the address meanwhile, on 32 bits also half of it. */
 static void device_note_mac(struct srnic_dev *dev,
 			    const struct net_device *netdev)
 {
@@ -470,6 +471,7 @@ static int device_setup(struct srnic_dev *dev, struct net_device *netdev)
 	struct ib_device *ibdev = &dev->ibdev;
 
 	INIT_WORK(&dev->catch_up, srnic_device_catch_up);
+	srnic_reserves_setup(dev);
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ |
 				 XA_FLAGS_ACCOUNT);
 	/* STags are random: an entry may cost more memory than its region. */

@@ -24,7 +24,9 @@
 #include "state.h"
 #include "tx.h"
 
+#include <linux/jump_label.h>
 #include <linux/net.h>
+#include <linux/workqueue.h>
 #include <net/sock.h>
 #include <trace/events/sock.h>
 
@@ -57,36 +59,54 @@ static int handoff_claim(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
 }
 
 /*
- * A sender for storage may use the emergency reserves of memory. The peer's
- * answers then arrive in such memory, and TCP must accept them: see "Memory
- * reclaim" in srnic_design.rst.
+ * TCP's switch for sockets that may use the emergency reserves cannot be turned
+ * while a CPU goes offline. That waits for the I/O of that CPU, which may wait
+ * until a connection has ended, or is made anew. So no connection waits for the
+ * switch: a device turns it on once, here, and off when the device goes.
  */
-static void handoff_share_reserves(const struct srnic_qp *qp, struct sock *sk)
+static void handoff_open_reserves(struct work_struct *work)
 {
-	if (!srnic_tx_has_reserves(qp))
+	struct srnic_dev *dev = container_of(work, struct srnic_dev, reserves);
+
+	if (dev->has_reserves)
 		return;
-	lock_sock(sk);
-	sk_set_memalloc(sk);
-	release_sock(sk);
+	static_branch_inc(&memalloc_socks_key);
+	WRITE_ONCE(dev->has_reserves, true);
+}
+
+void srnic_reserves_setup(struct srnic_dev *dev)
+{
+	INIT_WORK(&dev->reserves, handoff_open_reserves);
+}
+
+/* The device has no QP any more. */
+void srnic_reserves_end(struct srnic_dev *dev)
+{
+	cancel_work_sync(&dev->reserves);
+	if (dev->has_reserves)
+		static_branch_dec(&memalloc_socks_key);
 }
 
 /*
- * A packet in reserve memory may wait in the socket's backlog until a process
- * releases the socket. If the socket has lost its right to the reserves by
- * then, TCP warns. So the right ends while the socket is unowned, when the
- * backlog is empty; after that TCP refuses such packets.
+ * A sender for storage may use the emergency reserves of memory. The peer's
+ * answers then arrive in such memory, and TCP must accept them: see "Memory
+ * reclaim" in srnic_design.rst.
+ *
+ * The right stays with the socket, beyond the stream. TCP asks for it before it
+ * looks whether the socket is locked, and a packet that then has to wait for
+ * that must find the right still there: if not, TCP has a BUG_ON().
  */
-static void handoff_leave_reserves(const struct srnic_qp *qp, struct sock *sk)
+static void handoff_share_reserves(const struct srnic_qp *qp, struct sock *sk)
 {
+	struct srnic_dev *dev = to_srnic_dev(qp->ibqp.device);
+
 	if (!srnic_tx_has_reserves(qp))
 		return;
-	while (lock_sock_fast(sk))
-		unlock_sock_fast(sk, true);
-	sock_reset_flag(sk, SOCK_MEMALLOC);
-	unlock_sock_fast(sk, false);
-
+	if (!READ_ONCE(dev->has_reserves))
+		schedule_work(&dev->reserves);
 	lock_sock(sk);
-	sk_clear_memalloc(sk);
+	sock_set_flag(sk, SOCK_MEMALLOC);
+	sk->sk_allocation |= __GFP_MEMALLOC;
 	release_sock(sk);
 }
 
@@ -218,7 +238,6 @@ static void handoff_stop(struct ib_qp *ibqp, enum iw_mpa_reason why)
 	if (abort)
 		srnic_fail(qp, SRNIC_ERR_STREAM);
 	srnic_state_event(qp, SRNIC_EV_STOP);
-	handoff_leave_reserves(qp, qp->rx.sk);
 	srnic_tx_stop(qp);
 	srnic_irq_free(&qp->irq);
 	events = handoff_events(qp);

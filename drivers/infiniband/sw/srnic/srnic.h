@@ -69,6 +69,7 @@
 /* How long after open_tx iw_cm still finds a QP that has accepted */
 #define SRNIC_FOUND_S		60
 
+struct srnic_dev;
 struct srnic_ring;
 
 /*
@@ -84,6 +85,8 @@ extern struct workqueue_struct *srnic_event_wq;
 extern const struct ib_device_ops srnic_verbs;			/* verbs.c */
 extern const struct iw_mpa_driver_ops srnic_driver_ops;		/* handoff.c */
 extern const struct iw_mpa_device_attr srnic_device_attr;	/* handoff.c */
+void srnic_reserves_setup(struct srnic_dev *dev);		/* handoff.c */
+void srnic_reserves_end(struct srnic_dev *dev);			/* handoff.c */
 
 struct srnic_dev {
 	struct ib_device	ibdev;
@@ -91,6 +94,9 @@ struct srnic_dev {
 	netdevice_tracker	netdev_tracker;
 	/* rereads @netdev, whose events miss a disabled device */
 	struct work_struct	catch_up;
+	/* has TCP let storage's sockets use the reserves, once */
+	struct work_struct	reserves;
+	bool			has_reserves;	/* @reserves has run */
 	/* complete QPs by number; its lock is taken with interrupts off */
 	struct xarray		qps;
 	struct xarray		mrs;		/* by STag index */
