@@ -10,7 +10,7 @@ import rdmap
 from harness import SLOW, check, equal, poll
 from kernel import SlowPoint, hw_counter
 from kverbs import (FENCE, LOCAL_WRITE, MEMORY, REMOTE_READ, REMOTE_WRITE, SIGNALED,
-                    WITH_INVALIDATE, KernelLink)
+                    WITH_INVALIDATE, CpuGoes, KernelLink)
 from link import Link, both
 from peer import FIN, random_octets
 from rdmap import (READ_REQUEST, READ_RESPONSE, SEND, SEND_INV, SEND_SE_INV, WRITE, Read)
@@ -539,6 +539,24 @@ def D_6_2_2_1_drain(b, when, role):
     statuses = [wc.status for wc in link.kv.wcs]
     check(set(statuses) <= {0, WR_FLUSH_ERR}, f"{statuses}")
     link.kv.wcs.clear()
+
+
+@rule("D-6.2.2-1: each work request has completed when it returns, and the next connection is up, while a CPU goes "
+      "offline", cases=both(("end",), ("begin",)))
+def D_6_2_2_1_drain_while_a_cpu_goes_offline(b, what, role):
+    """The CPU waits for the requests of its disks, and they for a connection's end, or for the next."""
+    link = KernelLink(b, role) if what == "end" else None
+    goes = CpuGoes(b)
+    link = link or KernelLink(b, role)
+    link.works()
+    for n in range(5):
+        link.kv.do(f"recv {0x20 + n} {MEMORY - 64},64")
+    link.peer.allow_cut()
+    link.kv.do("drain")
+    check(goes.lasts(), "it waited for the CPU")
+    for n in range(5):
+        link.kv.wc(0x20 + n, WR_FLUSH_ERR)
+    goes.end()
 
 
 @rule("D-6.2.2-1: 30 Reads of which none asks for a completion, and 20 receives, have completed when "

@@ -6,6 +6,7 @@
 
 import collections
 import os
+import threading
 import time
 
 import needs
@@ -165,6 +166,36 @@ class Kverbs:
 
     def key(self, n, key):
         return int(self.do(f"key {n} {key}")[0].split()[1], 0)
+
+
+class CpuGoes:
+    """From now on CPU 1 goes offline, and waits until this ends: nobody gets cpus_read_lock()"""
+
+    ONLINE = "/sys/devices/system/cpu/cpu1/online"
+
+    def __init__(self, b):
+        self.kv = Kverbs()
+        self.kv.do("cpu hold")
+        self.thread = threading.Thread(target=self._set, args=("0",))
+        self.thread.start()
+        b.things.append(self.end)
+        check(poll(self.lasts), "CPU 1 does not go offline")
+
+    def _set(self, online):
+        with open(self.ONLINE, "w", encoding="ascii") as file:
+            file.write(online)
+
+    def lasts(self):
+        """False as soon as it has waited for half a minute"""
+        return self.kv.do("cpu look") == ["CPU 1"]
+
+    def end(self):
+        if self.thread:
+            self.kv.do("cpu go")
+            self.thread.join()
+            self.thread = None
+            self._set("1")
+            self.kv.close()
 
 
 class KernelLink(Link):

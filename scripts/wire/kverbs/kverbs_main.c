@@ -38,6 +38,9 @@
  *		BUSY				another request was refused
  *	modify STATE, query			"STATE STATE IRD ORD"
  *	drain, disconnect, destroy		the QP
+ *	cpu hold				the next CPU that goes offline waits for "cpu go",
+ *							30 seconds at most
+ *	cpu look, cpu go			"CPU 1" if one waits, else "CPU 0"
  *	memory ORDER				in place of the 64 KiB, before there is a connection
  *	peek AT LENGTH, poke AT HEX		"DATA HEX"
  *	set AT LENGTH OCTET
@@ -50,6 +53,8 @@
 
 #include "kverbs.h"
 
+#include <linux/completion.h>
+#include <linux/cpuhotplug.h>
 #include <linux/inet.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
@@ -402,6 +407,45 @@ static int kv_destroy(struct kv *kv, char *args)
 	return 0;
 }
 
+/*
+ * A CPU that goes offline waits for its block devices, and they for their I/O: nobody gets
+ * cpus_read_lock() until the CPU has gone. This waits there in their place.
+ */
+static DECLARE_COMPLETION(cpu_may_go);
+static int cpu_state = -1;
+static atomic_t cpus_waiting = ATOMIC_INIT(0);
+
+static int cpu_goes(unsigned int cpu)
+{
+	atomic_inc(&cpus_waiting);
+	wait_for_completion_timeout(&cpu_may_go, 30 * HZ);
+	atomic_dec(&cpus_waiting);
+	return 0;
+}
+
+static void cpu_let_go(void)
+{
+	complete_all(&cpu_may_go);
+	if (cpu_state >= 0)
+		cpuhp_remove_state_nocalls(cpu_state);
+	cpu_state = -1;
+}
+
+static int kv_cpu(struct kv *kv, char *args)
+{
+	if (!strcmp(args, "go") || !strcmp(args, "look")) {
+		seq_buf_printf(&kv->said, "CPU %d\n", atomic_read(&cpus_waiting));
+		if (!strcmp(args, "go"))
+			cpu_let_go();
+		return 0;
+	}
+	if (strcmp(args, "hold") || cpu_state >= 0)
+		return -EINVAL;
+	reinit_completion(&cpu_may_go);
+	cpu_state = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "kverbs:hold", NULL, cpu_goes);
+	return cpu_state < 0 ? cpu_state : 0;
+}
+
 static int kv_take(struct kv *kv, char *args)
 {
 	struct happening *news;
@@ -432,7 +476,7 @@ static const struct {
 	{ "take", kv_take }, { "modify", kv_modify }, { "query", kv_query },
 	{ "drain", kv_drain }, { "disconnect", kv_disconnect }, { "destroy", kv_destroy },
 	{ "memory", kv_memory }, { "peek", kv_peek }, { "poke", kv_poke }, { "set", kv_set },
-	{ "fill", kv_fill },
+	{ "fill", kv_fill }, { "cpu", kv_cpu },
 };
 
 static int run(struct kv *kv, char *line)
@@ -588,6 +632,7 @@ static int __init kv_init(void)
 static void __exit kv_exit(void)
 {
 	misc_deregister(&kv_device);
+	cpu_let_go();
 	forget_reserves();
 }
 
