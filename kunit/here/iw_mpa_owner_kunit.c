@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What the library reads of the id of rdma_cm that is the context of a cm_id. */
 
+#include "device.h"
 #include "ep.h"
 #include "iw_mpa_fake_owner.h"
 #include "iw_mpa_fakes.h"
@@ -78,17 +79,25 @@ static void owner_device_is_what_rdma_cm_chose(struct kunit *test)
 {
 	struct ib_device *other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);
 	const struct owner_case *c = test->param_value;
+	struct iw_mpa_ep *ep = kunit_kzalloc(test, sizeof(*ep), GFP_KERNEL);
 	struct fake_id *fid = fake_id_create(test->priv);
+	struct iw_mpa_call call = { .id = &fid->id };
 	struct rdma_cm_id *owner;
 
 	KUNIT_ASSERT_NOT_NULL(test, other);
+	KUNIT_ASSERT_NOT_NULL(test, ep);
 	owner = owner_of(c, fid, other);
 	((struct sockaddr_in *)&owner->route.addr.src_addr)->sin_port = htons(1);
 	((struct sockaddr_in *)&owner->route.addr.dst_addr)->sin_port = htons(2);
-	KUNIT_EXPECT_PTR_EQ(test, iw_mpa_iwcm_device(&fid->id),
-			    c->want_other ? other : fid->id.device);
+	ep->dev = iw_mpa_device_get(fid->id.device);
+	KUNIT_ASSERT_NOT_NULL(test, ep->dev);
+	ep->config = fid->f->config;
+	ep->call = &call;
+	KUNIT_EXPECT_EQ(test, iw_mpa_iwcm_check_device(ep), c->want_other ? -EINVAL : 0);
+	KUNIT_EXPECT_EQ(test, ep->reason, c->want_other ? IW_MPA_R_WRONG_DEVICE : IW_MPA_R_OK);
 	owner->device = NULL;
-	KUNIT_EXPECT_PTR_EQ(test, iw_mpa_iwcm_device(&fid->id), fid->id.device);
+	KUNIT_EXPECT_EQ(test, iw_mpa_iwcm_check_device(ep), 0);
+	iw_mpa_device_put(ep->dev);
 }
 
 /*

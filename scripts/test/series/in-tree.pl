@@ -99,11 +99,13 @@ edit "$sw/iw_mpa/qp.c", '^\tend->qp = qp;\n', '', '^\tiw_mpa_iwcm_qp_gone\(end\)
 edit "$sw/iw_mpa/register.c", '^\tiw_mpa_iwcm_device_gone\(dev\);\n', '', '^#include "iwcm.h"\n', '';
 edit "$sw/iw_mpa/Makefile", ' iwcm_faults\.o\b', '';
 edit "$sw/iw_mpa/listen.c", '^\tiw_mpa_iwcm_keep_requests\(lis->cm_id\);\n', '';
+edit "$sw/iw_mpa/run.c", '^#include "iwcm.h"\n', '',
+	'= iw_mpa_iwcm_check_device\(ep\);\n\n\tif \(!err\)\n\t\terr (= [^\n]*\n)', sub { "$1\n" };
 edit "$sw/iw_mpa/stats.h", '^\tX\(accepted_again\)\s*\\\\\n', '';
 edit "$sw/iw_mpa/tests/iw_mpa_count_kunit.c",
 	'^/\* iw_cm lets the ULP call again[^/]*\*/\nstatic void count_each_further_accept' . $function, '',
 	'^\tKUNIT_CASE\(count_each_further_accept\),\n', '';
-edit 'Documentation/infiniband/iw_mpa.rst', '^``accepted_again``[^\n]*\n', '',
+edit 'Documentation/infiniband/iw_mpa.rst', '^``accepted_again``[^\n]*\n', '', '``iw_mpa_iwcm_check_device\(\)``, ', '',
 	words('It is for an address of another device, or rdma_cm has chosen another: Reject.'),
 	'It is for an address of another device: Reject.',
 	words('is raised, unless the ULP rejects a connection that it has accepted. Each'), 'is raised. Each',

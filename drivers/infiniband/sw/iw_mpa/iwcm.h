@@ -9,7 +9,6 @@
 
 #include "ep.h"
 
-struct ib_device;
 struct iw_cm_id;
 struct iw_mpa_device;
 struct iw_mpa_qp_end;
@@ -27,6 +26,6 @@ bool iw_mpa_iwcm_is_foreign(struct iw_cm_id *id, const struct net *net);
 struct net *iw_mpa_iwcm_get_net(struct iw_mpa_device *dev, struct iw_cm_id *id);
 int iw_mpa_iwcm_ifindex(struct iw_cm_id *id);
 void iw_mpa_iwcm_keep_requests(struct iw_cm_id *id);
-const struct ib_device *iw_mpa_iwcm_device(struct iw_cm_id *id);
+int iw_mpa_iwcm_check_device(struct iw_mpa_ep *ep);
 
 #endif /* _IW_MPA_IWCM_H */

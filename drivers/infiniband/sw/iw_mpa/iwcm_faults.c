@@ -38,6 +38,7 @@
  */
 
 #include "iwcm.h"
+#include "config.h"
 #include "device.h"
 #include "ep.h"
 #include "stats.h"
@@ -45,10 +46,12 @@
 #include <linux/netdevice.h>
 #include <linux/list.h>
 #include <linux/printk.h>
+#include <linux/ratelimit.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
+#include <net/ipv6.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/iw_cm.h>
@@ -393,6 +396,18 @@ void iw_mpa_iwcm_keep_requests(struct iw_cm_id *id)
 		owner->port_num = rdma_start_port(id->device);
 }
 
+/* Do two addresses differ in the port at most? */
+static bool faults_is_same_host(const union iw_mpa_addr *one,
+				const union iw_mpa_addr *other)
+{
+	if (one->sa.sa_family != other->sa.sa_family ||
+	    !iw_mpa_addr_is_known(one))
+		return false;
+	if (one->sa.sa_family == AF_INET)
+		return one->in.sin_addr.s_addr == other->in.sin_addr.s_addr;
+	return ipv6_addr_equal(&one->in6.sin6_addr, &other->in6.sin6_addr);
+}
+
 /*
  * The device that rdma_cm has chosen for a connection to a listener: the QP
  * that the ULP accepts with is one of this device. rdma_cm has copied both
@@ -405,7 +420,7 @@ void iw_mpa_iwcm_keep_requests(struct iw_cm_id *id)
  *
  * Return: that device; the cm_id's own if it is not known.
  */
-const struct ib_device *iw_mpa_iwcm_device(struct iw_cm_id *id)
+static const struct ib_device *faults_device(struct iw_cm_id *id)
 {
 	struct rdma_cm_id *owner = id->context;
 	struct rdma_addr *addr;
@@ -413,11 +428,36 @@ const struct ib_device *iw_mpa_iwcm_device(struct iw_cm_id *id)
 	if (!owner)
 		return id->device;
 	addr = &owner->route.addr;
-	if (!iw_mpa_addr_is_same_host(iw_mpa_addr(&addr->src_addr),
-				      iw_mpa_addr(&id->m_local_addr)) ||
-	    !iw_mpa_addr_is_same_host(iw_mpa_addr(&addr->dst_addr),
-				      iw_mpa_addr(&id->m_remote_addr)))
+	if (!faults_is_same_host(iw_mpa_addr(&addr->src_addr),
+				 iw_mpa_addr(&id->m_local_addr)) ||
+	    !faults_is_same_host(iw_mpa_addr(&addr->dst_addr),
+				 iw_mpa_addr(&id->m_remote_addr)))
 		return id->device;
 	/* NULL if it is being removed */
 	return READ_ONCE(owner->device) ?: id->device;
+}
+
+/*
+ * A connection belongs to the listener's device, and the ULP has made its QP on
+ * the device that rdma_cm has chosen. If these differ, the QP's number is
+ * invalid on the former, or another ULP's. Only for the runner, within the call
+ * that has an endpoint bind its QP.
+ *
+ * Return: 0; -EINVAL if they differ, then the connection has its reason.
+ */
+int iw_mpa_iwcm_check_device(struct iw_mpa_ep *ep)
+{
+	struct iw_mpa_device *dev = ep->dev;
+	const struct ib_device *chosen;
+
+	chosen = ep->initiator ? dev->ibdev : faults_device(ep->call->id);
+	if (chosen == dev->ibdev)
+		return 0;
+	iw_mpa_ep_set_reason(ep, IW_MPA_R_WRONG_DEVICE, -EINVAL);
+	if (READ_ONCE(ep->config->log) &&
+	    ___ratelimit(&dev->log_limit, "iw_mpa"))
+		pr_notice("iw_mpa: %s: connection %lu: rdma_cm chose %s for a connection to %pISc\n",
+			  dev_name(&dev->ibdev->dev), ep->id,
+			  dev_name(&chosen->dev), &ep->tuple.local.sa);
+	return -EINVAL;
 }

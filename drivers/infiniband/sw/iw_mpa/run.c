@@ -26,14 +26,11 @@
 
 #include <linux/export.h>
 #include <linux/jiffies.h>
-#include <linux/printk.h>
-#include <linux/ratelimit.h>
 #include <linux/sched/mm.h>
 #include <linux/sizes.h>
 #include <linux/wait_bit.h>
 #include <linux/workqueue.h>
 #include <net/l3mdev.h>
-#include <rdma/ib_verbs.h>
 #include <rdma/iw_cm.h>
 
 #define RUN_ANY_ACTION		U32_MAX
@@ -128,33 +125,11 @@ static int run_set_depths(struct iw_mpa_ep *ep,
 	return 0;
 }
 
-/*
- * A connection belongs to the listener's device, and the ULP has made its QP on
- * the device that rdma_cm has chosen. If these differ, the number is invalid on
- * the former, or another ULP's.
- */
-static int run_check_device(struct iw_mpa_ep *ep)
-{
-	struct iw_mpa_device *dev = ep->dev;
-	const struct ib_device *chosen;
-
-	chosen = ep->initiator ? dev->ibdev : iw_mpa_iwcm_device(ep->call->id);
-	if (chosen == dev->ibdev)
-		return 0;
-	iw_mpa_ep_set_reason(ep, IW_MPA_R_WRONG_DEVICE, -EINVAL);
-	if (READ_ONCE(ep->config->log) &&
-	    ___ratelimit(&dev->log_limit, "iw_mpa"))
-		pr_notice("iw_mpa: %s: connection %lu: rdma_cm chose %s for a connection to %pISc\n",
-			  dev_name(&dev->ibdev->dev), ep->id,
-			  dev_name(&chosen->dev), &ep->tuple.local.sa);
-	return -EINVAL;
-}
-
 /* After success iw_cm awaits an event, unless CANCEL is before the return. */
 static enum iw_mpa_event run_bind(struct iw_mpa_ep *ep)
 {
 	const struct iw_cm_conn_param *param = ep->call->param;
-	int err = run_check_device(ep);
+	int err = iw_mpa_iwcm_check_device(ep);
 
 	if (!err)
 		err = run_set_depths(ep, param);

@@ -176,18 +176,6 @@ static inline bool iw_mpa_addr_is_any(const union iw_mpa_addr *addr)
 	return ipv6_addr_any(&addr->in6.sin6_addr);
 }
 
-/* Do two addresses differ in the port at most? */
-static inline bool iw_mpa_addr_is_same_host(const union iw_mpa_addr *one,
-					    const union iw_mpa_addr *other)
-{
-	if (one->sa.sa_family != other->sa.sa_family ||
-	    !iw_mpa_addr_is_known(one))
-		return false;
-	if (one->sa.sa_family == AF_INET)
-		return one->in.sin_addr.s_addr == other->in.sin_addr.s_addr;
-	return ipv6_addr_equal(&one->in6.sin6_addr, &other->in6.sin6_addr);
-}
-
 /* Where an IPv4 or IPv6 address has its port, in network order. */
 static inline __be16 *iw_mpa_addr_port(union iw_mpa_addr *addr)
 {

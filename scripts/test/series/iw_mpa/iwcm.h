@@ -39,10 +39,4 @@ static inline int iw_mpa_iwcm_ifindex(struct iw_cm_id *id)
 	return id->bound_dev_if;
 }
 
-/* Return: the device whose QP the ULP accepts with. */
-static inline const struct ib_device *iw_mpa_iwcm_device(struct iw_cm_id *id)
-{
-	return id->device;
-}
-
 #endif /* _IW_MPA_IWCM_H */
