@@ -101,6 +101,7 @@ edit "$sw/iw_mpa/Makefile", ' iwcm_faults\.o\b', '';
 edit "$sw/iw_mpa/listen.c", '^\tiw_mpa_iwcm_keep_requests\(lis->cm_id\);\n', '';
 edit "$sw/iw_mpa/run.c", '^#include "iwcm.h"\n', '',
 	'= iw_mpa_iwcm_check_device\(ep\);\n\n\tif \(!err\)\n\t\terr (= [^\n]*\n)', sub { "$1\n" };
+edit "$sw/iw_mpa/device.h", '^ \* \@lent:[^\n]*\n', '', '^\tbool\s*lent;\n', '';
 edit "$sw/iw_mpa/stats.h", '^\tX\(accepted_again\)\s*\\\\\n', '';
 edit "$sw/iw_mpa/tests/iw_mpa_count_kunit.c",
 	'^/\* iw_cm lets the ULP call again[^/]*\*/\nstatic void count_each_further_accept' . $function, '',
