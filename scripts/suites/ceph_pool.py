@@ -1,0 +1,36 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Ask Ceph's monitor for a pool of one placement group, as "ceph osd pool create" does, by librados alone.
+
+usage: ceph_pool.py NAME, with LD_LIBRARY_PATH and CEPH_CONF
+"""
+
+import ctypes
+import json
+import sys
+
+
+def need(status, what):
+    """Of librados: 0, or a negative errno"""
+    if status != 0:
+        sys.exit(f"{what}: {status}")
+
+
+def main():
+    rados = ctypes.CDLL("librados.so.2")
+    cluster = ctypes.c_void_p()
+    command = json.dumps({"prefix": "osd pool create", "pool": sys.argv[1], "pg_num": 1})
+    commands = (ctypes.c_char_p * 1)(command.encode())
+    size = ctypes.c_size_t
+    text = ctypes.c_char_p()
+
+    need(rados.rados_create(ctypes.byref(cluster), None), "rados_create")
+    need(rados.rados_conf_read_file(cluster, None), "rados_conf_read_file")
+    need(rados.rados_connect(cluster), "rados_connect")
+    need(rados.rados_mon_command(cluster, commands, size(1), b"", size(0), None, None, ctypes.byref(text),
+                                 ctypes.byref(size())), command)
+    print(text.value.decode())
+    rados.rados_shutdown(cluster)
+
+
+main()
