@@ -46,7 +46,7 @@ begin() {
 
 # outcomes: what the suite prints, as cases. A test may run for more than one kind of disk, "bd=device" and "bd=file".
 outcomes() {
-	awk '/^nvme\/.*\[(passed|failed|not run)\]$/ {
+	awk '/^(nvme|srp)\/.*\[(passed|failed|not run)\]$/ {
 			if (name) print outcome, name, text
 			name = $1 (match($0, /bd=[a-z]+/) ? "/" substr($0, RSTART + 3, RLENGTH - 3) : "")
 			outcome = /\[passed\]$/ ? "pass" : /\[failed\]$/ ? "fail" : "skip"
@@ -77,19 +77,12 @@ rest() {
 	done
 }
 
-# Sizes and numbers are those that an emulated processor is done with in time.
-check() {
-	local output status=0 size=16M limit="" some=no outcome name text
+# run_test VARIABLE=VALUE...: of the group's test
+run_test() {
+	local output status=0 some=no outcome name text
 
-	[[ $VARIANT != nvme/012 ]] || size=350M limit=20
-	if [[ $VARIANT == nvme/rest ]]; then
-		rest
-		return
-	fi
-	begin
 	output=$(client "cd /host$BUILT && PATH=/host$BUILT/usr/bin:\$PATH LD_LIBRARY_PATH=/host$BUILT/usr/lib \
-		USE_IWARP=$DRIVER NVMET_TRTYPES=rdma NVME_IMG_SIZE=$size NVME_NUM_ITER=10 \
-		TIMEOUT=$limit ./check -o $BLK $VARIANT" 590) || status=$?
+		USE_IWARP=$DRIVER $* ./check -o $BLK $VARIANT" 590) || status=$?
 	echo "$output"
 	[[ $status -le 1 ]] || fail "status $status"
 	while read -r outcome name text; do
@@ -97,4 +90,17 @@ check() {
 		some=yes
 	done < <(outcomes <<<"$output")
 	[[ $some == yes ]] || fail "nothing ran"
+}
+
+# Sizes and numbers are those that an emulated processor is done with in time.
+check() {
+	local size=16M limit=""
+
+	[[ $VARIANT != nvme/012 ]] || size=350M limit=20
+	if [[ $VARIANT == nvme/rest ]]; then
+		rest
+		return
+	fi
+	begin
+	run_test NVMET_TRTYPES=rdma NVME_IMG_SIZE=$size NVME_NUM_ITER=10 "TIMEOUT=$limit"
 }
