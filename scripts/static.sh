@@ -374,10 +374,11 @@ test_reclaim() {
 	{ grep -rPzo '\balloc_(ordered_|percpu_)?workqueue\([^;]*;' "${ours[@]}" |
 		grep -zv '\bWQ_MEM_RECLAIM\b' | tr '\0' '\n' || true; } |
 		none 'work queues without WQ_MEM_RECLAIM' || return 1
-	# Two work items are exceptions, since they wait for what may wait for storage: rtnl, and cpus_read_lock(). Only the
-	# task that adds or deletes a link waits for them.
+	# Two work items are exceptions, since they wait for what may wait for storage: rtnl, and cpus_read_lock(). Only
+	# the task that adds or deletes a link waits for them.
 	{ grep -rnE '\bsystem_\w*wq\b|\bschedule_(delayed_)?work(_on)?\(|\bflush_scheduled_work\(' \
-		"${ours[@]}" | grep -vE 'srnic/(device\.c:.*catch_up|handoff\.c:.*reserves)' || true; } | none "work on the system's queues" || return 1
+		"${ours[@]}" | grep -vE 'srnic/(device\.c:.*catch_up|handoff\.c:.*reserves)' || true; } |
+		none "work on the system's queues" || return 1
 	# GFP_KERNEL is right only where a device, a listener or a namespace is made. Any other code may run for
 	# storage, and needs GFP_NOIO, even within the noio scope of the runner.
 	{ grep -rnE '\bGFP_KERNEL\b' "${ours[0]}" --include='*.c' |
