@@ -178,9 +178,18 @@ while time.process_time() < 1.2: pass"
 	says '# not kept, .*: bench' "# 1 passed $on" '2 passed, 0 failed'
 	AFRESH=y outcome all_of_it --part 1/3
 	says '# suite bench' '1 passed, 0 failed'
-	# Of a file that is not known all rows are suspicious.
+	# Of a file that is not known all rows are suspicious. Of C code that is more than its comments.
+	printf '%s\n' 'int a;' '/* one' ' * word */' 'char *b = "/* c */";' >"$TREE/d.c"
 	commit_all
 	outcome all_of_it --part 1/3
+	AFRESH=y outcome all_of_it
+	printf '%s\n' '// no word' 'int a;' 'char *b = "/* c */"; /* two' 'words */' >"$TREE/d.c"
+	outcome all_of_it -l
+	says '.* passed .* bench' '.* passed .* A=b mutate x' '.* passed .* wire'
+	printf '%s\n' 'int a;' 'char *b = "/* d */";' >"$TREE/d.c"
+	outcome all_of_it -l
+	says '.* stale .* bench' '.* stale .* A=b mutate x' '.* stale .* wire'
+	in_git checkout -q d.c
 	echo '# more' >"$SCRIPTS/lib.sh"
 	outcome all_of_it -l
 	says '.* stale .* bench' '.* stale .* A=b mutate x' '.* stale .* wire'
