@@ -178,7 +178,7 @@ while time.process_time() < 1.2: pass"
 	says '# not kept, .*: bench' "# 1 passed $on" '2 passed, 0 failed'
 	AFRESH=y outcome all_of_it --part 1/3
 	says '# suite bench' '1 passed, 0 failed'
-	# Of a file that is not known all rows are suspicious. Of C code that is more than its comments.
+	# Of a file that is not known all rows are suspicious. Words are comments of C, and what no test runs of the guide.
 	printf '%s\n' 'int a;' '/* one' ' * word */' 'char *b = "/* c */";' >"$TREE/d.c"
 	commit_all
 	outcome all_of_it --part 1/3
@@ -190,6 +190,7 @@ while time.process_time() < 1.2: pass"
 	outcome all_of_it -l
 	says '.* stale .* bench' '.* stale .* A=b mutate x' '.* stale .* wire'
 	in_git checkout -q d.c
+	selftest_of_words
 	echo '# more' >"$SCRIPTS/lib.sh"
 	outcome all_of_it -l
 	says '.* stale .* bench' '.* stale .* A=b mutate x' '.* stale .* wire'
@@ -197,6 +198,22 @@ while time.process_time() < 1.2: pass"
 	says '.*a part would take 180 minutes.*' 'exit status 1'
 	outcome all_of_it --part 2/4
 	says '.*there is no part 2/4.*' 'exit status 1'
+}
+
+selftest_of_words() {
+	local guide=Documentation/infiniband/iw_mpa_admin.rst commit
+
+	mkdir -p "$TREE/${guide%/*}"
+	printf '%s\n' 'Type' '' '.. run: client' '' '    ls' >"$TREE/$guide"
+	commit_all
+	commit=$(in_git rev-parse HEAD)
+	sed -i 's/Type/Enter/' "$TREE/$guide"
+	holds "$commit" 'e2e' || die 'a sentence of the guide has e2e run again'
+	holds "$commit" 'usage help' && die 'a sentence of the guide concerns nothing'
+	SAME_BUT_WORDS=()
+	sed -i 's/ls/ps/' "$TREE/$guide"
+	holds "$commit" 'e2e' && die 'a command of the guide does not have e2e run again'
+	in_git checkout -q "$guide"
 }
 
 # A script, a folder of scripts, or a target of make concerns each suite that names it, and each suite with a file in
