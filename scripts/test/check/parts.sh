@@ -163,16 +163,18 @@ concerns() {
 	return 1
 }
 
-# without_words FILE: print stdin, if it is C without comments, if it is the guide what 130-admin-guide runs
+# without_words FILE: print stdin without what no test runs: comments, and sentences of the guide
 without_words() {
 	case $1 in
 	*.[ch]) gcc -fpreprocessed -dD -E -P -x c - 2>/dev/null ;;
-	Documentation/infiniband/iw_mpa_admin.rst) grep -E '^([[:space:]]|\.\.)' ;;
+	*.py) python3 -c 'import ast, sys; print(ast.dump(ast.parse(sys.stdin.read())))' 2>/dev/null ;;
+	*.sh) bash --pretty-print 2>/dev/null | grep . ;;	# as bash parses it, without empty lines
+	Documentation/infiniband/iw_mpa_admin.rst) grep -E '^([[:space:]]|\.\.)' ;;	# commands, for 130-admin-guide
 	*) return 1 ;;
 	esac
 }
 
-# same_but_words COMMIT FILE: do only comments of C, or sentences of the guide, differ from those of the commit?
+# same_but_words COMMIT FILE: does it differ only in these from that of the commit?
 declare -A SAME_BUT_WORDS=()
 same_but_words() {
 	local key="$1 $2" was is
