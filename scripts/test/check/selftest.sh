@@ -223,10 +223,10 @@ selftest_of_guide() {
 	local guide=Documentation/infiniband/iw_mpa_admin.rst commit
 
 	mkdir -p "$TREE/${guide%/*}"
-	printf '%s\n' 'Type' '' '.. run: client' '' '    ls' >"$TREE/$guide"
+	printf '%s\n' '- Type' '  it' '' '.. run: client' '' '::' '' '    # ls' '' >"$TREE/$guide"
 	commit_all
 	commit=$(in_git rev-parse HEAD)
-	sed -i 's/Type/Enter/' "$TREE/$guide"
+	sed -i 's/it/this/' "$TREE/$guide"
 	holds "$commit" e2e || die 'a sentence of the guide has e2e run again'
 	SAME_BUT_WORDS=()
 	sed -i 's/ls/ps/' "$TREE/$guide"
