@@ -68,7 +68,7 @@ struct iw_mpa_stream {
 } __aligned(8);
 
 /**
- * struct iw_mpa_handoff - where and how Full Operation starts
+ * struct iw_mpa_handoff - the stream at the start of Full Operation
  * @ep: the endpoint, for iw_mpa_first_fpdu() and other calls; valid until stop
  *	returned, longer with iw_mpa_ep_get()
  * @sock: the connected TCP socket, owned by iw_mpa; the driver may receive on
@@ -150,8 +150,7 @@ struct iw_mpa_device_attr {
  *	model at once, for a responder after iw_mpa_first_fpdu(), or, with
  *	IW_MPA_CAP_ATOMIC_OPEN, within it, in its context. For a responder in
  *	the client-server model no FPDU need have arrived: open_tx follows the
- *	Reply if the setting fence is off, and comes after fence_timeout_ms if
- *	that is set.
+ *	Reply if the setting fence is off, or fence_timeout_ms if that is set.
  * @finish_tx: Send what the ULP had posted before this call, answer the Reads
  *	that have arrived, send nothing else, then call iw_mpa_tx_finished(),
  *	from here or later. A driver that holds a part of an FPDU when the peer

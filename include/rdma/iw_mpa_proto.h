@@ -206,7 +206,7 @@ struct iw_mpa_local {
  * @peer_ord: the peer's ORD as received; 0 if not @enhanced
  * @rev: revision of the Reply
  * @rtr: initiator: the one RTR type to send; responder: the types that may
- *	come; 0 if not @p2p
+ *	arrive; 0 if not @p2p
  * @initiator: local role
  * @enhanced: both frames had RFC 6581 data
  * @p2p: peer-to-peer model: the initiator sends an RTR message first

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * For devices that take TCP connections over: the record of a connection that
- * leaves the host's TCP, the driver's functions for that, and what it calls.
+ * leaves the host's TCP, functions of the driver, and functions that it calls.
  * <rdma/iw_mpa.h> includes this file.
  */
 #ifndef _RDMA_IW_MPA_TCB_H
@@ -42,7 +42,7 @@ union iw_mpa_addr {
 };
 
 /**
- * struct iw_mpa_path - where a connection's packets go
+ * struct iw_mpa_path - the route of a connection's packets
  * @dst: the route, on which iw_mpa has a reference for as long as this is
  *	valid; NULL: there is no route any more, and the rest is zero
  * @ifindex: interface that the route leads to
@@ -127,9 +127,8 @@ struct iw_mpa_path {
  *	has to send them again, which it must be ready for (RFC 2018 8)
  *
  * The state is ESTABLISHED: no other is taken over. All numbers are in host
- * order, addresses and @flowlabel in network order. Sampled at one moment,
- * under the socket's lock, as the host's TCP is
- *	shut off.
+ * order, addresses and @flowlabel in network order. All members are sampled at
+ * one moment, under the socket's lock, when the host's TCP is shut off.
  */
 struct iw_mpa_tcb {
 	union iw_mpa_addr	local;
@@ -208,7 +207,7 @@ struct iw_mpa_tcb {
  *	and at the same time as any other op. A lock of iw_mpa is held, and
  *	interrupts are off: must not sleep, and must not call iw_mpa. Optional.
  *
- * The device's attributes point to it; it stays until
+ * The device's attributes point to this; it must stay until
  * iw_mpa_unregister_device(). The rules of &struct iw_mpa_driver_ops hold for
  * all but path_changed.
  */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Connections that a listener has taken, and the ULP has not decided about.
+ * Connections of a listener until the ULP has decided about them.
  *
- * A connection is half-open until its Request has come, and after a Reject
+ * A connection is half-open until its Request has arrived, and after a Reject
  * until the peer closes. If there are too many half-open connections, the
  * oldest is closed: that of the listener if the listener has reached its limit,
  * else that of the device, in the same network namespace.
@@ -32,7 +32,7 @@
 
 /* A silent ULP gets more Requests after verdict_timeout_ms divided by this. */
 #define BACKLOG_PATIENCE	50
-/* How often a backlog looks whether iw_cm or the ULP has room again */
+/* How often a backlog checks for room in iw_cm or the ULP */
 #define BACKLOG_LOOK_MS		10
 
 /*
@@ -54,7 +54,7 @@ static bool backlog_make_room(struct iw_mpa_listener *lis,
 	return lis->unanswered < lis->allowed;
 }
 
-/* The first Request has its turn, if there is room. Return: does one wait? */
+/* Raise ROOM for the first Request if there is room. Return: does one wait? */
 static bool backlog_raise_room(struct iw_mpa_listener *lis)
 {
 	struct iw_mpa_ep *first;
@@ -142,7 +142,7 @@ void iw_mpa_backlog_stop(struct iw_mpa_listener *lis)
 
 	spin_lock(&lis->dev->lock);
 	lis->gone = true;
-	/* A refused connection ignores it, and waits for its peer as before. */
+	/* A refused connection ignores the event, and waits for its peer. */
 	list_for_each_entry(ep, &lis->half_open, queued)
 		iw_mpa_raise(ep, IW_MPA_EV_LISTENER_GONE);
 	list_for_each_entry(ep, &lis->no_room, queued)
@@ -153,7 +153,7 @@ void iw_mpa_backlog_stop(struct iw_mpa_listener *lis)
 
 /*
  * Drop a reference on a listener: its own, when it is destroyed or could not be
- * created, or an endpoint's. The crowd goes with its last listener.
+ * created, or an endpoint's. The last listener frees the crowd.
  */
 void iw_mpa_backlog_close(struct iw_mpa_listener *lis)
 {
@@ -225,7 +225,7 @@ static void backlog_add_half_open(struct iw_mpa_ep *ep, enum iw_mpa_queue queue)
 	crowd->half_open_count++;
 }
 
-/* A listener has taken a connection, which gets a reference on it. */
+/* A connection is accepted, and gets a reference on its listener. */
 void iw_mpa_backlog_enter(struct iw_mpa_ep *ep, struct iw_mpa_listener *lis)
 {
 	refcount_inc(&lis->ref);
@@ -254,8 +254,8 @@ static void backlog_unask(struct iw_mpa_ep *ep)
  * May a complete Request be reported to the ULP now? Its connection is not
  * half-open any more.
  *
- * Return: IW_MPA_EV_NONE if it is, with a reference on the listener's cm_id;
- * IW_MPA_EV_NO_ROOM if others wait in front of it, or the ULP has no room;
+ * Return: IW_MPA_EV_NONE if so, with a reference on the listener's cm_id;
+ * IW_MPA_EV_NO_ROOM if others wait before it, or the ULP has no room;
  * IW_MPA_EV_LISTENER_GONE.
  */
 enum iw_mpa_event iw_mpa_backlog_turn(struct iw_mpa_ep *ep,
@@ -285,7 +285,7 @@ enum iw_mpa_event iw_mpa_backlog_turn(struct iw_mpa_ep *ep,
 	return event;
 }
 
-/* An endpoint leaves its list. The first Request that waits has its turn. */
+/* An endpoint leaves its list. ROOM is raised for the first Request there. */
 static void backlog_leave(struct iw_mpa_ep *ep)
 {
 	backlog_remove(ep);

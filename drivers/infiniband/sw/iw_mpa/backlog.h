@@ -19,7 +19,7 @@ struct net;
  * @node: in the device's list; like all that follows under the device's lock
  * @net: that namespace, held by each endpoint and each listening socket; a
  *	listener without a socket holds none, so it is only compared
- * @listeners: how many there are, which keep it
+ * @listeners: how many there are; the last one frees it
  * @half_open: endpoints that wait for the MPA Request, or after a Reject for
  *	the peer to close; the oldest first
  * @half_open_count: how many
@@ -39,7 +39,7 @@ struct iw_mpa_crowd {
 /**
  * struct iw_mpa_listener - a listening cm_id, and its backlog
  * @id: its number
- * @sock: its TCP socket; none for a wildcard on a device that is not for it
+ * @sock: its TCP socket; some wildcards have none: see listen_open()
  * @dev: its device; held until destroy_listen, and by endpoints that it made
  * @node: in the device's list, changed under its lock and read under RCU
  * @cm_id: its cm_id, held until destroy_listen
@@ -50,19 +50,19 @@ struct iw_mpa_crowd {
  * @rcu: for readers of the list
  * @ref: one until destroy_listen, and one for each live endpoint that it made
  *
- * @gone: it goes, or has gone; like all that follows under the device's lock
+ * @gone: destroy_listen has begun; as all below, under the device's lock
  * @crowd: its connections and those of other listeners
- * @half_open: those of @crowd's that came from it
+ * @half_open: those of @crowd's that it has accepted
  * @half_open_count: how many
  * @no_room: endpoints whose Request waits for iw_cm's or the ULP's room
  * @no_room_count: how many
  * @unanswered: endpoints about which the ULP was asked, and has not answered
- * @allowed: how large @unanswered may become: more than @depth without answers
+ * @allowed: limit of @unanswered: above @depth if the ULP does not answer
  * @moved: when the ULP was last asked or has last answered, in jiffies
- * @look: looks whether there is room for the first of @no_room
+ * @look: checks for room for the first of @no_room
  *
- * destroy_listen waits for @work and @look. Then endpoints alone use what is
- * under the lock.
+ * destroy_listen waits for @work and @look. Then endpoints alone use the
+ * members under the lock.
  */
 struct iw_mpa_listener {
 	unsigned long		id;

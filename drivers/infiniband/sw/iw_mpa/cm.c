@@ -21,7 +21,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/iw_cm.h>
 
-/* The application's ports count, not those that a port mapper put there. */
+/* The application's ports count, not those of a port mapper. */
 static void cm_choose_model(struct iw_mpa_ep *ep, struct iw_cm_id *id)
 {
 	u16 local = ntohs(*iw_mpa_addr_port(iw_mpa_addr(&id->local_addr)));
@@ -78,7 +78,7 @@ int iw_mpa_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	ep->until = (jiffies + msecs_to_jiffies(tcp_ms) +
 		     msecs_to_jiffies(reply_ms)) | 1;
 	ep->call = &call;
-	/* TCP in this host is up at once: the Request goes out from here. */
+	/* TCP within this host is up at once: then this sends the Request. */
 	iw_mpa_run(ep, IW_MPA_EV_ULP_CONNECTS, IW_MPA_BORROWED);
 	err = call.err;
 put_net:
@@ -97,7 +97,7 @@ put_device:
  * Return: 0, then exactly one ESTABLISHED follows, maybe before the return, but
  * none after or beside iw_reject; or a negative errno, then no event follows:
  * -ECONNRESET if the connection has ended; -EINVAL, -EBUSY, -ENOMEM as for
- * iw_mpa_connect(); others as the hand-off failed.
+ * iw_mpa_connect(); other errors of the hand-off.
  */
 int iw_mpa_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {

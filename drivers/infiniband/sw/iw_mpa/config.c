@@ -75,7 +75,7 @@ static const struct ctl_table config_table[] = {
 	{ }
 };
 
-/* Return: the settings of a network namespace, valid as long as that. */
+/* Return: the settings of a network namespace, valid as long as @net. */
 const struct iw_mpa_config *iw_mpa_config(struct net *net)
 {
 	struct config_net *cn = net_generic(net, config_net_id);
@@ -150,7 +150,7 @@ int iw_mpa_config_show(struct iw_mpa_device_config *device, const char *name,
 	return sysfs_emit(buf, "%d\n", value);
 }
 
-/* Set it to what @buf says: a number, or "default". Return: 0 or -EINVAL */
+/* Set a device's setting to a number or "default". Return: 0 or -EINVAL */
 int iw_mpa_config_store(struct iw_mpa_device_config *device, const char *name,
 			const char *buf)
 {
@@ -173,7 +173,7 @@ static void config_free(struct config_net *cn)
 	bitmap_free(cn->config.peer_to_peer_ports);
 }
 
-/* Any user can make a namespace: so its memory is charged to that process. */
+/* Any user can make a namespace: so memory for it is charged to the process. */
 static int config_net_init(struct net *net)
 {
 	struct config_net *cn = net_generic(net, config_net_id);

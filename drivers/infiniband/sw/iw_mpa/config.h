@@ -99,7 +99,7 @@ struct iw_mpa_config {
 #undef MEMBER_PORTS
 };
 
-/* Of a device: as the network namespace has it; each byte is the same. */
+/* A device's setting: as in the network namespace; fit for memset() */
 #define IW_MPA_DEFAULT	(-1)
 
 /*
@@ -119,7 +119,7 @@ struct iw_mpa_device_config {
 #undef MEMBER_S8
 };
 
-/* What holds for a device, of its setting and that of the network namespace */
+/* A device's own setting, or that of the network namespace if it has none */
 static inline u8 iw_mpa_config_narrow(const s8 *device, const u8 *net)
 {
 	s8 value = READ_ONCE(*device);

@@ -29,7 +29,7 @@ static struct iw_mpa_device *device_find(const struct ib_device *ibdev)
 	return NULL;
 }
 
-/* Return: -EEXIST if its IB device is known already. */
+/* Return: -EEXIST if the list has a device with this IB device. */
 int iw_mpa_device_add(struct iw_mpa_device *dev)
 {
 	int err = 0;
@@ -43,7 +43,7 @@ int iw_mpa_device_add(struct iw_mpa_device *dev)
 	return err;
 }
 
-/* Return: the device, not found any more, but maybe in use; NULL if none. */
+/* Return: the device, not found any more, but maybe in use; NULL if unknown. */
 struct iw_mpa_device *iw_mpa_device_remove(const struct ib_device *ibdev)
 {
 	struct iw_mpa_device *dev;
@@ -70,10 +70,10 @@ struct iw_mpa_device *iw_mpa_device_get(const struct ib_device *ibdev)
 }
 
 /*
- * May the task that calls connect this QP? An application's QP is for the
- * process that has made it, and for others of its user. A QP of the kernel is
- * for the kernel's own threads, and for what an administrator has asked for:
- * mount.cifs keeps the right to mount alone.
+ * May the current task connect this QP? An application's QP is for the process
+ * that made it, and for processes of the same user. A kernel ULP's QP is for
+ * kernel threads, and for administrators: mount.cifs drops all capabilities
+ * except those needed for mounting (CAP_SYS_ADMIN).
  */
 static bool device_lets_use(const struct ib_qp *qp)
 {
@@ -89,9 +89,9 @@ static bool device_lets_use(const struct ib_qp *qp)
 }
 
 /*
- * In place of the driver's iw_get_qp. rdma_cm and iw_cm know the QP of a
- * connect or an accept by its number alone, and an application can name any. In
- * the context of the ULP's call, with a spinlock of iw_cm: the QP stays.
+ * Replaces the driver's iw_get_qp: rdma_cm and iw_cm know the QP of a call by
+ * its number alone, and an application can name any number. In the ULP's
+ * context, under a spinlock of iw_cm, so the QP is not freed.
  */
 struct ib_qp *iw_mpa_device_get_qp(struct ib_device *ibdev, int qpn)
 {
@@ -118,14 +118,14 @@ struct net *iw_mpa_device_get_net(struct iw_mpa_device *dev)
 {
 	struct net *net;
 
-	/* A netdev leaves its namespace a grace period before that is freed. */
+	/* A netdev leaves a namespace a grace period before its end. */
 	rcu_read_lock();
 	net = maybe_get_net(dev_net(dev->netdev));
 	rcu_read_unlock();
 	return net;
 }
 
-/* Visit devices, until @look returns an error. It may sleep. */
+/* Visit devices until @look, which may sleep, returns an error. */
 int iw_mpa_device_for_each(int (*look)(struct iw_mpa_device *dev, void *arg),
 			   void *arg)
 {
@@ -143,9 +143,9 @@ int iw_mpa_device_for_each(int (*look)(struct iw_mpa_device *dev, void *arg),
 }
 
 /*
- * rdma_cm looks for the device of an address in the order in which devices were
- * registered. Would it take @first for an address of the interface of @dev, if
- * @first was registered before @dev? The caller has rcu_read_lock().
+ * rdma_cm searches the device of an address in the order in which devices were
+ * registered. Would rdma_cm take @first for an address of the interface of
+ * @dev, if @first was registered before @dev? The caller has rcu_read_lock().
  */
 bool iw_mpa_device_passes_for(const struct iw_mpa_device *first,
 			      const struct iw_mpa_device *dev)

@@ -24,7 +24,7 @@ struct iw_mpa_takeovers;
  * @netdev: its network device
  * @netdev_tracker: of the reference on it
  * @ops: the driver's half
- * @get_qp: the driver's iw_get_qp, which is behind the library's own
+ * @get_qp: the driver's iw_get_qp, which the library's own calls
  * @attr: what the device can do
  * @stats: its counters
  * @log_limit: how much its connections may write into the kernel's log
@@ -38,7 +38,7 @@ struct iw_mpa_takeovers;
  * @listeners: its listeners
  * @lent: the log has said that it is used from another network namespace
  * @dying: no new endpoint, and less time for those that begin to end
- * @attached: the RDMA core has told its clients of the device, rdma_cm first
+ * @attached: clients of the RDMA core have the device, rdma_cm first
  * @takeovers: TCP connections that it has taken over; NULL if it takes none
  * @rcu: for the list of devices
  */
@@ -66,7 +66,7 @@ struct iw_mpa_device {
 	struct rcu_head			rcu;
 };
 
-/* What a driver does against its contract: iw_mpa_driver.rst has a table. */
+/* Log a breach of the driver's contract: iw_mpa_driver.rst has a table. */
 #define iw_mpa_blame(fmt, ...)						\
 	pr_err_ratelimited("iw_mpa: driver mistake: " fmt "\n", ##__VA_ARGS__)
 

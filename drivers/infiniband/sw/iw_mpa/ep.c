@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Endpoints: memory, references, the table of all that live, by number; and why
- * a connection ends, or comes up without what was asked for, and whether the
- * log says so.
+ * Endpoints: memory, references, and the table of live endpoints by number.
+ * Also the reason of a connection's end, and lines in the log about ends, and
+ * about connections that lack a feature that was asked for.
  */
 
 #include "ep.h"
@@ -64,7 +64,7 @@ void iw_mpa_ep_drop(struct iw_mpa_ep *ep)
 
 /**
  * iw_mpa_ep_get - take a reference
- * @ep: endpoint, on which the caller has one or that is live
+ * @ep: endpoint that is live, or on which the caller has a reference
  *
  * Context: any.
  *
@@ -99,9 +99,9 @@ void iw_mpa_ep_put(struct iw_mpa_ep *ep)
 EXPORT_SYMBOL_GPL(iw_mpa_ep_put);
 
 /*
- * False if a driver may not call about a connection: once stop has returned it
- * needs a reference. If it has none, and the endpoint is not freed yet, the log
- * reports that. Only @ep itself is read.
+ * False if a driver may not call about a connection: once stop has returned the
+ * driver needs a reference. A call without one is logged if the endpoint is not
+ * freed yet. Only @ep itself is read.
  */
 bool iw_mpa_ep_check_call(const struct iw_mpa_ep *ep, const char *call)
 {
@@ -123,7 +123,7 @@ static void ep_init_local(struct iw_mpa_ep *ep)
 	local->max_ord = attr->max_ord;
 	local->ird = attr->max_ird;
 	local->ord = attr->max_ord;
-	/* It limits what is offered. A responder takes all that it knows. */
+	/* The setting limits what an initiator offers. */
 	local->rev = !ep->initiator ? IW_MPA_REV_2 :
 		     iw_mpa_config_narrow(&own->mpa_rev, &config->mpa_rev);
 	local->rtr_send = attr->rtr_send;
@@ -191,9 +191,9 @@ static bool ep_register(struct iw_mpa_ep *ep)
  * For iw_mpa_run_create(). The caller uses @dev and @net; an initiator's
  * private data is copied.
  *
- * Return: a new endpoint in state IDLE, whose runner is the caller. Others find
- * it, and the state machine has to come to RELEASE. Or an error: -ENOMEM;
- * -ENODEV if the device is being removed.
+ * Return: a new endpoint in state IDLE, whose runner is the caller. Other
+ * contexts find it, so the state machine has to reach RELEASE. Or an error:
+ * -ENOMEM; -ENODEV if the device is being removed.
  */
 struct iw_mpa_ep *iw_mpa_ep_create(struct iw_mpa_device *dev, struct net *net,
 				   bool initiator, const void *request_pd,
@@ -324,7 +324,7 @@ static void ep_log(const struct iw_mpa_ep *ep, const char *what,
 		  &ep->tuple.local.sa, &ep->tuple.remote.sa, what, err, why);
 }
 
-/* Why; and, if it was @up, what the driver found, and how much went over it */
+/* Describe the reason; if the connection was @up, also fault and bytes. */
 static void ep_describe(const struct iw_mpa_ep *ep, bool up, char *buf,
 			size_t size)
 {
@@ -343,7 +343,7 @@ static void ep_describe(const struct iw_mpa_ep *ep, bool up, char *buf,
 				 "; Terminate %s: layer %u, type %u, code 0x%02x",
 				 fault.sent ? "sent" : "received", fault.layer,
 				 fault.etype, fault.code);
-	/* A device that has taken it over counts by itself. */
+	/* After a takeover the device counts bytes, not the socket. */
 	if (!up || !ep->sock.sock)
 		return;
 	iw_mpa_sock_bytes(&ep->sock, &sent, &received);
@@ -357,7 +357,7 @@ static void ep_log_failure(const struct iw_mpa_ep *ep)
 	bool up = ep->up.phase == IW_MPA_UP_CLOSE;
 	char why[160];
 
-	/* If iw_connect fails at once, its errno has told the caller. */
+	/* If iw_connect fails at once, the caller gets the errno. */
 	if ((ep->initiator && ep->call && !up) || !ep_is_news(ep, up))
 		return;
 	if (ep->err)
@@ -366,7 +366,7 @@ static void ep_log_failure(const struct iw_mpa_ep *ep)
 	ep_log(ep, iw_mpa_reason_name(ep->reason), err, why);
 }
 
-/* For the log: what an initiator with a good Reply lacks; @lost is not empty */
+/* Log the features that an initiator's connection lacks; @lost is not 0. */
 void iw_mpa_ep_log_loss(const struct iw_mpa_ep *ep)
 {
 	static const char * const what[] = {
@@ -386,7 +386,7 @@ void iw_mpa_ep_log_loss(const struct iw_mpa_ep *ep)
 	ep_log(ep, what[ep->lost], "", why);
 }
 
-/* The first reason counts; @err is its negative errno, for people, or 0. */
+/* The first reason counts; @err is its negative errno, for the log, or 0. */
 void iw_mpa_ep_set_reason(struct iw_mpa_ep *ep, enum iw_mpa_reason reason,
 			  int err)
 {

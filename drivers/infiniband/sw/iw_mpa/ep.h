@@ -25,7 +25,7 @@ struct iw_mpa_listener;
 /* Room for the frames of most peers */
 #define IW_MPA_EP_FRAME		40
 
-/* In which list of its listener a responder is */
+/* The list of its listener that a responder is in */
 enum iw_mpa_queue {
 	IW_MPA_Q_NONE,
 	IW_MPA_Q_REQUEST,	/* half-open: it waits for the MPA Request */
@@ -42,15 +42,15 @@ enum iw_mpa_upcall_phase {
 };
 
 /**
- * struct iw_mpa_upcall - an endpoint's line to iw_cm
+ * struct iw_mpa_upcall - the events that an endpoint raises at iw_cm
  * @cm_id: with a reference, from connecting or accepting until the last event
- * @phase: what is due; an event that is not due cannot be raised
+ * @phase: the event that is due; no other can be raised
  * @rejected: iw_reject was called: iw_cm expects no event any more
  *
  * iw_cm crashes the kernel on an event out of order. The phase allows these
  * sequences alone: CONNECT_REPLY(0), CLOSE; CONNECT_REPLY(<0); ESTABLISHED,
  * CLOSE; and a part of the last one if the ULP rejects what it has accepted.
- * There is no lock: only the endpoint's runner uses it, but for @rejected.
+ * There is no lock: only the endpoint's runner uses these, except @rejected.
  */
 struct iw_mpa_upcall {
 	struct iw_cm_id			*cm_id;
@@ -59,7 +59,7 @@ struct iw_mpa_upcall {
 };
 
 /**
- * struct iw_mpa_offload - what the driver has of an endpoint's stream
+ * struct iw_mpa_offload - an endpoint's QP, and its hand-off to the driver
  * @qp: the QP, with a reference; NULL while none is bound
  * @qpn: number of the QP, also after it was unbound
  * @taken: prepare has returned 0
@@ -67,8 +67,8 @@ struct iw_mpa_upcall {
  * @rcv_nxt: TCP sequence number of the first byte that the driver receives
  * @rtr_end: TCP sequence number after the RTR message, or after its last repeat
  *
- * There is no lock: only the endpoint's runner calls these functions. Others
- * may look whether there is a @qp.
+ * There is no lock: only the endpoint's runner uses these. Other contexts may
+ * check whether @qp is NULL.
  */
 struct iw_mpa_offload {
 	struct ib_qp			*qp;
@@ -98,8 +98,8 @@ struct iw_mpa_call {
 /**
  * struct iw_mpa_ep - one connection, from its first SYN to its last event
  * @id: the connection's number: in traces, logs and debugfs, and for a
- *	responder in the provider_data of its cm_id; odd, and no other living
- *	connection's
+ *	responder in the provider_data of its cm_id; odd, and unique among live
+ *	connections
  * @registered: in the table of all endpoints, under the lock of its bucket
  * @bound: in the table of qp.c while it has a QP, under the lock of its bucket
  * @ref: 1 while live, 1 while @work is queued, and what drivers take
@@ -112,7 +112,7 @@ struct iw_mpa_call {
  * @initiator: local role
  * @user: the QP that it has, or had last, is an application's; read under
  *	@lock, and written by the runner
- * @born: when it came to be, in jiffies of 64 bits
+ * @born: when it was created, in jiffies of 64 bits
  *
  * @lock: for event.c and run.c alone: protects @events, @busy, @found,
  *	@awaited, @deadline, setting @timer, and writing @state; taken in
@@ -120,9 +120,9 @@ struct iw_mpa_call {
  * @events: set of events raised and not yet handled
  * @state: written by the runner only
  * @busy: there is a runner
- * @runner: the task of the runner, or the one that it has interrupted, for what
- *	waits for the runner: a task that waits is not interrupted where it
- *	would see itself here
+ * @runner: the task that the runner runs in, or has interrupted, so that a task
+ *	does not wait for itself: a runner that interrupts a task clears this
+ *	before the task goes on
  * @found: event that a runner in atomic context has left to the work item,
  *	which is the runner then; or IW_MPA_EV_NONE
  * @awaited: a call of iw_cm waits to be the runner, and is the next one; it
@@ -130,26 +130,25 @@ struct iw_mpa_call {
  * @deadline: when the wait in the state ends, in jiffies; 0 if never
  * @until: limit of several waits together, in jiffies: an initiator's tries for
  *	a Reply, a responder's for room in iw_cm, and from the first state of
- *	the phase END on an orderly end; 0 if there is none; the runner's
+ *	the phase END on an orderly end; 0 if there is none; for the runner
  * @timer: raises TIMED_OUT at @deadline; may fire before
  * @work: runs the endpoint
  *
- * @listener: responder: where it came from; held while the endpoint is live
- * @queue: in which list of @listener it is; under the device's lock
+ * @listener: responder: its listener; held while the endpoint is live
+ * @queue: the list of @listener that it is in; under the device's lock
  * @queued: entry in that list; under the device's lock
  * @queued_crowd: half-open: entry in its crowd's list; under the device's lock
- * @asked: the ULP was asked, and has not answered; under the device's lock
+ * @asked: the ULP has not answered CONNECT_REQUEST; under the device's lock
  * @stray: responder: the address is another device's: the answer is a Reject
- * @rcu: frees the memory after a grace period, for those who find the endpoint
- *	in the table. An endpoint without references is in no list, so
- *	@queued_crowd is free
+ * @rcu: frees the memory after a grace period, for readers of the table. An
+ *	endpoint without references is in no list, so @queued_crowd is free
  *
  * @sock: its TCP socket; none before TCP opens it, and none any more once the
  *	device has taken the connection over
  * @takeover: the device has taken it over, or is about to; else NULL
- * @up: its line to iw_cm
- * @off: its line to the driver
- * @tuple: its addresses, for people; family 0 until they are known
+ * @up: its events to iw_cm
+ * @off: its QP, and its hand-off to the driver
+ * @tuple: its addresses, for log and debugfs; family 0 until they are known
  * @call: the ULP's call that is being handled, or NULL
  * @reason: why the connection ended or ends; the first cause counts, except if
  *	an orderly end fails
@@ -157,31 +156,31 @@ struct iw_mpa_call {
  * @fallback: initiator: a connection of revision 1 will do, too
  * @v2_again: initiator: revision 2 was offered a second time
  * @lost: initiator: what the first Request has asked for in vain, IW_MPA_LOST_*
- * @err: the errno behind @reason, for people, or 0
+ * @err: the errno that explains @reason in the log, or 0
  * @tcp_err: the sk_err that TCP failed with
  * @fault: why the driver gave the stream up; written under @lock, before
  *	STREAM_DOWN is raised
- * @drained: octets dropped while lingering
- * @progress: how far TCP had come at the last look, in an orderly end
+ * @drained: bytes dropped while lingering
+ * @progress: iw_mpa_sock_progress() at the last check, in an orderly end
  * @local: what this end can and wants
  * @sent: the Request or Reply that was sent, without private data
  * @peer: the frame received; its private data is in @reader's buffer
  * @params: what was agreed
  * @reader: collects the peer's frame
  * @request_out: TCP has taken the whole Request
- * @request_sent: octets of the Request that TCP has taken
+ * @request_sent: bytes of the Request that TCP has taken
  * @request_pd_len: length of @request_pd
  * @frame: buffer of @reader, unless the peer's frame is longer: see startup.c
  * @request_pd: initiator: the ULP's private data for the Request
  *
- * What handles an endpoint's events is its runner. There is one runner at a
- * time, in process context: the work item; or iw_connect, iw_accept, iw_reject,
- * a listener's work item, or a ULP that closes, so that no hop to the
- * endpoint's work item is needed. Socket callbacks, timers and drivers only
- * raise events. There is one exception: iw_mpa_first_fpdu() is the runner in
- * any context, if the driver's open_tx does not sleep. The runner holds no
- * lock. An event that is raised while it runs waits in @events, and the runner
- * checks that before it ceases. Fields without another rule are the runner's.
+ * The runner handles an endpoint's events. There is one at a time, in process
+ * context: the work item; or iw_connect, iw_accept, iw_reject, a listener's
+ * work item, or a ULP that closes, so that no hop to the endpoint's work item
+ * is needed. Socket callbacks, timers and drivers only raise events. There is
+ * one exception: iw_mpa_first_fpdu() is the runner in any context, if the
+ * driver's open_tx does not sleep. The runner holds no lock. An event that is
+ * raised while it runs waits in @events, and the runner checks that before it
+ * ceases. Fields without another rule are the runner's.
  *
  * Lock order: sk_callback_lock, or the device's lock, before @lock. @lock and
  * the lock of a bucket of either table are leaves.

@@ -27,10 +27,10 @@ struct workqueue_struct *iw_mpa_wq;		/* for all other work */
 struct workqueue_struct *iw_mpa_user_wq;	/* for QPs of applications */
 
 /*
- * A runner is like a lock that others wait for. lockdep learns here which locks
- * a runner takes, those of a driver's ops included, and which are held by those
- * who wait for it. A deadlock need not happen for a report. iw_mpa_first_fpdu()
- * is left out: its runner does not sleep.
+ * A runner is like a lock that others wait for. This map shows lockdep which
+ * locks a runner takes, those of a driver's ops included, and which locks are
+ * held by callers that wait for it. A deadlock need not happen for a report.
+ * iw_mpa_first_fpdu() is left out: its runner does not sleep.
  */
 #ifdef CONFIG_LOCKDEP
 struct lockdep_map iw_mpa_runner_map =
@@ -83,7 +83,7 @@ static enum iw_mpa_phase event_phase(struct iw_mpa_ep *ep)
 	return phase;
 }
 
-/* For what does not matter to an established connection. In any context. */
+/* For events that an established connection ignores. In any context. */
 void iw_mpa_raise_unless_up(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 {
 	if (event_phase(ep) != IW_MPA_PHASE_UP)
@@ -121,7 +121,7 @@ void iw_mpa_event_may_wait(void)
 
 /*
  * The socket of an endpoint reports an event. With Fast Open a responder, too,
- * has a socket before TCP is connected: for it TCP_UP has no effect.
+ * has a socket before TCP is connected: then TCP_UP has no effect.
  */
 void iw_mpa_event_of_sock(struct iw_mpa_sock *ms, enum iw_mpa_event event,
 			  int err)
@@ -151,7 +151,7 @@ void iw_mpa_stream_down(struct iw_mpa_ep *ep, const struct iw_mpa_fault *fault)
 	if (!iw_mpa_ep_check_call(ep, __func__))
 		return;
 	spin_lock_irqsave(&ep->lock, flags);
-	/* The runner reads it once it has the event: so it must not change. */
+	/* @ep->fault must not change once the runner has the event. */
 	if (!ep->fault.text)
 		ep->fault = *fault;
 	spin_unlock_irqrestore(&ep->lock, flags);
@@ -181,8 +181,8 @@ EXPORT_SYMBOL_GPL(iw_mpa_disconnect);
  * iw_mpa_tx_finished - TCP has all that finish_tx had to send
  * @ep: endpoint, from finish_tx on
  *
- * The library sends FIN. Later calls have no effect. Nor has an earlier one,
- * which the log names.
+ * The library sends FIN. A second call has no effect. A call before finish_tx
+ * has no effect, either, and is logged.
  *
  * Context: any, also from within finish_tx.
  */

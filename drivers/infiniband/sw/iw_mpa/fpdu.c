@@ -13,10 +13,10 @@
 #include <linux/string.h>
 #include <asm/byteorder.h>
 
-/* DDP control octet (RFC 5041 4.1): Tagged, Last, version 1 */
+/* DDP control byte (RFC 5041 4.1): Tagged, Last, version 1 */
 #define FPDU_DDP_TAGGED		0x80
 #define FPDU_DDP_LAST_V1	0x41
-/* RDMAP control octet (RFC 5040 4.1): version 1, opcode */
+/* RDMAP control byte (RFC 5040 4.1): version 1, opcode */
 #define FPDU_RDMAP_WRITE	0x40
 #define FPDU_RDMAP_READ_REQ	0x41
 #define FPDU_RDMAP_SEND		0x43
@@ -94,7 +94,7 @@ static void fpdu_untagged_init(struct fpdu_untagged *hdr, u8 rdmap, u32 qn)
  *
  * Context: any.
  *
- * Return: octets of the FPDU, 0 if @rtr is not one RTR type.
+ * Return: bytes of the FPDU, 0 if @rtr is not one RTR type.
  */
 size_t iw_mpa_fpdu_rtr(u8 rtr, bool crc, u8 fpdu[IW_MPA_FPDU_MAX])
 {
@@ -135,7 +135,7 @@ EXPORT_SYMBOL_GPL(iw_mpa_fpdu_rtr);
  *
  * Context: any.
  *
- * Return: octets of the FPDU.
+ * Return: bytes of the FPDU.
  */
 size_t iw_mpa_fpdu_term(u8 code, bool crc, u8 fpdu[IW_MPA_FPDU_MAX])
 {

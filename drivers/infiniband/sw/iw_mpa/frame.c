@@ -22,7 +22,7 @@
  * struct frame_hdr - fixed part of an MPA Request or Reply
  * @key: FRAME_KEY_REQ or FRAME_KEY_REP, without the NUL
  * @flags: set of FRAME_*; the low four bits are reserved, not checked, and sent
- *	as 0, but for two by which both ends agree on large FPDUs
+ *	as 0, except two by which both ends agree on large FPDUs
  * @rev: MPA revision of the sender
  * @pd_length: bytes of private data that follow, 0..512, RFC 6581 data included
  */
@@ -64,8 +64,8 @@ static const char *frame_key(bool reply)
 }
 
 /*
- * Each byte of the key is checked as soon as it has come, so garbage is found
- * early. Only the whole key shows whether the peer has the role of this end.
+ * Each byte of the key is checked when it has arrived, to find garbage early.
+ * Only the whole key shows whether the peer has the role of this end.
  */
 static enum iw_mpa_reason frame_check_key(const u8 *buf, size_t len, bool reply)
 {
@@ -78,7 +78,7 @@ static enum iw_mpa_reason frame_check_key(const u8 *buf, size_t len, bool reply)
 	return n == IW_MPA_KEY_SIZE ? IW_MPA_R_SAME_ROLE : IW_MPA_R_OK;
 }
 
-/* In revision 1 the S bit is a reserved one, and these are not checked. */
+/* In revision 1 the S bit is reserved, and reserved bits are not checked. */
 static bool frame_is_enhanced(const struct frame_hdr *hdr)
 {
 	return hdr->rev >= IW_MPA_REV_2 && (hdr->flags & FRAME_S);
@@ -97,7 +97,7 @@ static enum iw_mpa_reason frame_check_hdr(const struct frame_hdr *hdr)
 	return IW_MPA_R_OK;
 }
 
-/* What has come decides: a frame that is bad stays bad, for the same reason. */
+/* Check what has arrived. A bad frame stays bad, for the same reason. */
 static enum iw_mpa_reason reader_verdict(const struct iw_mpa_reader *rd)
 {
 	enum iw_mpa_reason reason;
@@ -132,9 +132,9 @@ enum iw_mpa_reason iw_mpa_reader_filled(struct iw_mpa_reader *rd, size_t n)
 
 /**
  * iw_mpa_reader_feed - consume the bytes of a buffer that belong to the frame
- * @rd: reader, with room for a whole frame; or for @rd->need >= @len octets
- * @octets: the driver's buffer
- * @len: octets in the buffer
+ * @rd: reader; its buffer has room for a frame, or @len is at most @rd->need
+ * @octets: bytes in the driver's buffer
+ * @len: how many
  * @reason: result: IW_MPA_R_OK while the frame may still be valid, or why it is
  *	not: BAD_KEY, SAME_ROLE, BAD_REV, BAD_PD_LENGTH, SHORT_ENHANCED
  *
@@ -215,7 +215,7 @@ void iw_mpa_frame_decode_head(const void *buf, bool reply,
 /**
  * iw_mpa_frame_decode - read a whole startup frame
  * @buf: the frame
- * @len: octets at @buf
+ * @len: bytes at @buf
  * @reply: expect an MPA Reply if true, an MPA Request if false
  * @frame: result; @frame->pd points into @buf
  *

@@ -36,7 +36,7 @@
 
 #define DO(name) IW_MPA_DO_##name
 
-/* Ends of a connection: iw_cm does not know it; awaits it; the driver has it */
+/* Ends: iw_cm does not know the connection; iw_cm waits; the driver has it */
 #define FAIL_QUIETLY	DO(RELEASE)
 #define FAIL_CONNECT	(DO(UNBIND) | DO(REPORT_DOWN) | DO(RELEASE))
 #define CLOSE		(DO(STOP) | DO(UNBIND) | DO(REPORT_DOWN) | DO(RELEASE))
@@ -70,15 +70,15 @@
 	GOTO(QP_GONE,		DEAD,		FAIL_CONNECT),		\
 	GOTO(DEV_GONE,		DEAD,		FAIL_CONNECT)
 
-/* What ends a responder's connection without the ULP's answer and its TCP */
+/* TCP ends a responder's connection before the ULP has answered. */
 #define REQUEST_LOST							\
 	GOTO(PEER_RESET,	DEAD,	FAIL_QUIETLY),			\
 	GOTO(TCP_FAILED,	DEAD,	FAIL_QUIETLY)
 
 /*
  * RFC 6581 10: if a responder reads a Request of revision 2 and closes, the
- * initiator believes that it knows only revision 1. So a Reject is sent, though
- * the responder does not wait until the peer has read it.
+ * initiator believes that the responder knows only revision 1. So a Reject is
+ * sent, though the responder does not wait until the peer has read it.
  */
 #define REJECT_AND_GO	(DO(SEND_REJECT) | DO(RELEASE))
 
@@ -89,17 +89,17 @@
  */
 #define LOOK_AGAIN	(DO(KICK_RX) | DO(END_STREAM))
 
-/* An orderly end goes on while octets move, up to the limit of its phase. */
+/* An orderly end goes on while bytes move, up to the limit of its phase. */
 #define LOOK_WHETHER_IT_MOVES	(DO(CHECK_PROGRESS) | DO(RESTART_TIMER))
 
-/* What ends the driver's connection if this end cannot or need not send more */
+/* Ends of the driver's connection when this end cannot or need not send more */
 #define CUT_OFF								\
 	GOTO(PEER_RESET,	DEAD,	CLOSE),				\
 	GOTO(TCP_FAILED,	DEAD,	CLOSE),				\
 	GOTO(QP_GONE,		DEAD,	CLOSE),				\
 	GOTO(DEV_GONE,		DEAD,	CLOSE)
 
-/* What ends the driver's connection after a last message: in stop, or before */
+/* Ends of the driver's connection after a last message, in stop or before */
 #define BROKEN_OFF							\
 	GOTO(STREAM_DOWN,	LINGER,	CLOSE_GENTLY),			\
 	GOTO(ULP_ABORTED,	LINGER,	CLOSE_GENTLY)
@@ -108,7 +108,7 @@
 #define ANSWERED_AGAIN							\
 	GOTO(ULP_REJECTED,	LINGER,	WITHDRAW)
 
-/* What ends an orderly end before it is complete */
+/* Events that cut an orderly end short */
 #define CUT_SHORT							\
 	GOTO_FAILED(STALLED,	DEAD,	CLOSE),				\
 	GOTO_FAILED(PEER_RESET,	DEAD,	CLOSE),				\
@@ -116,14 +116,14 @@
 	GOTO(QP_GONE,		DEAD,	CLOSE),				\
 	GOTO(DEV_GONE,		DEAD,	CLOSE)
 
-/* Likewise, while the peer has not closed */
+/* The same, and more, while the peer has not closed */
 #define BROKEN_SHORT							\
 	GOTO_FAILED(STREAM_DOWN, LINGER, CLOSE_GENTLY),			\
 	GOTO(ULP_ABORTED,	LINGER,	CLOSE_GENTLY),			\
 	ANSWERED_AGAIN,							\
 	CUT_SHORT
 
-/* What ends the driver's connection while TX is closed: no work is to go out */
+/* Ends of the driver's connection while TX is closed: no work is to go out */
 #define FENCED_LOST							\
 	ANSWERED_AGAIN,							\
 	GOTO(ULP_CLOSED,	LINGER,	CLOSE_GENTLY),			\
@@ -302,7 +302,7 @@ const struct iw_mpa_state_info iw_mpa_fsm_states[IW_MPA_ST_COUNT] = {
 #undef X
 };
 
-/* Why an event ends a connection; IW_MPA_R_OK if it says nothing of that. */
+/* Why an event ends a connection; IW_MPA_R_OK if the event gives no reason. */
 enum iw_mpa_reason iw_mpa_fsm_reason(enum iw_mpa_state state,
 				     enum iw_mpa_event event)
 {

@@ -83,12 +83,12 @@
  * before the close that followed them.
  */
 #define IW_MPA_RAISED_EVENTS(X)						\
-	X(TCP_UP,	OK)		/* TCP is connected, or takes octets with its SYN */ \
-	X(READABLE,	OK)		/* the stream may have octets or a FIN */ \
+	X(TCP_UP,	OK)		/* connected, or bytes go with SYN */ \
+	X(READABLE,	OK)		/* bytes or a FIN may be there */ \
 	X(FIRST_FPDU,	OK)		/* driver: one whole FPDU was validated */ \
 	X(STREAM_DOWN,	STREAM)		/* driver: cannot go on */	\
 	X(TX_FINISHED,	OK)		/* driver: all that was posted is out */ \
-	X(PEER_CLOSED,	PEER_CLOSED)	/* FIN; octets before it may be unread */ \
+	X(PEER_CLOSED,	PEER_CLOSED)	/* FIN; earlier bytes may be unread */ \
 	X(STREAM_ENDED,	PEER_CLOSED)	/* nothing is left to read before the FIN */ \
 	X(PEER_RESET,	PEER_RESET)	/* RST */			\
 	X(TCP_FAILED,	TCP_ERROR)	/* TCP gave up; its errno says more */ \
@@ -98,8 +98,8 @@
 	X(QP_GONE,	QP_GONE)	/* the QP is being destroyed */	\
 	X(DEV_GONE,	DEVICE_GONE)	/* the device is being removed */ \
 	X(LISTENER_GONE, LISTENER_GONE)	/* the listener is being destroyed */ \
-	X(YIELD,	OVERLOAD)	/* too many wait for a Request, this one longest */ \
-	X(YIELD_LINGER,	OVERLOAD)	/* likewise, behind a Reject */	\
+	X(YIELD,	OVERLOAD)	/* too many half-open: the oldest */ \
+	X(YIELD_LINGER,	OVERLOAD)	/* the same, after a Reject */ \
 	X(ROOM,		OK)		/* there may be room again */
 
 /* Calls, and what an action has found. These events are handled at once. */
@@ -115,25 +115,25 @@
 	X(NO_REV_2,	NO_REV_2)	/* there is no further try: revision 1 will not do */ \
 	X(SEND_FAILED,	SEND)		/* the Request could not be sent */ \
 	X(REQ_GOOD,	OK)		/* a well-formed Request is complete */ \
-	X(REP_BEGUN,	OK)		/* a part of the Reply has come */ \
+	X(REP_BEGUN,	OK)		/* a part of the Reply has arrived */ \
 	X(REP_GOOD,	OK)		/* the Reply was negotiated with success */ \
 	X(REP_REJECT,	REJECTED)	/* the Reply rejects */		\
-	X(FRAME_BAD,	LOCAL)		/* malformed, or too much behind it: close at once */ \
+	X(FRAME_BAD,	LOCAL)		/* malformed, or too much follows */ \
 	X(FRAME_CUT,	TRUNCATED)	/* FIN within the frame */	\
-	X(TERM_DUE,	LOCAL)		/* negotiation failed, or memory for the frame */ \
+	X(TERM_DUE,	LOCAL)		/* negotiation failed, or no memory */ \
 	X(ASKED,	OK)		/* iw_cm has the Request */	\
 	X(NO_ROOM,	OK)		/* iw_cm or the ULP has no room for it */	\
 	X(HANDED_OFF,	OK)		/* the stream is the driver's, TX is open */ \
-	X(HANDED_OFF_QUIET, OK)		/* likewise; the peer may have missed the RTR */ \
-	X(HANDED_OFF_FENCED, OK)	/* likewise, TX is closed: responder without RTR */ \
-	X(HANDED_OFF_RTR, OK)		/* likewise: responder that must await RTR */ \
+	X(HANDED_OFF_QUIET, OK)		/* TX open, but RTR may be missed */ \
+	X(HANDED_OFF_FENCED, OK)	/* TX shut: responder without RTR */ \
+	X(HANDED_OFF_RTR, OK)		/* TX shut: responder awaits RTR */ \
 	X(PREPARE_FAILED, DRIVER)	/* initiator: the driver refused */ \
 	X(RTR_FAILED,	DRIVER)		/* initiator: prepared, but no RTR message got out */ \
 	X(ACCEPT_FAILED, LOCAL)		/* responder: nothing was sent yet */ \
 	X(REPLY_FAILED,	SEND)		/* responder: prepared, but no Reply got out */ \
-	X(RTR_SETTLED,	OK)		/* the peer has sent octets, or all repeats were sent */ \
+	X(RTR_SETTLED,	OK)		/* peer has sent, or no repeat left */ \
 	X(STALLED,	TIMEOUT_FINISH)	/* nothing has moved, or the end takes too long */ \
-	X(CANNOT_FINISH, OK)		/* the driver cannot let out what was posted */ \
+	X(CANNOT_FINISH, OK)		/* driver cannot send posted work */ \
 	X(EVENT_LOST,	EVENT_LOST)	/* iw_cm did not take an event */
 
 #define IW_MPA_EVENTS(X)	IW_MPA_RAISED_EVENTS(X) IW_MPA_FOUND_EVENTS(X)
@@ -144,7 +144,7 @@
  * once, in place of the further actions.
  */
 #define IW_MPA_ACTIONS(X)						\
-	X(BIND)			/* the QP, and the line to iw_cm -> BIND_FAILED */ \
+	X(BIND)			/* the QP, and expect events -> BIND_FAILED */ \
 	X(OPEN)			/* TCP -> OPEN_FAILED */		\
 	X(REOPEN)		/* a new TCP connection, for either revision */ \
 				/* -> NO_REV_2, OPEN_FAILED */		\
@@ -153,25 +153,25 @@
 				/*    PEER_RESET, TCP_FAILED; none: go on */ \
 	X(READ_REP)		/* -> REP_GOOD, REP_REJECT; REP_BEGUN: more is to come; */ \
 				/*    none: nothing; failures: see READ_REQ */ \
-	X(CHECK_EARLY)		/* has too much come behind the Request? -> FRAME_BAD */ \
+	X(CHECK_EARLY)		/* too much after the Request? -> FRAME_BAD */ \
 	X(ASK)			/* CONNECT_REQUEST -> ASKED, NO_ROOM, LISTENER_GONE */ \
-	X(QUEUE)		/* wait behind other Requests without room */ \
+	X(QUEUE)		/* wait after other Requests without room */ \
 	X(HANDOFF_ACTIVE)	/* -> HANDED_OFF*, PREPARE_FAILED, RTR_FAILED */ \
 	X(HANDOFF_PASSIVE)	/* -> HANDED_OFF*, ACCEPT_FAILED, REPLY_FAILED */ \
-	X(OPEN_TX)		/* driver: let the ULP's work out */	\
-	X(LIFT_FENCE)		/* likewise, though no FPDU has come */	\
+	X(OPEN_TX)		/* driver: send the ULP's work */	\
+	X(LIFT_FENCE)		/* OPEN_TX, though no FPDU has arrived */ \
 	X(REPORT_UP)		/* CONNECT_REPLY(0), ESTABLISHED(0) -> EVENT_LOST */ \
 	X(CHECK_ANSWER)		/* has the peer sent something? -> RTR_SETTLED */ \
 	X(REPEAT_RTR)		/* driver: one more zero-length RDMA Write */ \
-	X(CHECK_PROGRESS)	/* has TCP moved an octet, and is there time left? -> STALLED */ \
+	X(CHECK_PROGRESS)	/* does TCP move, in time? -> STALLED */ \
 	X(RESTART_TIMER)	/* wait in the same state for another time */ \
-	X(KICK_RX)		/* driver: look at the stream now */	\
-	X(END_STREAM)		/* raise STREAM_ENDED, behind what the driver has read */ \
-	X(FINISH_TX)		/* driver: let out what was posted -> CANNOT_FINISH */ \
+	X(KICK_RX)		/* driver: poll the stream now */	\
+	X(END_STREAM)		/* raise STREAM_ENDED, after driver events */ \
+	X(FINISH_TX)		/* driver: send all posted -> CANNOT_FINISH */ \
 	X(STOP)			/* driver: forget the stream */		\
 	X(SEND_TERM)							\
 	X(SEND_REJECT)							\
-	X(UNBIND)		/* give the QP back */			\
+	X(UNBIND)		/* drop the QP */			\
 	X(CANCEL)		/* iw_cm expects no event any more */	\
 	X(FAIL_CALL)		/* iw_connect or iw_accept returns the reason's errno */ \
 	X(REPORT_DOWN)		/* CONNECT_REPLY(<0), or ESTABLISHED(<0), CLOSE, or CLOSE */ \
@@ -187,9 +187,9 @@ enum iw_mpa_timer {
 	IW_MPA_TMR_COUNT
 };
 
-/* Where in a connection's life a state is */
+/* Phases of a connection's life */
 enum iw_mpa_phase {
-	IW_MPA_PHASE_START,	/* iw_cm may wait for the event that it is up */
+	IW_MPA_PHASE_START,	/* CONNECT_REPLY or ESTABLISHED may be due */
 	IW_MPA_PHASE_UP,
 	IW_MPA_PHASE_END,
 };
@@ -264,7 +264,7 @@ iw_mpa_fsm_step(enum iw_mpa_state state, enum iw_mpa_event event)
 /* Actions for any context, if the driver's open_tx does not sleep */
 #define IW_MPA_PROMPT_ACTIONS	(IW_MPA_DO_OPEN_TX | IW_MPA_DO_REPORT_UP)
 
-/* Actions that a ULP which closes has time for */
+/* Actions that iw_mpa_close() may do in the ULP's context */
 #define IW_MPA_CLOSE_ACTIONS	(IW_MPA_DO_FINISH_TX | IW_MPA_DO_SHUTDOWN)
 
 /* Is there a cell, and are all its actions among @actions? */
@@ -277,9 +277,9 @@ static inline bool iw_mpa_fsm_does_only(enum iw_mpa_state state,
 }
 
 /*
- * When a wait ends: never 0; or 0 if nothing ends it. @now may wrap, in any
- * unit. @wait is what the timer of the state takes, 0 if it has none; @until
- * the limit of several waits together, or 0.
+ * When a wait ends; 0 only if nothing ends it. @now may wrap, in any unit.
+ * @wait is the time of the state's timer, 0 if it has none; @until the limit of
+ * several waits together, or 0.
  */
 static inline unsigned long iw_mpa_fsm_deadline(enum iw_mpa_state state,
 						unsigned long now,

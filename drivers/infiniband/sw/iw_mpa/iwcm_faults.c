@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Workarounds for faults of iw_cm in iw_accept and iw_reject, and, further
- * down, for facts that rdma_cm knows and iw_cm does not pass on. Without them
+ * Workarounds for faults of iw_cm in iw_accept and iw_reject; and, further
+ * down, for facts that rdma_cm knows and iw_cm does not report. Without them
  * iw_cm would crash, or wait for ever.
  *
  * provider_data of a passive cm_id is a number:
@@ -20,19 +20,19 @@
  * this reference, no other QP can get the number.
  *
  * The driver waits for the reference before it frees the QP. iw_get_qp may not
- * find the QP any more. If the driver has called iw_mpa_qp_gone(), the QP is in
- * a list until it is freed, so it is found, and the reference is dropped. If
- * not, the library records a leaked reference, and drops it at the call.
+ * find the QP any more. From iw_mpa_qp_gone() on it is in a list: the library
+ * finds it there, and drops the reference. Earlier the library records a leaked
+ * reference, which iw_mpa_qp_gone() drops.
  *
  * Accepts of one cm_id do not overlap: the callers of rdma_cm ensure that.
  * iw_reject may overlap with iw_accept. When iw_cm calls iw_reject it has left
- * CONN_RECV, the only state in which it takes an error of iw_accept; in any
- * other the error is a BUG there. So iw_reject clears the number first, and an
+ * CONN_RECV, the only state in which it accepts an error of iw_accept;
+ * otherwise iw_cm has a BUG_ON(). So iw_reject clears the number first, and an
  * iw_accept that finds its number gone returns 0. iw_cm then expects no event.
  *
- * That covers an iw_reject that begins before iw_accept has settled the number.
- * It cannot cover one that begins later, while iw_accept returns an error.
- * rdma_ucm has one mutex for both calls, and iw_cm waits for the end of
+ * This covers an iw_reject that begins before iw_accept has settled the number.
+ * It cannot cover an iw_reject that begins later, while iw_accept returns an
+ * error. rdma_ucm has one mutex for both calls, and iw_cm waits for the end of
  * iw_accept before it destroys a cm_id. So this concerns a ULP in the kernel
  * alone: it must not reject a connection while its own rdma_accept() runs.
  */
@@ -119,15 +119,15 @@ static void faults_look(struct iw_mpa_ep *ep, void *arg)
 {
 	struct faults_search *search = arg;
 
-	/* Pairs with upcall.c. While this is held, no other has its address. */
+	/* Pairs with upcall.c, which holds the cm_id: so no other is found. */
 	if (!search->found && READ_ONCE(ep->up.cm_id) == search->id &&
 	    kref_get_unless_zero(&ep->ref))
 		search->found = ep;
 }
 
 /*
- * All endpoints are searched, which may take long: this is for a ULP that
- * answers a connection twice, and hardly any does.
+ * All endpoints are searched, which may take long: this is for ULPs that answer
+ * a connection twice, which are rare.
  *
  * Return: a passive cm_id's connection, with a reference; NULL if it has ended.
  */
@@ -150,7 +150,7 @@ static struct iw_mpa_ep *faults_find(const struct iw_cm_id *id,
  * Record a leaked reference (debt) on a QP that iw_get_qp does not find: the QP
  * is being destroyed, or its driver hides it.
  *
- * A debt must not be lost, and iw_accept has no way to fail. Memory for it
+ * The record must not be lost, and iw_accept has no way to fail. Memory for it
  * cannot be set aside with the QP of a connection, since iw_cm may forget any
  * number of references on a QP, also on one that never had a connection. So the
  * allocation waits until there is memory.
@@ -189,7 +189,7 @@ static void faults_put_qp(struct iw_mpa_device *dev, u32 qpn)
 }
 
 /*
- * iw_accept, and @word does not name a connection. If it is 0, iw_reject has
+ * iw_accept, if @word does not name a connection. If it is 0, iw_reject has
  * begun. Else iw_cm has replaced its reference on the QP that @word names by
  * one on QP @qpn. If that is the connection's QP nothing changes. If not the
  * connection ends: iw_cm would from now on close the new QP, and hold it as
@@ -283,9 +283,9 @@ void iw_mpa_iwcm_device_gone(const struct iw_mpa_device *dev)
 }
 
 /*
- * What rdma_cm has decided is not in the cm_id, and iw_cm has no function that
- * tells it. But iw_cm has one client, rdma_cm. The context of its cm_ids is the
- * rdma_cm_id, which begins with its public part. Before that is read, the
+ * The cm_id does not have rdma_cm's decisions, nor does a function of iw_cm
+ * return them. But iw_cm has one client, rdma_cm. The context of its cm_ids is
+ * the rdma_cm_id, which begins with its public part. Before that is read, the
  * device and the address of the rdma_cm_id are compared with those of the
  * cm_id, which rdma_cm has copied from it. If they differ, the context is not
  * an rdma_cm_id.
@@ -311,7 +311,7 @@ static struct rdma_cm_id *faults_owner(struct iw_cm_id *id)
 
 /*
  * Is the ULP of a listening cm_id known to be in another network namespace than
- * the device? @net is the device's, NULL if that is being destroyed.
+ * the device? @net is the device's, NULL if that namespace is being destroyed.
  *
  * rdma_cm makes a wildcard listener listen on the devices of all namespaces,
  * also on a device that is added later, in the context of the task that adds
@@ -326,7 +326,7 @@ bool iw_mpa_iwcm_is_foreign(struct iw_cm_id *id, const struct net *net)
 	return owner && !net_eq(owner->route.addr.dev_addr.net, net);
 }
 
-/* For the log: who looks in one namespace finds the sockets in another. */
+/* For an administrator, who may search the sockets in @dev's namespace. */
 static void faults_log_lent(struct iw_mpa_device *dev)
 {
 	if (READ_ONCE(dev->lent))
@@ -440,8 +440,8 @@ static const struct ib_device *faults_device(struct iw_cm_id *id)
 /*
  * A connection belongs to the listener's device, and the ULP has made its QP on
  * the device that rdma_cm has chosen. If these differ, the QP's number is
- * invalid on the former, or another ULP's. Only for the runner, within the call
- * that has an endpoint bind its QP.
+ * invalid on the former, or another ULP's. Only for the runner, as it binds the
+ * QP.
  *
  * Return: 0; -EINVAL if they differ, then the connection has its reason.
  */

@@ -53,7 +53,7 @@ static bool listen_is_wildcard(struct iw_cm_id *id)
 	return iw_mpa_addr_is_known(addr) && iw_mpa_addr_is_any(addr);
 }
 
-/* Has an interface this address? Under RCU. */
+/* Does an interface have this address? Under RCU. */
 static bool listen_netdev_has(const struct net_device *netdev,
 			      const union iw_mpa_addr *addr)
 {
@@ -75,7 +75,7 @@ static bool listen_netdev_has(const struct net_device *netdev,
 	return false;
 }
 
-/* Return: -EXDEV if it is for an address of this device, not the listener's. */
+/* Return: -EXDEV if the connection is for an address of the @other device. */
 static int listen_look_at_other(struct iw_mpa_device *other, void *arg)
 {
 	const struct net_device *netdev = other->netdev;
@@ -118,8 +118,8 @@ static bool listen_is_for_other(const struct iw_mpa_listener *lis,
 
 /*
  * Make an endpoint for an accepted connection, in the listener's network
- * namespace: the device may have been moved since. If the Request has come
- * already, as often, the ULP gets it from here.
+ * namespace: the device may have been moved since. Often the Request has
+ * arrived already: then the ULP gets it within this call.
  */
 static int listen_adopt(struct iw_mpa_listener *lis, struct socket *sock)
 {
@@ -147,7 +147,7 @@ static int listen_adopt(struct iw_mpa_listener *lis, struct socket *sock)
 	return 0;
 }
 
-/* Return: in how many ms to come back; < 0: TCP reports the next connection. */
+/* Return: ms until the next call; < 0: TCP reports the next connection. */
 static int listen_take(struct iw_mpa_listener *lis)
 {
 	const struct iw_mpa_config *config =
@@ -182,7 +182,7 @@ static void iw_mpa_listen_work(struct work_struct *work)
 	memalloc_noio_restore(noio);
 }
 
-/* A listener's socket reports. If TCP fails there are no more connections. */
+/* Called by a listener's socket. If TCP fails no more connections arrive. */
 static void listen_of_sock(struct iw_mpa_sock *ms, enum iw_mpa_event event,
 			   int err)
 {
@@ -268,7 +268,7 @@ static int listen_ifindex(const struct iw_mpa_listener *lis, struct net *net)
 }
 
 /*
- * Open the listener's socket, if it is to have one.
+ * Open the listener's socket, if it needs one.
  *
  * If one device refuses a wildcard listener rdma_cm removes it from all
  * devices, and does not even attach a device that refuses while it is added:
@@ -279,13 +279,13 @@ static int listen_ifindex(const struct iw_mpa_listener *lis, struct net *net)
  *    port to one wildcard listener alone, so one socket takes the connections
  *    of the interface;
  *  - a device that is being added, on whose interface TCP uses the port; the
- *    log says so. A ULP that listens later, when all clients have been told of
- *    the device, gets the error. rdma_cm is told first if it was loaded before
- *    the library, as modprobe does it.
+ *    log says so. A ULP that listens later, when all clients have the device,
+ *    gets the error. rdma_cm gets a device first if it was loaded before the
+ *    library, as modprobe does it.
  */
 static int listen_open(struct iw_mpa_listener *lis, struct net *net)
 {
-	/* Without @net, which is going, nothing connects anyway. */
+	/* Without @net, which is being destroyed, nothing connects anyway. */
 	bool fence = net && READ_ONCE(iw_mpa_config(net)->fence);
 	bool possible = iw_mpa_device_may_respond(lis->dev, fence);
 	bool wildcard = listen_is_wildcard(lis->cm_id);
@@ -360,7 +360,7 @@ put_net:
 	return err;
 }
 
-/* Take a cm_id's listener, or any if it is NULL, out of its device's list. */
+/* Remove a cm_id's listener, or any if @id is NULL, from the device's list. */
 static struct iw_mpa_listener *listen_remove(struct iw_mpa_device *dev,
 					     struct iw_cm_id *id)
 {
@@ -415,7 +415,7 @@ int iw_mpa_destroy_listen(struct iw_cm_id *id)
 	return 0;
 }
 
-/* The device goes, and iw_cm finds none for its listeners any more. Sleeps. */
+/* The device is being removed, so iw_cm cannot end its listeners. Sleeps. */
 void iw_mpa_listen_end(struct iw_mpa_device *dev)
 {
 	while (listen_end(dev, NULL))

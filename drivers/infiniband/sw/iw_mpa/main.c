@@ -42,7 +42,7 @@ static int __init iw_mpa_module_init(void)
 	err = iw_mpa_event_init();
 	if (err)
 		goto exit_config;
-	/* From now on the library hears when a device is about to go. */
+	/* From now on the library is called before a device is removed. */
 	err = ib_register_client(&iw_mpa_device_client);
 	if (err)
 		goto exit_event;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What two ends agree on: one end's wishes, and the frame that the other end
- * sent, decide (RFC 6581 9 and 10, RFC 5044 7.1.1), in the order of the RFC.
+ * Negotiation: one end's parameters, and the frame that the other end sent,
+ * decide (RFC 6581 9 and 10, RFC 5044 7.1.1), in the order of the RFC.
  */
 
 #include "negotiate.h"
@@ -129,7 +129,7 @@ static u8 neg_responder_rtr(const struct iw_mpa_local *local,
  * @rep: result: the Reply, without private data; always filled, with
  *	@rep->reject set unless the return value is IW_MPA_R_OK
  * @params: result: what to program. On error @params->enhanced, crc and
- *	tx_markers are valid, for the TERM message behind the Reject, and the
+ *	tx_markers are valid, for the TERM message after the Reject, and the
  *	rest is within the limits
  *
  * Context: any.
@@ -271,9 +271,9 @@ enum iw_mpa_reason iw_mpa_negotiate_reply(const struct iw_mpa_local *local,
 EXPORT_SYMBOL_GPL(iw_mpa_negotiate_reply);
 
 /*
- * What an initiator has asked for in vain, as a set of IW_MPA_LOST_*. @req: the
- * first Request that it sent. @params: what was agreed in the end, maybe after
- * a further Request.
+ * Features that an initiator asked for and lacks, as a set of IW_MPA_LOST_*.
+ * @req: the first Request that it sent. @params: what was agreed in the end,
+ * maybe after a further Request.
  */
 u8 iw_mpa_lost(const struct iw_mpa_frame *req,
 	       const struct iw_mpa_params *params)

@@ -4,7 +4,7 @@
 
 #include <rdma/iw_mpa_proto.h>
 
-/* What a Request of revision 2 may ask for in vain, as sets */
+/* Features that a Request of revision 2 may fail to get, as sets */
 #define IW_MPA_LOST_P2P		BIT(0)	/* the peer-to-peer model */
 #define IW_MPA_LOST_DEPTHS	BIT(1)	/* depths that both ends agree on */
 #define IW_MPA_LOST_ALL		(IW_MPA_LOST_P2P | IW_MPA_LOST_DEPTHS)

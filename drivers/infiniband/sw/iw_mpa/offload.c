@@ -18,7 +18,7 @@
 #include <linux/string.h>
 #include <rdma/ib_verbs.h>
 
-/* From this repeat on the RTR is repeated even if the ULP has sent since. */
+/* The first repeat of the RTR that is sent even if the ULP has sent since */
 #define OFFLOAD_REPEAT_AFTER_WORK	3
 
 /* Return: NULL if a driver's description is complete; else what is wrong */
@@ -62,11 +62,11 @@ const char *iw_mpa_offload_check(const struct iw_mpa_driver_ops *drv,
 }
 
 /*
- * Report a driver that has sent before TX was opened: the peer gets its bytes
- * before the Reply or the RTR message, or before the first FPDU, for which
- * RFC 5044 7.1.2 has a responder wait.
+ * Log a driver's mistake: it has sent before TX was opened. The peer gets these
+ * bytes before the Reply or the RTR message, or from a responder that has to
+ * wait for the first FPDU (RFC 5044 7.1.2).
  *
- * Return: true if it has.
+ * Return: true if it has sent.
  */
 static bool offload_blame_early(struct iw_mpa_ep *ep, const char *before)
 {
@@ -125,7 +125,7 @@ static enum iw_mpa_reason offload_prepare(struct iw_mpa_ep *ep,
 /*
  * Make the driver ready for the first FPDU. The stream is positioned after the
  * peer's startup frame. @reply_len bytes of this end are still to be sent. If
- * the device cannot take queued bytes, none may be there or come until attach.
+ * the device cannot take queued bytes, none may arrive until attach.
  *
  * Return: as offload_prepare()
  */
@@ -174,7 +174,7 @@ static enum iw_mpa_reason offload_start(struct iw_mpa_ep *ep, size_t reply_len,
  * sent their Reply. If the RTR message arrives earlier, they see it only when
  * more bytes arrive.
  *
- * Return: what fsm.h names for HANDOFF_ACTIVE.
+ * Return: an event that fsm.h names for HANDOFF_ACTIVE.
  */
 enum iw_mpa_event iw_mpa_offload_active(struct iw_mpa_ep *ep)
 {
@@ -215,7 +215,7 @@ static int offload_send_reply(struct iw_mpa_ep *ep, const void *reply,
  * positioned after the Request. With @fence TX is held back until the first
  * FPDU, as RFC 5044 7.1.2 asks.
  *
- * Return: what fsm.h names for HANDOFF_PASSIVE.
+ * Return: an event that fsm.h names for HANDOFF_PASSIVE.
  */
 enum iw_mpa_event iw_mpa_offload_passive(struct iw_mpa_ep *ep, bool fence,
 					 const void *reply, size_t len)
@@ -240,7 +240,7 @@ enum iw_mpa_event iw_mpa_offload_passive(struct iw_mpa_ep *ep, bool fence,
 	return IW_MPA_EV_HANDED_OFF;
 }
 
-/* Let the ULP's work out. May sleep, but not with IW_MPA_CAP_ATOMIC_OPEN. */
+/* Let the driver send. May sleep, but not with IW_MPA_CAP_ATOMIC_OPEN. */
 void iw_mpa_offload_open_tx(struct iw_mpa_ep *ep)
 {
 	offload_blame_early(ep, "open_tx");
@@ -271,7 +271,7 @@ void iw_mpa_offload_repeat_rtr(struct iw_mpa_ep *ep)
 	iw_mpa_count_for(ep->dev->stats, IW_MPA_CNT_rtr_repeated);
 }
 
-/* Callbacks first; then the driver forgets the stream, and leaves them be. */
+/* Restore the callbacks before stop, in which the driver must not set them. */
 void iw_mpa_offload_stop(struct iw_mpa_ep *ep, enum iw_mpa_reason why)
 {
 	const char *changed;

@@ -71,7 +71,7 @@ int iw_mpa_qp_bind(struct iw_mpa_ep *ep, u32 qpn)
 {
 	if (!qp_set_taken(ep, qpn))
 		return -EBUSY;
-	/* A QP that goes is not found, or qp_end() finds the endpoint. */
+	/* If destroy_qp has begun, get_qp() fails or qp_end() finds @ep. */
 	ep->off.qp = ep->dev->get_qp(ep->dev->ibdev, qpn);
 	if (!ep->off.qp) {
 		qp_set_free(ep);
@@ -84,7 +84,7 @@ int iw_mpa_qp_bind(struct iw_mpa_ep *ep, u32 qpn)
 	/*
 	 * A work item queued before might run when there is another event, and
 	 * then wait for the application in the wrong queue. The caller is the
-	 * runner and handles what it was for.
+	 * runner and handles the events that it was for.
 	 */
 	if (ep->user && cancel_work(&ep->work))
 		iw_mpa_ep_drop(ep);
@@ -149,7 +149,7 @@ static void qp_end(struct iw_mpa_device *dev, const struct ib_qp *qp)
 /**
  * iw_mpa_qp_gone - wait until no connection uses a QP
  * @qp: the QP
- * @end: room for the library's notes, until iw_mpa_qp_freed()
+ * @end: room for the library's data, until iw_mpa_qp_freed()
  *
  * destroy_qp calls this when iw_get_qp returns NULL for the QP, and each caller
  * that has found the QP before has taken a reference: a grace period of RCU is

@@ -36,7 +36,7 @@ const char *iw_mpa_reason_text(enum iw_mpa_reason reason)
 }
 
 /**
- * iw_mpa_reason_errno - what the ULP is told
+ * iw_mpa_reason_errno - the errno that the ULP gets
  * @reason: any value
  *
  * rdma_cm shows -ECONNREFUSED and -ECONNRESET as REJECTED, -ETIMEDOUT as
@@ -53,7 +53,7 @@ int iw_mpa_reason_errno(enum iw_mpa_reason reason)
 EXPORT_SYMBOL_GPL(iw_mpa_reason_errno);
 
 /**
- * iw_mpa_reason_term_code - what the peer is told
+ * iw_mpa_reason_term_code - the code of the TERM message that the peer gets
  * @reason: any value
  *
  * Context: any.

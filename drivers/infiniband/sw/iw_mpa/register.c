@@ -23,7 +23,7 @@
 #include <net/net_namespace.h>
 #include <rdma/ib_verbs.h>
 
-/* Seconds that a driver has for the end of a device, until the log names it */
+/* Seconds that unregistration waits for a driver until the log names it */
 #define DEVICE_GRACE	15
 
 /* Return: NULL, or what is wrong with what a driver registers. */
@@ -85,7 +85,7 @@ static void device_free(struct iw_mpa_device *dev)
  * @ibdev: the device, with iw_get_qp, iw_add_ref and iw_rem_ref set, and the
  *	others by ib_set_device_ops() with &iw_mpa_ib_device_ops
  * @netdev: its network device, held until iw_mpa_unregister_device()
- * @ops: the driver's half; must stay
+ * @ops: the driver's half; must stay until iw_mpa_unregister_device()
  * @attr: what the device can do; copied
  * @api: IW_MPA_API of the header that the driver is compiled with:
  *	iw_mpa_register_device() adds it
@@ -123,7 +123,7 @@ int __iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 	dev->ops = ops;
 	dev->get_qp = ibdev->ops.iw_get_qp;
 	dev->attr = *attr;
-	/* It has no settings of its own. */
+	/* The device has no settings of its own. */
 	memset(&dev->config, IW_MPA_DEFAULT, sizeof(dev->config));
 	ratelimit_state_init(&dev->log_limit, DEFAULT_RATELIMIT_INTERVAL,
 			     DEFAULT_RATELIMIT_BURST);
@@ -196,7 +196,7 @@ static int device_look_for_first(struct iw_mpa_device *first, void *arg)
 }
 
 /*
- * Log what an administrator may not expect of a new device, for no command can.
+ * Log surprises for an administrator about a new device: no command shows them.
  */
 static void device_tell_surprises(struct iw_mpa_device *dev)
 {
@@ -265,8 +265,8 @@ struct ib_client iw_mpa_device_client = {
 
 /*
  * Wait for the last user. Connections end at once, so only the driver can make
- * this long. There are listeners only in the wrong order, @early, which the log
- * has named: then iw_cm may be making one just now.
+ * this long. There are listeners only if the driver calls too early, which is
+ * logged: then iw_cm may be creating one at this time.
  */
 static void device_wait(struct iw_mpa_device *dev, bool early)
 {
@@ -284,7 +284,7 @@ static void device_wait(struct iw_mpa_device *dev, bool early)
 }
 
 /**
- * iw_mpa_unregister_device - let go of a device
+ * iw_mpa_unregister_device - end and forget all connections of a device
  * @ibdev: the device, registered or not
  *
  * A driver calls this from dealloc_driver or after ib_unregister_device(), when

@@ -7,7 +7,7 @@
  * call that waits becomes the runner after the event that is being handled.
  *
  * Two functions handle an event in the caller's context if no other event waits
- * and its actions allow that. iw_mpa_first_fpdu() so reports ESTABLISHED one
+ * and its actions allow that. So iw_mpa_first_fpdu() reports ESTABLISHED one
  * work item earlier. iw_mpa_close() sends the FIN itself, if the driver
  * finishes within finish_tx.
  */
@@ -34,9 +34,9 @@
 #include <rdma/iw_cm.h>
 
 #define RUN_ANY_ACTION		U32_MAX
-/* What a lingering peer may still send until it hears of the end. */
+/* Most bytes that are read and dropped while the peer lingers */
 #define RUN_LINGER_BYTES	SZ_8M
-/* What is kept after a Request until the ULP has decided. */
+/* Most bytes that may wait after a Request until the ULP has answered */
 #define RUN_EARLY_BYTES		SZ_16K
 /*
  * How often an RTR message is repeated. The first repeat waits for
@@ -65,8 +65,8 @@ static unsigned int run_timeout_ms(const struct iw_mpa_ep *ep,
 }
 
 /*
- * The limit of an orderly end that begins now. Removal of a device waits for
- * this end: then the peer gets no more time than for one byte.
+ * The limit of an orderly end that begins now. The removal of a device waits
+ * for it: then the limit is that for one byte.
  */
 static unsigned long run_end_until(const struct iw_mpa_ep *ep)
 {
@@ -77,7 +77,7 @@ static unsigned long run_end_until(const struct iw_mpa_ep *ep)
 	return (jiffies + msecs_to_jiffies(ms)) | 1;
 }
 
-/* Enter a state, or wait anew in the same. The timer follows in run_arm(). */
+/* Enter a state, or begin its wait again. run_arm() sets the timer. */
 static void run_enter(struct iw_mpa_ep *ep, enum iw_mpa_state state)
 {
 	const struct iw_mpa_state_info *to = &iw_mpa_fsm_states[state];
@@ -97,8 +97,8 @@ static void run_enter(struct iw_mpa_ep *ep, enum iw_mpa_state state)
 }
 
 /*
- * The ULP may ask for more than the device can: rdma_cm passes on 255 for "as
- * much as you have", and what the peer offered. 0x3fff leaves the depth to the
+ * The ULP may ask for more than the device's limit: for 255, which means "as
+ * many as possible", or for the peer's offer. 0x3fff leaves the depth to the
  * ULPs (RFC 6581 9.1).
  */
 static u16 run_depth(u32 wanted, u16 limit)
@@ -125,7 +125,7 @@ static int run_set_depths(struct iw_mpa_ep *ep,
 	return 0;
 }
 
-/* After success iw_cm awaits an event, unless CANCEL is before the return. */
+/* After success iw_cm expects an event, unless CANCEL follows in the call. */
 static enum iw_mpa_event run_bind(struct iw_mpa_ep *ep)
 {
 	const struct iw_cm_conn_param *param = ep->call->param;
@@ -143,7 +143,7 @@ static enum iw_mpa_event run_bind(struct iw_mpa_ep *ep)
 	return IW_MPA_EV_NONE;
 }
 
-/* Tell rdma_cm the port that TCP chose. A mapped one stays, for iwpmd. */
+/* Report the port that TCP chose to rdma_cm. iwpmd knows a mapped port only. */
 static void run_note_port(struct iw_mpa_ep *ep)
 {
 	struct iw_cm_id *id = ep->up.cm_id;
@@ -203,7 +203,7 @@ static enum iw_mpa_event run_open(struct iw_mpa_ep *ep)
  * RFC 6581 10: a peer without revision 2 reads the Request and closes. Other
  * closes say nothing of revisions: the peer had too many connections, or its
  * listener was destroyed. Such a peer is offered revision 2 once more. If it
- * closes again it is offered revision 1: it may be one that resets.
+ * closes again it is offered revision 1, as it may know 1 and reset.
  */
 static void run_choose_revision(struct iw_mpa_ep *ep)
 {
@@ -224,8 +224,8 @@ static void run_choose_revision(struct iw_mpa_ep *ep)
 /*
  * Give the TCP connection up so that its local port is free at once, and drop
  * its events. TCP sends RST, and forgets the connection: with the same port
- * this end may connect to the same peer again. After a FIN it could not until
- * the peer has acknowledged that.
+ * this end may connect to the same peer again. After a FIN the port would be in
+ * use until the peer has acknowledged the FIN.
  */
 static void run_forget_tcp(struct iw_mpa_ep *ep)
 {
@@ -252,7 +252,7 @@ static enum iw_mpa_event run_reopen(struct iw_mpa_ep *ep)
 
 /*
  * RFC 5044 7.1.2: an initiator sends nothing between its Request and the Reply.
- * Bytes that come all the same are left for the driver, up to a limit: a peer
+ * Bytes that arrive all the same are left for the driver, up to a limit: a peer
  * must not use up memory.
  */
 static enum iw_mpa_event run_check_early(struct iw_mpa_ep *ep)
@@ -295,7 +295,7 @@ static enum iw_mpa_event run_handoff_passive(struct iw_mpa_ep *ep)
 	enum iw_mpa_event event;
 	int len;
 
-	/* iw_create_listen refuses it, unless the setting has changed since. */
+	/* Only a setting that has changed after iw_create_listen leads here. */
 	if (!iw_mpa_device_may_respond(ep->dev, fence)) {
 		ep->call->err = -EOPNOTSUPP;
 		return iw_mpa_ep_fail(ep, IW_MPA_EV_ACCEPT_FAILED, -EOPNOTSUPP);
@@ -304,7 +304,7 @@ static enum iw_mpa_event run_handoff_passive(struct iw_mpa_ep *ep)
 	if (len < 0)
 		return IW_MPA_EV_ACCEPT_FAILED;
 	event = iw_mpa_offload_passive(ep, fence, reply, len);
-	/* FIN in place of a Reply would say: the revision is unknown here. */
+	/* FIN in place of a Reply means: the revision is not known here. */
 	if (event == IW_MPA_EV_REPLY_FAILED)
 		iw_mpa_sock_reset(&ep->sock);
 	return event;
@@ -322,10 +322,10 @@ static enum iw_mpa_event run_report_up(struct iw_mpa_ep *ep)
 
 /*
  * Has the peer acknowledged or sent bytes since the last check, and is there
- * time left for the end? Without the limit a peer could, one byte at a time,
- * keep its access to memory for ever, and a ULP that waits for DISCONNECTED. If
- * a device runs TCP the socket's counters do not move: then an orderly end
- * takes one linger_timeout_ms at most.
+ * time left for the end? Without the limit a peer that sends one byte at a time
+ * could keep its access to memory, and a ULP waiting for DISCONNECTED, for
+ * ever. If a device runs TCP the socket's counters do not move: then an orderly
+ * end takes one linger_timeout_ms at most.
  */
 static enum iw_mpa_event run_check_progress(struct iw_mpa_ep *ep)
 {
@@ -338,9 +338,9 @@ static enum iw_mpa_event run_check_progress(struct iw_mpa_ep *ep)
 }
 
 /*
- * Read and drop the peer's bytes: unread ones would have TCP send RST in place
- * of FIN. The second read usually finds nothing; if it does, more arrive, and
- * are left to the next event.
+ * Read and drop the peer's bytes: with unread bytes TCP sends RST in place of
+ * FIN. The second read usually finds nothing; if it finds bytes, more may
+ * arrive, and are left to the next event.
  */
 static enum iw_mpa_event run_drain(struct iw_mpa_ep *ep)
 {
@@ -368,8 +368,8 @@ static enum iw_mpa_event run_drain(struct iw_mpa_ep *ep)
  *  - the timer was deleted; this has waited for its handler;
  *  - the work item holds a reference while it is queued, and finds DEAD;
  *  - iw_accept and iw_reject take a reference by the number, and find DEAD;
- *  - who ends the endpoint from outside holds a reference, the device's lock or
- *    that of RCU, and finds DEAD.
+ *  - callers that raise events hold a reference, the device's lock or
+ *    rcu_read_lock(), and find DEAD.
  */
 static void run_release(struct iw_mpa_ep *ep)
 {
@@ -617,7 +617,7 @@ void iw_mpa_run(struct iw_mpa_ep *ep, enum iw_mpa_event event,
 	iw_mpa_ep_drop(ep);
 }
 
-/* Given an event that another runner has found, the work item is the runner. */
+/* If a runner has left a found event, the work item is the runner already. */
 static void iw_mpa_run_work(struct work_struct *work)
 {
 	struct iw_mpa_ep *ep = container_of(work, struct iw_mpa_ep, work);
@@ -652,7 +652,7 @@ struct iw_mpa_ep *iw_mpa_run_create(struct iw_mpa_device *dev, struct net *net,
 
 	if (IS_ERR(ep))
 		return ep;
-	/* While it has a runner no other context uses any of this. */
+	/* No other context uses these while the endpoint has a runner. */
 	INIT_WORK(&ep->work, iw_mpa_run_work);
 	timer_setup(&ep->timer, iw_mpa_event_timeout, 0);
 	ep->sock.report = iw_mpa_event_of_sock;
@@ -662,7 +662,7 @@ struct iw_mpa_ep *iw_mpa_run_create(struct iw_mpa_device *dev, struct net *net,
 /*
  * Try to become the runner for an event. Return: false if the caller has to
  * wait and call again; until then no other context becomes the runner. If the
- * event comes too late, the work item handles those that wait.
+ * event has no cell any more, the work item handles the events that wait.
  */
 static bool run_try_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event,
 			  bool *claimed)
@@ -689,7 +689,7 @@ static bool run_try_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event,
  * runner has handled one event: for the driver at most, not for the peer.
  *
  * Return: true if the caller is the runner, and the event has a cell; false if
- * it comes too late.
+ * it is too late.
  */
 bool iw_mpa_run_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 {
@@ -701,9 +701,9 @@ bool iw_mpa_run_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 }
 
 /*
- * Handle the ULP's answer to a CONNECT_REQUEST. A reference of the caller goes.
+ * Handle the ULP's answer to a CONNECT_REQUEST. Drops the caller's reference.
  *
- * Return: false if it comes too late.
+ * Return: false if it is too late.
  */
 bool iw_mpa_run_answer(struct iw_mpa_ep *ep, struct iw_mpa_call *call,
 		       enum iw_mpa_event answer)
@@ -761,7 +761,7 @@ void iw_mpa_first_fpdu(struct iw_mpa_ep *ep)
 EXPORT_SYMBOL_GPL(iw_mpa_first_fpdu);
 
 /**
- * iw_mpa_close - the ULP closes the connection in order, and has time for it
+ * iw_mpa_close - close in order for the ULP, in its context if possible
  * @ep: endpoint, from the hand-off; the caller has a reference
  *
  * This does what iw_mpa_disconnect() does. If no other event of the connection
@@ -771,8 +771,8 @@ EXPORT_SYMBOL_GPL(iw_mpa_first_fpdu);
  *
  * The socket is locked while FIN is sent. When it is unlocked TCP may call the
  * driver's data_ready, within this call. If that calls completion handlers,
- * only an application's QP can be closed like this: a kernel ULP's handler must
- * not be called within a verb: Documentation/infiniband/core_locking.rst.
+ * this function is for applications' QPs only: a verb must not call a kernel
+ * ULP's handler (Documentation/infiniband/core_locking.rst).
  *
  * Context: process, sleeps, but does not wait for the peer; no lock that
  * finish_tx takes may be held.

@@ -281,7 +281,7 @@ iw_mpa_session_place(const struct iw_mpa_session *session, u16 ssn, u16 window)
 	return ahead < window ? IW_MPA_PLACE_AHEAD : IW_MPA_PLACE_INVALID;
 }
 
-/* MPA's table of reasons has no closer one for what is merely out of turn. */
+/* MPA's table of reasons has none for a chunk that is merely out of turn. */
 static enum iw_mpa_reason session_fault(const struct iw_mpa_session *session,
 					const struct iw_mpa_chunk *chunk)
 {
@@ -311,10 +311,10 @@ void iw_mpa_session_break(struct iw_mpa_session *session)
 
 /*
  * @chunk is the next one in order. If it is legal the peer has received our
- * Initiate or Accept, for it could not have sent this otherwise.
+ * Initiate or Accept, without which it could not have sent @chunk.
  *
  * Return: IW_MPA_R_OK, or why the session was broken: the decoder's reason;
- * SAME_ROLE; BAD_REV if an answer is enhanced and the question was not, or the
+ * SAME_ROLE; BAD_REV if an answer is enhanced and the Initiate was not, or the
  * reverse; BAD_KEY for another chunk that is not legal here.
  */
 enum iw_mpa_reason

@@ -18,14 +18,14 @@
 #define IW_MPA_PPID_SEGMENT	16	/* DDP Segment Chunk */
 #define IW_MPA_PPID_CONTROL	17	/* DDP Stream Session Control */
 
-#define IW_MPA_SSN_SIZE		2	/* DDP-SSN: each chunk begins so */
+#define IW_MPA_SSN_SIZE		2	/* DDP-SSN: begins each chunk */
 #define IW_MPA_CONTROL_HDR_SIZE	4	/* DDP-SSN and function code */
 #define IW_MPA_CONTROL_MAX	(IW_MPA_CONTROL_HDR_SIZE + IW_MPA_PD_MAX)
 
 /* A chunk in flight is at most 32767 chunks ahead (RFC 5043 10). */
 #define IW_MPA_SSN_WINDOW_MAX	32768
 
-/* What a chunk is: 1 to 7 are the function codes of control chunks */
+/* Kinds of chunks: 1 to 7 are the function codes of control chunks */
 enum iw_mpa_chunk_code {
 	IW_MPA_CHUNK_SEGMENT,
 	IW_MPA_CHUNK_INITIATE,

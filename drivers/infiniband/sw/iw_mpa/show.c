@@ -3,8 +3,8 @@
  * Files for people and scripts: endpoints, listeners and stats in debugfs
  * iw_mpa/; and the counters of "rdma statistic show link".
  *
- * No lock is held while a file is written. So endpoints and listeners may come
- * and go meanwhile; each is shown at most once.
+ * No lock is held while a file is written. So endpoints and listeners may
+ * appear and end at that time; each is shown at most once.
  */
 
 #include "main.h"
@@ -125,7 +125,7 @@ static int show_listeners_of(struct iw_mpa_device *dev, void *seq)
 
 	rcu_read_lock();
 	list_for_each_entry_rcu(lis, &dev->listeners, node) {
-		/* It may be going, and close its socket. */
+		/* A listener that ends may be closing its socket. */
 		bool has_socket = data_race(lis->sock.sock);
 
 		seq_printf(seq, "id=%lu", lis->id);
@@ -189,10 +189,10 @@ int iw_mpa_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 }
 
 /*
- * Are a device's statistics the library's alone, or its driver's alone?
- * ib_set_device_ops() keeps for each op what is set first. If driver and
- * library owned one op each, one would write its counters into an array that
- * the other has made for fewer.
+ * Are both ops of a device's statistics the library's, or both its driver's?
+ * ib_set_device_ops() keeps the first value of each op. If driver and library
+ * owned one op each, one would write its counters into an array that the other
+ * has made for fewer.
  */
 bool iw_mpa_show_check(const struct ib_device_ops *ops)
 {
@@ -202,7 +202,7 @@ bool iw_mpa_show_check(const struct ib_device_ops *ops)
 	       !ops->alloc_hw_device_stats;
 }
 
-/* Without debugfs only "rdma statistic" shows what there is. */
+/* Without debugfs only "rdma statistic" shows counters. */
 void iw_mpa_show_init(void)
 {
 	int i;

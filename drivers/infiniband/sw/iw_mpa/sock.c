@@ -3,9 +3,9 @@
  * Kernel TCP sockets: their life, what is read and sent, sequence numbers and
  * addresses. Only the files of takeover/ call TCP, too.
  *
- * connect, listen and accept open a socket and hook its callbacks. unhook gives
- * the callbacks back to TCP: after that none of the library's runs or will run.
- * release unhooks and closes. No function waits for the peer.
+ * connect, listen and accept open a socket and hook its callbacks. unhook
+ * restores TCP's callbacks: after that no callback of the library runs or will
+ * run. release unhooks and closes. No function waits for the peer.
  */
 
 #include "sock.h"
@@ -21,7 +21,7 @@
 #include <net/tcp.h>
 #include <trace/events/sock.h>
 
-/* What sk_allocation is within a send */
+/* sk_allocation during a send */
 #define SOCK_SEND_GFP		(GFP_KERNEL | __GFP_NORETRY)
 
 static_assert(__alignof__(struct iw_mpa_stream) > ~SK_USER_DATA_PTRMASK);
@@ -42,7 +42,7 @@ static struct iw_mpa_sock *sock_of(const struct sock *sk)
 	return stream ? container_of(stream, struct iw_mpa_sock, stream) : NULL;
 }
 
-/* TCP may have read the pointer before a driver changed it: call the driver. */
+/* TCP may read the pointer before a driver changes it: call the driver's. */
 static void iw_mpa_sk_data_ready(struct sock *sk)
 {
 	void (*now)(struct sock *sk);
@@ -134,11 +134,11 @@ static int sock_hook(struct iw_mpa_sock *ms, struct socket *sock,
 }
 
 /*
- * Restore what a driver must not change of a hooked socket. With
+ * Restore the members of a hooked socket that a driver must not change. With
  * sk_callback_lock write-held.
  *
- * Return: the name of what was wrong; NULL if nothing was. sk_data_ready has to
- * be the driver's if it is @attached, else the library's.
+ * Return: the name of a member that was wrong, or NULL. sk_data_ready has to be
+ * the driver's if it is @attached, else the library's.
  */
 const char *iw_mpa_sock_mend(struct iw_mpa_sock *ms, bool attached)
 {
@@ -207,7 +207,7 @@ void iw_mpa_sock_unhook(struct iw_mpa_sock *ms)
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
-/* Give a hooked socket without a driver to an owner whose @report is set. */
+/* Move a hooked socket without a driver to an owner whose @report is set. */
 void iw_mpa_sock_move(struct iw_mpa_sock *from, struct iw_mpa_sock *to)
 {
 	typeof(to->report) report = to->report;
@@ -250,7 +250,7 @@ static void sock_send_fin(struct socket *sock)
  * arrived is reported now.
  *
  * If a device has taken the socket over, the device sends FIN. Once its driver
- * was stopped nothing would report the peer's FIN: so one is reported at once.
+ * was stopped nothing would report the peer's FIN: so it is reported at once.
  */
 void iw_mpa_sock_shutdown(struct iw_mpa_sock *ms)
 {
@@ -293,7 +293,7 @@ void iw_mpa_sock_release(struct iw_mpa_sock *ms)
 	iw_mpa_count(IW_MPA_CNT_sock_destroyed);
 }
 
-/* Send RST if there is a socket, which stays until release, and reports it. */
+/* Send RST, which TCP reports as the end. release() frees the socket. */
 void iw_mpa_sock_reset(struct iw_mpa_sock *ms)
 {
 	if (ms->sock)
@@ -326,11 +326,10 @@ static void sock_classify(struct sock *sk)
 
 /*
  * TCP uses an accepted socket already: so its locks are held while their class
- * changes. Another processor that waits for the spinlock has told lockdep
- * before, and may look its class up just then. lockdep warns if it finds the
- * name of one class with the key of another. So all spinlocks of the family
- * have the name that kernel sockets have, and the key alone changes, in one
- * store.
+ * changes. Another processor that waits for the spinlock has called lockdep
+ * already, and may be looking up the class. lockdep warns if it finds the name
+ * of one class with the key of another. So all spinlocks of the family have the
+ * name that kernel sockets have, and the key alone changes, in one store.
  */
 static void sock_classify_accepted(struct sock *sk)
 {
@@ -378,8 +377,8 @@ static int sock_set_tos(struct socket *sock, u8 tos)
 }
 
 /*
- * A connection inherits all these options from its listener. Sending must not
- * use the task's page fragment, which the task may be using.
+ * A connection inherits all these options from its listener. A driver's sends
+ * must not use the page fragment of a task, which may be using it.
  */
 static int sock_setup(struct socket *sock, const struct iw_mpa_sock_opts *opts)
 {
@@ -398,7 +397,7 @@ static int sock_setup(struct socket *sock, const struct iw_mpa_sock_opts *opts)
 	sk->sk_reuse = SK_CAN_REUSE;
 	/* A short FPDU must not wait 40 ms for the ACK of the startup frame. */
 	tcp_sk(sk)->nonagle |= TCP_NAGLE_OFF;
-	/* The MPA Request has the SYN's ACK: see iw_mpa_sock_send_first(). */
+	/* The Request carries an ACK: see iw_mpa_sock_send_first(). */
 	inet_csk_enter_pingpong_mode(sk);
 	release_sock(sk);
 	return opts->tos_set ? sock_set_tos(sock, opts->tos) : 0;
@@ -412,7 +411,7 @@ static int sock_init(struct iw_mpa_sock *ms, struct socket *sock,
 
 	if (!err && opts->afonly && opts->local->sa.sa_family == AF_INET6)
 		err = ip6_sock_set_v6only(sock->sk);
-	/* Once, for a second time would ask for a capability of the caller. */
+	/* Once: a second call would need a capability of the caller. */
 	if (!err && (opts->way || opts->ifindex))
 		err = sock_bindtoindex(sock->sk, opts->way ?: opts->ifindex,
 				       true);
@@ -455,11 +454,11 @@ static int sock_open(struct iw_mpa_sock *ms,
 
 /*
  * Bind the socket to its L3 master @ifindex, or to nothing, once TCP has chosen
- * a route, which it keeps while that is valid. The peer's packets may come by
+ * a route, which it keeps while that is valid. The peer's packets may arrive by
  * any interface: after a change of routes, or if the peer's neighbour table is
  * old. TCP's tables find the socket by the L3 master, so they need no change. A
- * SYN-ACK that comes by another interface before this call is refused; TCP then
- * sends its SYN again.
+ * SYN-ACK that arrives by another interface before this call is refused; TCP
+ * then sends its SYN again.
  */
 static void sock_forget_way(struct sock *sk, int ifindex)
 {
@@ -483,7 +482,7 @@ int iw_mpa_sock_connect(struct iw_mpa_sock *ms,
 
 	if (err)
 		return err;
-	/* If Fast Open was turned off, TCP refuses, and connects as always. */
+	/* If Fast Open is off TCP refuses this, and connects as usual. */
 	if (opts->fast_open)
 		sock_set_int(ms->sock, SOL_TCP, TCP_FASTOPEN_CONNECT, 1);
 	err = kernel_connect(ms->sock, (struct sockaddr_unsized *)opts->remote,
@@ -513,8 +512,8 @@ int iw_mpa_sock_listen(struct iw_mpa_sock *ms,
 		return err;
 	}
 	/*
-	 * Connections inherit it; kernel_listen() has undone it: see
-	 * iw_mpa_sock_send_first().
+	 * Connections inherit this setting, which kernel_listen() has reset:
+	 * see iw_mpa_sock_send_first().
 	 */
 	tcp_sock_set_quickack(ms->sock->sk, 0);
 	if (opts->fast_open)
@@ -537,8 +536,8 @@ int iw_mpa_sock_accept(struct iw_mpa_sock *listener, struct socket **sock)
 }
 
 /*
- * Hook an accepted connection. Bytes that have arrived before are not reported:
- * the caller has to read. An end is reported, maybe before the return.
+ * Hook an accepted connection. Earlier bytes are not reported: the caller has
+ * to read. An earlier end is reported, maybe before the return.
  *
  * Return: 0; -EBUSY if the connection has another user: the caller has to call
  * iw_mpa_sock_drop().
@@ -550,7 +549,7 @@ int iw_mpa_sock_adopt(struct iw_mpa_sock *ms, struct socket *sock,
 	int err;
 
 	sock_classify_accepted(sock->sk);
-	/* TCP may have given it the peer's TOS, and has given no priority. */
+	/* TCP may have copied the peer's TOS to the socket, but no priority. */
 	if (opts->tos_set)
 		sock_set_tos(sock, opts->tos);
 	err = sock_hook(ms, sock, 0);
@@ -560,7 +559,7 @@ int iw_mpa_sock_adopt(struct iw_mpa_sock *ms, struct socket *sock,
 	ms->data_ready = listener->data_ready;
 	ms->state_change = listener->state_change;
 	ms->error_report = listener->error_report;
-	/* An end before it had sk_user_data was not reported. */
+	/* An end before sk_user_data was set was not reported. */
 	read_lock_bh(&sock->sk->sk_callback_lock);
 	if (inet_sk_state_load(sock->sk) != TCP_ESTABLISHED)
 		sock_report_state(ms);
@@ -614,7 +613,7 @@ static int sock_read_all(struct sock *sk, read_descriptor_t *desc)
 
 	if (len)
 		return len;
-	/* It stays: the next read has to find it, too. */
+	/* sk_err stays set: the next read has to find it, too. */
 	if (sk->sk_err)
 		return -sk->sk_err;
 	if (sk->sk_shutdown & RCV_SHUTDOWN)
@@ -627,9 +626,9 @@ static int sock_read_all(struct sock *sk, read_descriptor_t *desc)
 /*
  * Read what has arrived, @len > 0 bytes at most. This does not wait.
  *
- * @closed: result: the peer has sent FIN, maybe behind bytes that are unread
+ * @closed: result: the peer has sent FIN, maybe after bytes that are unread
  *
- * Return: bytes read, 0 if the peer closed, -EAGAIN if nothing is there, or
+ * Return: bytes read, 0 if the peer closed, -EAGAIN if nothing has arrived, or
  * another negative errno.
  */
 int iw_mpa_sock_read(struct iw_mpa_sock *ms, void *buf, size_t len,
@@ -648,7 +647,7 @@ int iw_mpa_sock_read(struct iw_mpa_sock *ms, void *buf, size_t len,
 	return ret;
 }
 
-/* As iw_mpa_sock_read(), for bytes dropped, @len > 0 at most. */
+/* As iw_mpa_sock_read(), but the bytes, @len > 0 at most, are dropped. */
 int iw_mpa_sock_discard(struct iw_mpa_sock *ms, size_t len)
 {
 	struct msghdr msg = {};
@@ -660,10 +659,10 @@ int iw_mpa_sock_discard(struct iw_mpa_sock *ms, size_t len)
 }
 
 /*
- * TCP copies bytes into a page fragment. The socket's has 32 KiB, for the
+ * TCP copies bytes into a page fragment. A socket's own has 32 KiB, for the
  * socket's life: 3 GiB for 100,000 connections, whose drivers send other pages.
- * The task's costs nothing. No caller is within another send, which might use
- * it: no connection is made or ends in a task that reclaims memory.
+ * The task's own costs nothing. No caller is within another send, which might
+ * use it: no connection is made or ends in a task that reclaims memory.
  *
  * TCP uses the task's fragment only if sk_allocation has __GFP_FS. The rule of
  * IW_MPA_SOCK_GFP holds all the same: in the runner's memalloc_noio scope TCP
@@ -712,10 +711,10 @@ int iw_mpa_sock_send(struct iw_mpa_sock *ms, const void *buf, size_t len)
 }
 
 /*
- * Send the first bytes of an initiator, which is connected, or waits with its
- * SYN for them. In a memalloc_noio scope; does not wait.
+ * Send an initiator's first bytes, if TCP is connected, or, with Fast Open,
+ * waits for bytes before it sends its SYN. In a memalloc_noio scope.
  *
- * A SYN has room for one segment, and has no bytes if memory is short. The
+ * A SYN carries one segment at most, and no bytes if memory is short. The
  * caller sends the rest when the socket is connected. TCP itself repeats bytes
  * that are lost, or that the peer's TCP does not take with the SYN.
  *
@@ -724,11 +723,11 @@ int iw_mpa_sock_send(struct iw_mpa_sock *ms, const void *buf, size_t len)
  * listen. So this sets TCP_QUICKACK to 0, as listeners do. Otherwise a connect
  * takes three segments more, which are a tenth of its instructions.
  *
- * If TCP was connected before the call nothing reports when it has room for
- * more. So then it has to accept all bytes at once.
+ * If TCP was connected before the call, no event reports that it has room for
+ * more. So it has to accept all bytes at once.
  *
- * Return: what TCP has taken, less than @len only if TCP_UP follows; -ENOBUFS
- * if TCP was connected and has taken a part; or another negative errno.
+ * Return: bytes that TCP accepted, less than @len only if TCP_UP follows;
+ * -ENOBUFS if TCP was connected and accepted a part; or another negative errno.
  */
 int iw_mpa_sock_send_first(struct iw_mpa_sock *ms, const void *buf, size_t len)
 {
@@ -763,8 +762,8 @@ u32 iw_mpa_sock_unread(struct iw_mpa_sock *ms)
 }
 
 /*
- * Position of the stream at the hand-off: sequence numbers of the next bytes to
- * send and to read; and have bytes arrived from the latter on?
+ * The position of the stream at the hand-off: the sequence numbers of the next
+ * byte to send and to read, and whether bytes to read have arrived.
  */
 void iw_mpa_sock_seq(struct iw_mpa_sock *ms, u32 *snd_nxt, u32 *rcv_nxt,
 		     bool *rx_queued)
@@ -787,9 +786,9 @@ void iw_mpa_sock_bytes(const struct iw_mpa_sock *ms, u64 *sent, u64 *received)
 {
 	const struct tcp_sock *tp = tcp_sk(ms->sock->sk);
 
-	/* TCP counts on, and some is as good as more. */
+	/* TCP may be counting: a value that is a little old will do. */
 	*sent = data_race(tp->bytes_acked);
-	/* as is that */
+	/* The same holds here. */
 	*received = data_race(tp->bytes_received);
 }
 

@@ -23,8 +23,8 @@
 /**
  * struct iw_mpa_sock - a kernel TCP socket, hooked
  * @stream: what sk_user_data points to; first, since drivers see it
- * @sock: the socket, NULL before open, after release, and if given to another
- * @report: the owner's, set before the socket is opened: called with
+ * @sock: the socket, NULL before open, after release and iw_mpa_sock_move()
+ * @report: the owner's callback, set before the socket is opened: called with
  *	IW_MPA_EV_TCP_UP; READABLE, for bytes, a FIN, or a connection of a
  *	listener; or what iw_mpa_sock_end() says of @err. In softirq, with
  *	sk_callback_lock read-held: it sets a bit or queues work
@@ -47,7 +47,7 @@ struct iw_mpa_sock {
 	u32				fin_ack;
 };
 
-/* Who is connected to whom */
+/* The addresses of a connection */
 struct iw_mpa_tuple {
 	union iw_mpa_addr	local;	/* this end */
 	union iw_mpa_addr	remote;	/* the peer */
@@ -64,8 +64,8 @@ struct iw_mpa_tuple {
  * @tos_set: @tos is valid
  * @afonly: IPv6 only
  * @any_port: leave the local port to the stack
- * @fast_open: connect: what is sent first goes with the SYN, where TCP has the
- *	peer's cookie; listen: take such octets (RFC 7413)
+ * @fast_open: connect: send the first bytes with the SYN, if TCP has the peer's
+ *	cookie; listen: accept such bytes (RFC 7413)
  */
 struct iw_mpa_sock_opts {
 	struct net			*net;
@@ -108,7 +108,7 @@ void iw_mpa_sock_unhook(struct iw_mpa_sock *ms);
 void iw_mpa_sock_release(struct iw_mpa_sock *ms);
 void iw_mpa_sock_reset(struct iw_mpa_sock *ms);
 
-/* What ends a connection: FIN if @err is 0, else TCP's error, > 0 as sk_err */
+/* The end of a connection: FIN if @err is 0, else TCP's error, > 0 as sk_err */
 static inline enum iw_mpa_event iw_mpa_sock_end(int err)
 {
 	if (!err)
@@ -117,7 +117,7 @@ static inline enum iw_mpa_event iw_mpa_sock_end(int err)
 						   IW_MPA_EV_TCP_FAILED;
 }
 
-/* Has TCP been connected? While its SYN is not answered it has not. */
+/* Has TCP been connected? Not while its SYN is not answered. */
 static inline bool iw_mpa_sock_is_up(const struct iw_mpa_sock *ms)
 {
 	return inet_sk_state_load(ms->sock->sk) != TCP_SYN_SENT;

@@ -14,7 +14,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-/* What is dropped if a frame finds no memory; then the connection lingers */
+/* Most bytes dropped without memory for a frame; the connection lingers */
 #define STARTUP_DROP		SZ_1M
 
 /* Encode @ep->sent into @buf. */
@@ -88,9 +88,9 @@ void iw_mpa_startup_end(struct iw_mpa_ep *ep)
 }
 
 /*
- * Read the bytes of the frame that have come, and none after it: FPDUs are for
- * the driver. Without memory the connection ends, so all bytes are dropped:
- * unread ones make TCP send RST in place of FIN.
+ * Read the bytes of the frame that have arrived, and none after it: FPDUs are
+ * for the driver. Without memory the connection ends, so all bytes are dropped:
+ * with unread bytes TCP sends RST in place of FIN.
  *
  * Return: as the last iw_mpa_sock_read(). But if TCP fails after a part of the
  * frame was read, that is left to TCP's event: a peer that has begun its Reply
@@ -133,7 +133,7 @@ static enum iw_mpa_event startup_decode(struct iw_mpa_ep *ep)
 }
 
 /*
- * The header of a frame has come, and there is no memory for the rest. The
+ * The header of a frame has arrived, and there is no memory for the rest. The
  * header shows whether the peer understands a Terminate message. A peer that
  * rejects expects none.
  */
@@ -150,8 +150,8 @@ static enum iw_mpa_event startup_decode_head(struct iw_mpa_ep *ep)
  * Read the part of the peer's frame that has arrived.
  *
  * Return: IW_MPA_EV_NONE if the frame is complete and well-formed, or if
- * nothing has come; IW_MPA_EV_REP_BEGUN if a part of it has; IW_MPA_EV_TERM_DUE
- * if there is no memory for it: the peer gets a Terminate message.
+ * nothing has arrived; IW_MPA_EV_REP_BEGUN if a part of it has;
+ * IW_MPA_EV_TERM_DUE, for a Terminate message, if there is no memory for it.
  */
 static enum iw_mpa_event startup_read(struct iw_mpa_ep *ep)
 {
@@ -164,7 +164,7 @@ static enum iw_mpa_event startup_read(struct iw_mpa_ep *ep)
 	if (ep->reason && !no_memory)
 		return IW_MPA_EV_FRAME_BAD;
 	if (no_memory || !rd->need) {
-		/* A FIN after the frame counts later: TCP reports it once. */
+		/* A FIN after the frame is for later: TCP reports it once. */
 		if (closed)
 			iw_mpa_raise(ep, IW_MPA_EV_PEER_CLOSED);
 		return no_memory ? startup_decode_head(ep) : startup_decode(ep);
@@ -189,7 +189,7 @@ enum iw_mpa_event iw_mpa_startup_read_request(struct iw_mpa_ep *ep)
 	return event;
 }
 
-/* The connection comes up, maybe without something that this end asked for. */
+/* Report the features that this end asked for and the connection lacks. */
 static void startup_report_loss(struct iw_mpa_ep *ep)
 {
 	ep->lost |= iw_mpa_lost(&ep->sent, &ep->params);
@@ -209,7 +209,7 @@ enum iw_mpa_event iw_mpa_startup_read_reply(struct iw_mpa_ep *ep)
 		return event;
 	reason = iw_mpa_negotiate_reply(&ep->local, &ep->sent, &ep->peer,
 					&ep->params);
-	/* An unenhanced Reply to an enhanced Request falls back to 1, too. */
+	/* An unenhanced Reply to an enhanced Request also means revision 1. */
 	if (!reason && ep->sent.enhanced && !ep->peer.enhanced && !ep->fallback)
 		reason = IW_MPA_R_NO_REV_2;
 	if (!reason) {
@@ -224,8 +224,8 @@ enum iw_mpa_event iw_mpa_startup_read_reply(struct iw_mpa_ep *ep)
 }
 
 /*
- * Negotiate a Request, and make the Reply that accepts it. Within iw_accept,
- * with the QP bound.
+ * Negotiate a Request, and make the Reply that accepts it. Called within
+ * iw_accept, with the QP bound.
  *
  * Return: length of the Reply; or a negative errno, and the reason is set.
  */
@@ -263,7 +263,7 @@ static void startup_put_term(struct iw_mpa_ep *ep, u8 code)
 }
 
 /*
- * An initiator says in a Terminate message why the connection ends, then FIN.
+ * Send an initiator's Terminate message, with the reason of the end, then FIN.
  * If the driver has sent something, only the driver may send on the stream:
  * then FIN alone goes out.
  */
@@ -302,16 +302,16 @@ static void startup_put_reject(struct iw_mpa_ep *ep)
 }
 
 /*
- * A Reply that rejects, by a responder with a Request, or with the header of
- * one for which it had no memory. A Reject of the latter names depths of 0:
- * those of the Request were not read.
+ * Send a Reply that rejects a Request. If there was memory only for the header
+ * of the Request, the Reject names depths of 0: those of the Request were not
+ * read.
  *
  * RFC 5044 7.1.2: TCP stays open until the initiator closes it, or until the
  * linger timer fires. If an error of this end and not the ULP refuses, RFC 6581
  * 9.1 and 9.3 ask for a Terminate message as well. If a device has taken the
  * TCP connection over, and given it back, the library must not send on the
  * stream: then FIN alone goes out. If TCP does not take the Reject, the end is
- * RST: FIN in place of a Reply would say that the revision is unknown here.
+ * RST: FIN in place of a Reply means that the revision is not known here.
  */
 void iw_mpa_startup_send_reject(struct iw_mpa_ep *ep)
 {

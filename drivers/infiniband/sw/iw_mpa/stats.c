@@ -23,7 +23,7 @@ const char *iw_mpa_counter_name(enum iw_mpa_counter counter)
 	return iw_mpa_reason_name(counter - IW_MPA_CNT_REASON + 1);
 }
 
-/* For the machine alone. In any context, as all of this file. */
+/* Count for the machine alone. All functions here run in any context. */
 void iw_mpa_count(enum iw_mpa_counter counter)
 {
 	this_cpu_inc(stats_of_all.counter[counter]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iw_cm: the only caller of its event handler. */
+/* Events for iw_cm. No other file calls its event handler. */
 
 #include "ep.h"
 #include "device.h"
@@ -22,7 +22,7 @@ static int upcall_raise(const struct iw_mpa_ep *ep, struct iw_cm_id *cm_id,
 {
 	int ret;
 
-	/* iw_cm has left the state in which it takes one, and wants none. */
+	/* iw_cm has left the state in which it accepts an event. */
 	if (READ_ONCE(ep->up.rejected))
 		return 0;
 	ret = cm_id->event_handler(cm_id, event);
@@ -87,7 +87,7 @@ void iw_mpa_upcall_cancel(struct iw_mpa_ep *ep)
 
 /*
  * CONNECT_REQUEST for a listener, on whose cm_id the caller has a reference.
- * Its number comes back in iw_accept or iw_reject, maybe before this returns.
+ * iw_accept or iw_reject gets the endpoint's number, maybe before this returns.
  *
  * Return: -ENOMEM if iw_cm has no room: then it calls neither.
  */
@@ -143,9 +143,9 @@ int iw_mpa_upcall_up(struct iw_mpa_ep *ep)
 }
 
 /*
- * A peer that rejects has sent private data; if iw_cm cannot copy it, the event
- * does without. rdma_cm keeps the addresses of a failed CONNECT_REPLY: so the
- * event has those of the cm_id.
+ * A peer that rejects has sent private data; if iw_cm cannot copy it, it is
+ * left out. rdma_cm keeps the addresses of a failed CONNECT_REPLY: so the event
+ * has those of the cm_id.
  */
 static void upcall_fail_reply(struct iw_mpa_ep *ep, int status)
 {

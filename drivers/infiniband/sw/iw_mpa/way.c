@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * By which interface an initiator's packets leave.
+ * The interface by which an initiator's packets leave.
  *
  * rdma_cm chooses the interface that has the source address, and the route by
  * that interface. TCP uses the tables of the host, whichever interface has the
@@ -42,7 +42,7 @@ bool iw_mpa_way_is_tie(const struct iw_mpa_route *host,
 	       host->source_len == chosen->source_len;
 }
 
-/* Rules may ask for anything of TCP's packets, so the flow has all of it. */
+/* Rules may match any field of TCP's packets, so the flow has all fields. */
 static struct iw_mpa_route way_look4(const struct iw_mpa_sock_opts *opts,
 				     u8 tos, int oif)
 {
@@ -89,7 +89,7 @@ static struct iw_mpa_route way_look6(const struct iw_mpa_sock_opts *opts,
 	const struct rt6_info *rt;
 	struct dst_entry *dst;
 
-	/* TCP looks it up likewise, with the flag if its socket is bound. */
+	/* As TCP does, with the flag if its socket is bound. */
 	dst = ip6_route_output_flags(opts->net, NULL, &fl6,
 				     oif ? RT6_LOOKUP_F_IFACE : 0);
 	rt = container_of(dst, struct rt6_info, dst);
@@ -122,7 +122,7 @@ static struct iw_mpa_route way_look(const struct iw_mpa_sock_opts *opts, u8 tos,
 	return way_look4(opts, tos, oif);
 }
 
-/* TCP itself goes by the interface that such an address names. */
+/* For such an address TCP itself uses the interface that it names. */
 static bool way_is_in_the_address(const union iw_mpa_addr *addr)
 {
 	return addr->sa.sa_family == AF_INET6 &&

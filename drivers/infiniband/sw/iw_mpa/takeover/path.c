@@ -43,7 +43,7 @@ static void path_use_neighbour(struct neighbour *neigh)
 		neigh_event_send(neigh, NULL);
 }
 
-/* The route stays; an interface leaves it a grace period before it is freed. */
+/* The route is held; its interface leaves it a grace period before its end. */
 static int path_ifindex(const struct dst_entry *dst)
 {
 	int ifindex;
@@ -74,7 +74,7 @@ static void path_read(struct sock *sk, struct iw_mpa_path *path, bool used)
 	neigh_release(neigh);
 }
 
-/* Where TCP's last packets went. The socket is locked; for iw_mpa_path_put() */
+/* Read the path of TCP's last packets, for iw_mpa_path_put(). Socket locked. */
 void iw_mpa_path_read(struct sock *sk, struct iw_mpa_path *path)
 {
 	path_read(sk, path, false);

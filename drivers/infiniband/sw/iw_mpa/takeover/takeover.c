@@ -5,7 +5,8 @@
  *
  * The socket stays where TCP looks for sockets. So the port and the 4-tuple are
  * in use, and a segment that comes in spite of the device meets this socket,
- * not a listener that answers it with RST. Two gates of its own keep it quiet:
+ * not a listener that answers it with RST. Two gates keep it from receiving and
+ * sending:
  *
  *  - in: a socket filter that lets nothing through. TCP runs it before it
  *    handles a segment, and drops the segment silently.
@@ -17,42 +18,42 @@
  * States, and who moves on:
  *
  *	OPEN	the gates are open; TCP has the connection
- *	HELD	iw_mpa_takeover_begin(): nothing comes in any more: the device
- *		holds it back, or the gate in drops it. TCP may still send: it
- *		acknowledges what it owes, and what is in the host goes its way
+ *	HELD	iw_mpa_takeover_begin(): TCP gets no more packets: the device
+ *		keeps them, or the gate in drops them. TCP may still send
+ *		acknowledgments, and its packets leave the host's queues
  *	FROZEN	iw_mpa_takeover_freeze(): both gates are shut, no timer runs,
  *		and the record is made, all under one hold of the socket's lock
- *	GIVEN	takeover_give(): the driver gets it
+ *	GIVEN	takeover_give(): the driver is about to get the connection
  *	TAKEN	prepare has returned 0: the endpoint has no socket any more
- *	FREE	the endpoint has put it, and the driver has released it: the
- *		socket is closed
+ *	FREE	endpoint and driver have dropped their references: the socket is
+ *		closed
  *
  * iw_mpa_takeover_undo() leads from HELD, FROZEN and a GIVEN that prepare
  * refused back to OPEN.
  *
- * Ownership: until GIVEN, the endpoint's. Then there are two users: the
- * endpoint, until iw_mpa_takeover_put(), and the driver, until
- * iw_mpa_stream_released() or the end of the device. The last has the socket
- * closed, by a work item: the driver may call from any context. As long as the
- * endpoint is a user it hears if an administrator ends the TCP connection by
- * "ss -K".
+ * References: until GIVEN the endpoint has the only one, which it drops in
+ * iw_mpa_takeover_put(). From GIVEN on the driver has one, too, until
+ * iw_mpa_stream_released() or the end of the device. After the last one a work
+ * item closes the socket, since the driver may call from any context. While the
+ * endpoint has one, it gets an event if an administrator ends the TCP
+ * connection by "ss -K".
  *
  * Locking: the socket's lock protects both gates. TCP reads them under that
  * lock, or within RCU, so the memory is freed a grace period after the gates
- * were opened. The lock of the list is a leaf. Whoever takes a connection off
- * the list waits for the mutex "looking" before it touches the socket.
+ * were opened. The lock of the list is a leaf. A function that takes a
+ * connection off the list waits for the mutex "looking" before it uses the
+ * socket.
  *
  * TCP asks the filter before it takes the socket's lock, within RCU. So there
  * is a grace period between the gate in and the record: otherwise a segment
- * that the filter let through could reach TCP behind the record.
+ * that the filter let through could reach TCP after the record was made.
  *
- * A work item looks at the path of a connection that the driver watches: when a
- * netevent says that something has changed, and once in a second, since some
- * changes of routes have no notifier. Most netevents only say that a neighbour
- * is alive, and few say that it has moved. So they only cause a look, which
- * compares. The driver is called under the lock of the list. So it is not
- * called any more once iw_mpa_stream_released() has returned, in whatever
- * context that was called.
+ * A work item checks the path of a connection that the driver watches: after a
+ * netevent, and once in a second, since some changes of routes have no
+ * notifier. Most netevents only report that a neighbour is alive, and few that
+ * it has moved. So they only start a check, which compares paths. The driver is
+ * called under the lock of the list: once iw_mpa_stream_released() has
+ * returned, in whatever context, path_changed is not called any more.
  *
  * The flag of TCP_REPAIR makes TCP close without FIN and RST. Nothing else is
  * written into a tcp_sock.
@@ -82,14 +83,14 @@
 #define TAKEOVER_WAITS		40
 #define TAKEOVER_WAIT_US	500
 
-/* How often to look at paths; how long after a change: many cost one look */
+/* Interval of checks of paths; delay after a change: many cost one check */
 #define TAKEOVER_LOOK_EACH	HZ
 #define TAKEOVER_LOOK_SOON	msecs_to_jiffies(20)
 
 /**
  * struct iw_mpa_takeover - a connection that the device has, or is about to get
  * @node: in the device's list from GIVEN on, until the driver releases it
- * @all: the device's
+ * @all: the device's takeovers
  * @users: the endpoint, and from GIVEN on the driver
  * @ep: the endpoint, as long as it is a user
  * @ms: from TAKEN on: the socket; its callbacks report to @ep
@@ -102,9 +103,9 @@
  * @rcu: for readers of @filter and @af_ops
  * @watched: the driver wants to know of @path; under the list's lock
  * @taken: state TAKEN: @priv is valid until release; under the list's lock
- * @priv: the driver's, for that
+ * @priv: the driver's argument for path_changed
  * @path: the path that the driver knows; the route itself may be gone
- * @round: of the last look at this connection
+ * @round: of the last check of this connection
  */
 struct iw_mpa_takeover {
 	struct list_head				node;
@@ -127,7 +128,7 @@ struct iw_mpa_takeover {
 };
 
 static DEFINE_MUTEX(takeover_mutex);
-/* These are there while a device is. They change under the mutex. */
+/* These exist while a device does, and change under the mutex. */
 static unsigned int takeover_devices;
 static struct bpf_prog *takeover_drop_all;
 static struct workqueue_struct *takeover_wq;
@@ -144,7 +145,7 @@ static int takeover_xmit(struct sock *sk, struct sk_buff *skb, struct flowi *fl)
 	return 0;
 }
 
-/* Nobody else can change the filter: no program has the socket's descriptor. */
+/* No program can change the filter: none has a descriptor of the socket. */
 static void takeover_shut_in(struct iw_mpa_takeover *t, struct sock *sk)
 {
 	sock_set_flag(sk, SOCK_FILTER_LOCKED);
@@ -199,7 +200,7 @@ static void takeover_open(struct iw_mpa_takeover *t, struct sock *sk)
 	sock_reset_flag(sk, SOCK_FILTER_LOCKED);
 }
 
-/* Wait until nobody looks at a connection that is off the list. */
+/* Wait until the work item does not use a connection that is off the list. */
 static void takeover_unlooked(struct iw_mpa_takeovers *all)
 {
 	mutex_lock(&all->looking);
@@ -250,7 +251,7 @@ static void takeover_acknowledge(struct sock *sk)
 	release_sock(sk);
 }
 
-/* Something in the network has changed. In any context. */
+/* Start a check soon: something in the network has changed. In any context. */
 static void takeovers_stir(struct iw_mpa_takeovers *all)
 {
 	if (all->ops->path_changed && !list_empty_careful(&all->list) &&
@@ -355,7 +356,7 @@ enum iw_mpa_reason iw_mpa_takeover_freeze(struct iw_mpa_ep *ep,
 	return IW_MPA_R_OK;
 }
 
-/* Return: false if the driver does not have it any more */
+/* Return: false if the driver does not have the connection any more */
 static bool takeover_take_back(struct iw_mpa_takeovers *all,
 			       struct iw_mpa_takeover *t)
 {
@@ -372,7 +373,7 @@ static bool takeover_take_back(struct iw_mpa_takeovers *all,
 /*
  * Return the connection to the host's TCP: there is no takeover, or the driver
  * has refused it. TCP goes on as before: it sends acknowledgments that are due,
- * and keepalive begins anew. The peer has to repeat what has come since
+ * and keepalive begins anew. The peer has to repeat what has arrived since
  * iw_mpa_takeover_begin().
  */
 void iw_mpa_takeover_undo(struct iw_mpa_ep *ep)
@@ -392,7 +393,7 @@ void iw_mpa_takeover_undo(struct iw_mpa_ep *ep)
 	kfree_rcu(t, rcu);
 }
 
-/* Before prepare: when that returns iw_mpa_stream_released() may be called. */
+/* Before prepare: as that returns iw_mpa_stream_released() may run. */
 static void takeover_give(struct iw_mpa_takeover *t)
 {
 	kref_get(&t->users);
@@ -471,7 +472,7 @@ enum iw_mpa_reason iw_mpa_takeover_shut_off(struct iw_mpa_ep *ep,
 	return IW_MPA_R_OK;
 }
 
-/* Only the end of the connection matters: the device has what comes before. */
+/* Only the end of the connection is reported: the device has its bytes. */
 static void takeover_of_sock(struct iw_mpa_sock *ms, enum iw_mpa_event event,
 			     int err)
 {
@@ -521,7 +522,7 @@ void iw_mpa_takeover_put(struct iw_mpa_ep *ep)
 /**
  * iw_mpa_peer_closed - the device found the peer's FIN, or that TCP has failed
  * @ep: endpoint of a connection that was taken over, from prepare until stop
- * @err: 0: FIN, and all in front of it is handled; else a positive errno as in
+ * @err: 0: FIN, and all before it is handled; else a positive errno as in
  *	sk_err: ECONNRESET, ETIMEDOUT and the like
  *
  * The host's TCP sees neither. After FIN, finish_tx and stop() follow; after an
@@ -555,7 +556,7 @@ void iw_mpa_stream_released(struct iw_mpa_takeover *takeover)
 EXPORT_SYMBOL_GPL(iw_mpa_stream_released);
 
 /**
- * iw_mpa_stream_watch - have path_changed told of a connection's path
+ * iw_mpa_stream_watch - have path_changed called for a connection
  * @takeover: of struct iw_mpa_handoff
  * @priv: for path_changed
  *
@@ -581,8 +582,8 @@ void iw_mpa_stream_watch(struct iw_mpa_takeover *takeover, void *priv)
 EXPORT_SYMBOL_GPL(iw_mpa_stream_watch);
 
 /*
- * Connections that this round has looked at are at the end of the list. Return:
- * a watched one before these, or NULL
+ * Connections that this round has checked are at the end of the list. Return: a
+ * watched one before these, or NULL
  */
 static struct iw_mpa_takeover *takeover_next(struct iw_mpa_takeovers *all)
 {
@@ -639,13 +640,13 @@ static void takeovers_look(struct work_struct *work)
 	unsigned long began = jiffies;
 	bool any = false;
 
-	xchg(&all->stirred, 0);	/* before the looks below */
+	xchg(&all->stirred, 0);	/* before the checks below */
 	all->round++;
 	while (takeovers_look_at_one(all)) {
 		any = true;
 		cond_resched();
 	}
-	/* If neighbours change all the time, looks take half of it at most. */
+	/* If neighbours always change, checks take half of the time at most. */
 	WRITE_ONCE(all->took, jiffies - began);
 	if (any)
 		queue_delayed_work(takeover_wq, &all->look, TAKEOVER_LOOK_EACH);
@@ -722,7 +723,7 @@ const char *iw_mpa_takeover_check(const struct iw_mpa_driver_ops *drv,
 	return NULL;
 }
 
-/* A device comes that takes connections over. Return: 0 or a negative errno. */
+/* Set up takeovers of a new device. Return: 0 or a negative errno. */
 int iw_mpa_takeovers_begin(struct iw_mpa_device *dev)
 {
 	const struct iw_mpa_takeover_ops *ops = dev->attr.takeover;
@@ -771,7 +772,7 @@ void iw_mpa_takeovers_end(struct iw_mpa_device *dev)
 	struct iw_mpa_takeover *t;
 
 	if (all->ops->path_changed)
-		/* Waits for those that stir */
+		/* Waits for calls that run */
 		unregister_netevent_notifier(&all->netevent);
 	cancel_delayed_work_sync(&all->look);
 	while ((t = takeover_first(all)))

@@ -10,8 +10,8 @@
 #include "../ep.h"
 
 /*
- * The library is built with or without takeover. Without it these return false,
- * and the compiler drops the calls that they guard.
+ * The library is built with or without takeover. If without, these functions
+ * return false, and the compiler drops the calls that they guard.
  */
 static inline bool iw_mpa_takeover_is_due(const struct iw_mpa_device *dev)
 {

@@ -14,14 +14,14 @@
 /**
  * struct iw_mpa_takeovers - the TCP connections that a device has
  * @ops: the driver's functions
- * @lock: protects @list, and the driver's part of its members; any context
+ * @lock: protects @list, and members of its entries that say so; any context
  * @list: connections that the driver has not released
  * @stats: counters of the device
  * @netevent: with path_changed: is called for netevents
- * @look: looks at the path of each connection
+ * @look: checks the path of each connection
  * @stirred: @look is about to run, as something has changed
  * @looking: held by @look while it uses the socket of a connection
- * @round: of @look
+ * @round: number of the present run of @look
  * @took: how long the last round has lasted, in jiffies
  */
 struct iw_mpa_takeovers {
@@ -37,7 +37,7 @@ struct iw_mpa_takeovers {
 	unsigned long				took;
 };
 
-/* Steps of iw_mpa_takeover_shut_off(), and back: suites take them singly. */
+/* Steps of iw_mpa_takeover_shut_off(), and back, for KUnit suites */
 int iw_mpa_takeover_begin(struct iw_mpa_ep *ep, bool held);
 enum iw_mpa_reason iw_mpa_takeover_freeze(struct iw_mpa_ep *ep,
 					  struct iw_mpa_handoff *ho);

@@ -93,7 +93,7 @@ static void tcb_read_congestion(const struct sock *sk, struct iw_mpa_tcb *tcb)
 	BUILD_BUG_ON(IW_MPA_TCP_CC_NAME != TCP_CA_NAME_MAX);
 	tcb->cwnd = tcp_snd_cwnd(tp);
 	tcb->ssthresh = tp->snd_ssthresh;
-	/* TCP keeps it times 8, the deviation times 4. */
+	/* TCP keeps the time times 8, the deviation times 4. */
 	tcb->srtt_us = tp->srtt_us >> 3;
 	tcb->rttvar_us = tp->mdev_us >> 2;
 	tcb->rto_us = jiffies_to_usecs(icsk->icsk_rto);
@@ -175,7 +175,7 @@ static int tcb_copy_rx(struct sock *sk, struct iw_mpa_tcb *tcb)
 	skb_queue_walk(&sk->sk_receive_queue, skb) {
 		u32 off = tcb->copied_seq + done - TCP_SKB_CB(skb)->seq;
 
-		if (off >= skb->len)	/* it was read, and is still there */
+		if (off >= skb->len)	/* its bytes were read */
 			continue;
 		if (skb->len - off > len - done ||
 		    skb_copy_bits(skb, off, rx + done, skb->len - off))
