@@ -17,7 +17,7 @@
 
 #include "skel.h"
 
-/* Linux 6.11 gives create_cq all attributes. None is looked at here. */
+/* Linux 6.11 gives create_cq all attributes. None is used here. */
 #ifndef COMPAT_HAS_CQ_ATTRS
 static inline int (skel_create_cq)(struct ib_cq *ibcq,
 				   const struct ib_cq_init_attr *attr,

@@ -4,7 +4,7 @@
  *
  * The handler of a queue is called by its work item alone. So it runs once at a
  * time, and never within a verb (Documentation/infiniband/core_locking.rst).
- * The core's own handler wants softirqs off, so that what it raises runs soon.
+ * The core's own handler raises a softirq, which runs soon if softirqs are off.
  */
 
 #include "skel.h"
@@ -62,7 +62,7 @@ bool skel_cq_put(struct skel_cq *cq, const struct ib_wc *wc, bool solicited)
 	return fits;
 }
 
-/* A QP goes: who polls must not get it any more. Nothing completes for it. */
+/* For a QP that ends: no poller gets it any more. Nothing completes for it. */
 void skel_cq_forget(struct skel_cq *cq, const struct ib_qp *ibqp)
 {
 	struct skel_dev *dev = to_skel_dev(cq->ib.device);
@@ -79,8 +79,8 @@ void skel_cq_forget(struct skel_cq *cq, const struct ib_qp *ibqp)
 	spin_unlock_irq(&dev->spin);
 	/*
 	 * When the ULP frees the queue the core ends its own work first. A
-	 * handler that was called after that would begin it anew. The last QP
-	 * goes before that, and waits here.
+	 * later call of the handler would begin that work again. So the last
+	 * QP, which ends earlier, waits here.
 	 */
 	flush_work(&cq->work);
 }
@@ -101,8 +101,8 @@ static int skel_poll_cq(struct ib_cq *ibcq, int max, struct ib_wc *wc)
 }
 
 /*
- * Any context. A completion that came before the queue was armed calls no
- * handler: a ULP that asks for missed ones learns of one, and polls again.
+ * Any context. A completion that arrived before the queue was armed calls no
+ * handler: the return value reports it to a ULP that asks for missed events.
  */
 static int skel_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What iw_mpa asks of a driver: struct iw_mpa_driver_ops. A QP gets a stream,
- * and gives it back. Documentation/infiniband/iw_mpa_driver.rst explains it.
+ * The driver's half of the hand-off: struct iw_mpa_driver_ops. A QP gets a
+ * stream, and loses it. Documentation/infiniband/iw_mpa_driver.rst explains it.
  *
- * Each function runs in process context and may sleep, but attach. The
- * functions of one connection never run at the same time. But the engine, verbs
- * and callbacks of the socket run beside them.
+ * Each function but attach runs in process context and may sleep. The functions
+ * of one connection never run at the same time. But the engine, verbs and
+ * callbacks of the socket may run at the same time.
  *
  * This device reads the TCP stream from the kernel's socket. A device that
  * takes TCP over has a struct iw_mpa_takeover_ops in its attributes, leaves
@@ -19,8 +19,8 @@
 #include <trace/events/sock.h>
 
 /*
- * Take the stream: FPDUs may come from now on, and none goes. A QP with another
- * stream, or in error, is refused.
+ * Take the stream: FPDUs may arrive from now on, and none is sent yet. A QP
+ * with another stream, or in error, is refused.
  */
 static int skel_prepare(struct ib_qp *ibqp, const struct iw_mpa_handoff *ho)
 {
@@ -60,7 +60,7 @@ static void skel_data_ready(struct sock *sk)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
-/* TCP calls this if a sender got -EAGAIN. There may be others than this one. */
+/* TCP calls this after -EAGAIN, which another sender may have got. */
 static void skel_write_space(struct sock *sk)
 {
 	struct iw_mpa_stream *stream;
@@ -74,7 +74,7 @@ static void skel_write_space(struct sock *sk)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
-/* The socket's callbacks. Must not sleep: sk_callback_lock is held. */
+/* Set the socket's callbacks. Must not sleep: sk_callback_lock is held. */
 static void skel_attach(struct ib_qp *ibqp, struct sock *sk,
 			struct iw_mpa_stream *stream)
 {
@@ -84,9 +84,9 @@ static void skel_attach(struct ib_qp *ibqp, struct sock *sk,
 }
 
 /*
- * Bytes may have come before attach; and those before the peer's FIN count. TCP
- * may count the FIN with the bytes before it: only one more read finds it.
- * Other QPs need the lock, too.
+ * Bytes may have arrived before attach, and all bytes before the peer's FIN
+ * count. rcv_nxt may include the FIN, which only one more read finds. The lock
+ * is dropped at times for other QPs.
  */
 static void skel_kick_rx(struct ib_qp *ibqp)
 {
@@ -127,7 +127,7 @@ static int skel_send_rtr(struct ib_qp *ibqp, u8 rtr)
 	return 0;
 }
 
-/* Let out what the ULP has posted since prepare. */
+/* Send what the ULP has posted since prepare. */
 static void skel_open_tx(struct ib_qp *ibqp)
 {
 	struct skel_qp *qp = to_skel_qp(ibqp);
@@ -139,9 +139,9 @@ static void skel_open_tx(struct ib_qp *ibqp)
 }
 
 /*
- * The stream ends in order (RFC 5041 6.2.1): what is posted now still goes out,
- * and the Read Responses that are owed. The engine calls iw_mpa_tx_finished()
- * when that is done.
+ * The stream ends in order (RFC 5041 6.2.1): the engine sends all that is
+ * posted by now, and the Read Responses that are due, then calls
+ * iw_mpa_tx_finished().
  */
 static void skel_finish_tx(struct ib_qp *ibqp)
 {
@@ -164,9 +164,9 @@ static bool handoff_is_abort(enum iw_mpa_reason why)
 }
 
 /*
- * Give the stream back. The library has taken the callbacks back already. While
+ * Forget the stream. The library has restored the callbacks already. While
  * dev->lock is held the engine is not running, and after that it finds no
- * socket. What is posted is flushed; then the ULP may connect again.
+ * socket. Work requests are flushed; then the ULP may connect again.
  */
 static void skel_stop(struct ib_qp *ibqp, enum iw_mpa_reason why)
 {
@@ -183,7 +183,7 @@ static void skel_stop(struct ib_qp *ibqp, enum iw_mpa_reason why)
 	spin_unlock_irq(&qp->dev->spin);
 	skel_flush(qp);
 	mutex_unlock(&qp->dev->lock);
-	skel_kick(qp, 0);	/* it reports to the ULP */
+	skel_kick(qp, 0);	/* for qp_report() */
 }
 
 const struct iw_mpa_driver_ops skel_driver_ops = {

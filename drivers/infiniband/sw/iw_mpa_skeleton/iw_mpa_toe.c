@@ -2,10 +2,10 @@
 /*
  * MPA startup for a device that makes its TCP connections itself: no socket,
  * and nothing of the library but the protocol, which <rdma/iw_mpa_proto.h>
- * declares. What the device does is behind struct toe_hw. Timers, the events of
+ * declares. struct toe_hw has the device's functions. Timers, the events of
  * iw_cm and the retry with revision 1 are left to the driver.
  *
- * The KUnit suite iw_mpa_toe has two of these connect to each other.
+ * In the KUnit suite iw_mpa_toe two such connections talk to each other.
  */
 
 #include "iw_mpa_toe.h"
@@ -35,7 +35,7 @@ static int toe_send_frame(struct toe_conn *conn, const void *pd, u16 pd_len)
 	return len < 0 ? len : conn->hw->send(conn, buf, len);
 }
 
-/* A peer that lacks RFC 6581 or wants Markers would not understand it. */
+/* A peer without RFC 6581, or that wants Markers, cannot read a Terminate. */
 static void toe_send_term(struct toe_conn *conn, enum iw_mpa_reason why)
 {
 	u8 code = iw_mpa_reason_term_code(why);
@@ -50,7 +50,7 @@ static void toe_send_term(struct toe_conn *conn, enum iw_mpa_reason why)
  * toe_connect - TCP is up: send the Request
  * @conn: connection with @hw and @local set
  * @pd: private data
- * @pd_len: octets of it
+ * @pd_len: bytes of @pd
  *
  * Return: 0 or a negative errno.
  */
@@ -120,9 +120,9 @@ static void toe_have_frame(struct toe_conn *conn)
 }
 
 /**
- * toe_rx - octets have come
+ * toe_rx - bytes have arrived
  * @conn: connection
- * @buf: the octets
+ * @buf: the bytes
  * @len: how many
  *
  * Return: how many were taken. The others are FPDUs: they belong to the FPDU
@@ -144,10 +144,10 @@ size_t toe_rx(struct toe_conn *conn, const void *buf, size_t len)
 }
 
 /**
- * toe_reject - say no
+ * toe_reject - reject the Request
  * @conn: connection that @ask was called for
  * @pd: private data
- * @pd_len: octets of it
+ * @pd_len: bytes of @pd
  *
  * Then the initiator closes, or a timer of the driver does.
  *
@@ -165,12 +165,12 @@ int toe_reject(struct toe_conn *conn, const void *pd, u16 pd_len)
 }
 
 /**
- * toe_accept - say yes
+ * toe_accept - accept the Request
  * @conn: connection that @ask was called for; @local may be changed before
  * @pd: private data
- * @pd_len: octets of it
+ * @pd_len: bytes of @pd
  *
- * Return: 0 or a negative errno; then the peer was told, if it can be.
+ * Return: 0 or a negative errno; then a Reject was sent, if possible.
  */
 int toe_accept(struct toe_conn *conn, const void *pd, u16 pd_len)
 {

@@ -10,7 +10,7 @@ struct toe_conn;
 
 /**
  * struct toe_hw - the rest of the driver, and the device
- * @send: send octets on the TCP connection; 0 or a negative errno
+ * @send: send bytes on the TCP connection; 0 or a negative errno
  * @start: program the QP with @conn->params; FPDUs are taken from now on. An
  *	initiator's RTR message follows, and then TX is open
  * @ask: the ULP is to call toe_accept() or toe_reject(); its data is
@@ -33,12 +33,12 @@ enum toe_state {
 };
 
 /**
- * struct toe_conn - one connection, which the caller keeps others out of
- * @hw: what it runs on
+ * struct toe_conn - one connection; the caller serializes all calls
+ * @hw: the device's functions
  * @local: what this end can do and wants
- * @state: where it is
+ * @state: state of the startup
  * @reader: collects the peer's frame
- * @rx_buf: where to
+ * @rx_buf: the buffer of @reader
  * @sent: the frame that was sent
  * @peer: the peer's frame; its private data is in @rx_buf
  * @params: what was agreed

@@ -25,7 +25,7 @@ static int skel_query_device(struct ib_device *ibdev,
 	*attr = (struct ib_device_attr) {
 		/* What storage ULPs need: IB_WR_REG_MR, and invalidation */
 		.device_cap_flags		= IB_DEVICE_MEM_MGT_EXTENSIONS,
-		/* The first has "rdma link delete" work. */
+		/* The first makes "rdma link delete" work. */
 		.kernel_cap_flags		= IBK_ALLOW_USER_UNREG |
 						  IBK_LOCAL_DMA_LKEY,
 		.page_size_cap			= PAGE_SIZE,
@@ -90,7 +90,7 @@ static int skel_query_gid(struct ib_device *ibdev, u32 port, int index,
 	return 0;
 }
 
-/* A protection domain is but its address, which regions and QPs share. */
+/* A protection domain is only its address, which regions and QPs share. */
 static int skel_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
 	return 0;
@@ -108,7 +108,7 @@ static void skel_dealloc(struct ib_device *ibdev)
 	xa_destroy(&to_skel_dev(ibdev)->mrs);
 }
 
-/* iw_connect and its four siblings are in no table here: iw_mpa has them. */
+/* iw_mpa has iw_connect and the other four verbs of iw_cm. */
 static const struct ib_device_ops skel_device_ops = {
 	.owner			= THIS_MODULE,
 	.driver_id		= SKEL_DRIVER_ID,
@@ -176,7 +176,7 @@ static struct rdma_link_ops skel_link_ops = {
 	.newlink	= skel_newlink,
 };
 
-/* Called under rtnl. The device goes with its network device. */
+/* Called under rtnl. The device is removed with its network device. */
 static int skel_netdev_event(struct notifier_block *nb, unsigned long what,
 			     void *arg)
 {
@@ -215,7 +215,7 @@ static int __init skel_init(void)
 {
 	int err;
 
-	/* Storage may wait for what is queued here. */
+	/* Storage may wait for work that is queued here. */
 	skel_wq = alloc_workqueue("iw_mpa_skeleton",
 				  WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!skel_wq)

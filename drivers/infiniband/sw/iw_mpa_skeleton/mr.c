@@ -4,7 +4,7 @@
  *
  * An STag has 24 bits of index, chosen at random, and 8 bits of key, which the
  * ULP changes with each registration. The device has no DMA: the core gives it
- * addresses of the kernel in place of bus addresses, and has no high memory.
+ * virtual addresses in place of bus addresses; there is no high memory.
  */
 
 #include "skel.h"
@@ -18,7 +18,7 @@
 #define MR_WRITE	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_LOCAL_WRITE)
 #define MR_STAG_TRIES	64
 
-/* It lives until the caller drops dev->lock: skel_dereg_mr() takes it. */
+/* The region stays until dev->lock is dropped: skel_dereg_mr() takes it. */
 static struct skel_mr *mr_find(struct skel_dev *dev, u32 stag)
 {
 	lockdep_assert_held(&dev->lock);
@@ -60,7 +60,7 @@ static void mem_move(u64 memory, u8 *buf, u32 len, bool write)
 }
 
 /*
- * Copy between @buf and @len bytes at @addr of what @stag stands for, all or
+ * Copy between @buf and @len bytes at @addr of the region of @stag, all or
  * nothing. @right says what for: REMOTE_WRITE or LOCAL_WRITE to memory,
  * REMOTE_READ or 0 from memory. Only local work requests may name
  * SKEL_LOCAL_DMA_LKEY. Without @buf the range is only checked. Nothing else
@@ -76,7 +76,7 @@ enum skel_err skel_mem_copy(struct skel_qp *qp, u32 stag, u32 right, u64 addr,
 	u64 off;
 	u32 n;
 
-	/* Without bytes no STag is looked at (RFC 5040 5.1, 5.2.1). */
+	/* Without bytes no STag is checked (RFC 5040 5.1, 5.2.1). */
 	if (!len)
 		return SKEL_OK;
 	if (stag == SKEL_LOCAL_DMA_LKEY && !(right & MR_REMOTE)) {
@@ -131,14 +131,14 @@ int skel_mr_check_access(struct ib_device *ibdev, int access)
 	return ib_check_mr_access(ibdev, access);
 }
 
-/* IB_WR_REG_MR: the region becomes valid, with what was mapped last. */
+/* IB_WR_REG_MR: the region becomes valid, with the pages mapped last. */
 int skel_mr_register(struct skel_qp *qp, const struct skel_wqe *wqe)
 {
 	struct skel_mr *mr = mr_find(qp->dev, wqe->rkey);
 
 	if (!mr || mr->valid || mr->ib.pd != qp->ib.pd)
 		return -EINVAL;
-	/* Nothing is mapped, or something else since it was posted. */
+	/* No pages are mapped, or others since REG_MR was posted. */
 	if (!mr->next.size || mr->next.size != wqe->bytes)
 		return -EINVAL;
 	mr->pages = mr->next;
@@ -150,9 +150,9 @@ int skel_mr_register(struct skel_qp *qp, const struct skel_wqe *wqe)
 }
 
 /*
- * The owner may invalidate what is invalid already: a Send of the peer may have
- * been faster. A peer may invalidate only what it has a right to (RFC 5040
- * 5.3).
+ * The owner may invalidate an STag that is invalid already: a Send of the peer
+ * may have been faster. A peer may invalidate only an STag with a remote right
+ * (RFC 5040 5.3).
  */
 enum skel_err skel_mr_invalidate(struct skel_qp *qp, u32 stag, bool remote)
 {
@@ -185,7 +185,7 @@ struct ib_mr *skel_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
 	return ERR_PTR(-EOPNOTSUPP);
 }
 
-/* Random, so that a peer cannot guess it (RFC 5040 8.1.1) */
+/* The STag is random, so that a peer cannot guess it (RFC 5040 8.1.1). */
 static int mr_publish(struct skel_dev *dev, struct skel_mr *mr)
 {
 	int tries, err = -EBUSY;
@@ -234,10 +234,9 @@ static int mr_set_page(struct ib_mr *ibmr, u64 addr)
 }
 
 /*
- * What is registered now is not disturbed: the list is for the next
- * registration. The region begins at its place in the first page, and not at
- * its address: peers learn where it begins, and no peer has to know the
- * kernel's addresses.
+ * A valid registration does not change: the list is for the next one. The
+ * region's first address is its offset in the first page: peers learn this
+ * address, and no peer has to know the kernel's addresses.
  */
 static int skel_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sgl,
 			  int nents, unsigned int *off)

@@ -60,7 +60,7 @@ void skel_complete_recv(struct skel_qp *qp, struct ib_wc *wc)
 	qp_complete(qp, &qp->rq, qp->ib.recv_cq, wc, true, solicited);
 }
 
-/* In the order of posting, as only one is worked on at a time (RFC 5040 5.5) */
+/* In the order of posting: the engine handles one at a time (RFC 5040 5.5). */
 void skel_complete_send(struct skel_qp *qp, enum ib_wc_status status)
 {
 	const struct skel_wqe *wqe = skel_wqe_at(&qp->sq, qp->sq.get);
@@ -87,8 +87,8 @@ void skel_flush(struct skel_qp *qp)
 }
 
 /*
- * The ULP gets an event from here, and not within a verb of its own: of an
- * error when the stream has ended.
+ * The ULP gets its event here, and not within a verb of its own. An error is
+ * reported when the stream has ended.
  */
 static void qp_report(struct skel_qp *qp)
 {
@@ -262,8 +262,8 @@ static int skel_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 }
 
 /*
- * What was posted belongs to the stream that has ended, also what the ULP posts
- * meanwhile. RESET forgets it, without a completion.
+ * In ERR all work requests belong to the stream that has ended, also those
+ * posted during this flush. RESET discards receives, without completions.
  */
 static int qp_to_idle(struct skel_qp *qp, enum ib_qp_state state)
 {
@@ -278,7 +278,7 @@ static int qp_to_idle(struct skel_qp *qp, enum ib_qp_state state)
 		spin_lock_irq(&qp->dev->spin);
 	}
 	if (qp->ep) {
-		/* Until iw_cm has handled ESTABLISHED it may accept again. */
+		/* Before iw_cm handles ESTABLISHED a ULP may accept again. */
 		err = state == IB_QPS_RTR && skel_is_flowing(qp) ? 0 : -EINVAL;
 	} else if (qp->state == IB_QPS_ERR && state == IB_QPS_RTR) {
 		err = -EINVAL;
@@ -334,7 +334,7 @@ static int skel_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	case IB_QPS_INIT:
 	case IB_QPS_RTR:
 		return qp_to_idle(qp, attr->qp_state);
-	case IB_QPS_RTS:	/* only prepare brings it there */
+	case IB_QPS_RTS:	/* only prepare sets this state */
 		return READ_ONCE(qp->state) == IB_QPS_RTS ? 0 : -EINVAL;
 	case IB_QPS_SQD:
 	case IB_QPS_ERR:
@@ -407,7 +407,7 @@ static void qp_free(struct skel_qp *qp)
 
 /*
  * All memory of a stream is allocated here, so that nothing later fails for
- * lack of it. The QP is found once it has its number: so that comes last.
+ * lack of it. The QP is found once it has its number: so this comes last.
  */
 static int skel_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 			  struct ib_udata *udata)
@@ -422,7 +422,7 @@ static int skel_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	kref_init(&qp->ref);
 	init_completion(&qp->free);
 	INIT_DELAYED_WORK(&qp->work, skel_qp_work);
-	/* RNICs have no state before this, in which one may post receives. */
+	/* RNICs begin in this state, in which a ULP may post receives. */
 	qp->state = IB_QPS_INIT;
 	qp->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	qp->rx_buf = kvmalloc(SKEL_FPDU_MAX, GFP_KERNEL);
@@ -474,7 +474,7 @@ static int skel_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 
 	WRITE_ONCE(qp->dying, true);	/* no completion and no event follows */
 	xa_store(&dev->qps, ibqp->qp_num, XA_ZERO_ENTRY, GFP_KERNEL);
-	synchronize_rcu_expedited();	/* who has found it gets a reference */
+	synchronize_rcu_expedited();	/* each finder has a reference */
 	iw_mpa_qp_gone(ibqp, &end);
 
 	kref_put(&qp->ref, skel_qp_release);

@@ -2,7 +2,7 @@
 /*
  * Receiving, for the engine: collect one FPDU, verify it, place it.
  *
- * Nothing of an FPDU is placed before all of it has come and its CRC was found
+ * Nothing of an FPDU is placed before all of it is there and its CRC was found
  * right (RFC 5044 6). It is in the QP's buffer by then, and does not change.
  */
 
@@ -49,7 +49,7 @@ static enum skel_err rx_parse(u8 *ulpdu, u16 ulpdu_len, struct skel_seg *seg)
 	}
 	if ((ulpdu[0] & 0x03) != 1)
 		return tagged ? SKEL_E_DV_TAG : SKEL_E_DV;
-	/* RFC 5040 4.1 has 1; 0 is that of the consortium before */
+	/* RFC 5040 4.1 has 1; 0 is that of the RDMA Consortium */
 	if (ulpdu[1] >> 6 > 1)
 		return SKEL_E_RV;
 	if (seg->op > SKEL_OP_TERMINATE)
@@ -141,7 +141,7 @@ static enum skel_err rx_read_resp(struct skel_qp *qp,
 	qp->rx.read_len += seg->len;
 	if (!seg->last)
 		return SKEL_OK;
-	/* The peer loses the sink before the ULP learns of the completion. */
+	/* The peer loses the sink before the ULP gets the completion. */
 	if (wqe->op == IB_WR_RDMA_READ_WITH_INV &&
 	    skel_mr_invalidate(qp, sink->lkey, false)) {
 		rx_read_done(qp, IB_WC_LOC_QP_OP_ERR);
@@ -183,7 +183,7 @@ static enum skel_err rx_deliver(struct skel_qp *qp)
 
 /*
  * RFC 5041 5.3, RFC 5040 5.3: a Send takes the oldest receive. Its segments
- * come in order, have the same opcode, and must fit. Nothing of a segment is
+ * arrive in order, have the same opcode, and must fit. Nothing of a segment is
  * placed if a part of it cannot be.
  */
 static enum skel_err rx_send(struct skel_qp *qp, const struct skel_seg *seg)
@@ -232,8 +232,8 @@ static enum skel_err rx_place(struct skel_qp *qp, const struct skel_seg *seg)
 }
 
 /*
- * One whole FPDU of so many bytes. The library hears of the first good one,
- * before what it says is done: a responder's ULP may send from then on. A
+ * Handle one whole FPDU of @size bytes. The first good one is reported to the
+ * library before it is placed: a responder's ULP may send from then on. A
  * Terminate message does not count.
  */
 static void rx_fpdu(struct skel_qp *qp, u32 size)
@@ -273,8 +273,8 @@ static void rx_end(struct skel_qp *qp)
 }
 
 /*
- * One step: a part of an FPDU. Returns true if there may be more. Who waits for
- * the rest of an FPDU is called again by sk_data_ready.
+ * One step: a part of an FPDU. Returns true if there may be more. For the rest
+ * of an FPDU sk_data_ready queues the work item.
  */
 bool skel_rx(struct skel_qp *qp)
 {
@@ -290,7 +290,7 @@ bool skel_rx(struct skel_qp *qp)
 	lockdep_assert_held(&qp->dev->lock);
 	if (!skel_is_flowing(qp) || !rx->open || rx->ended)
 		return false;
-	/* TCP would leave a byte out, and all FPDUs after it would be wrong. */
+	/* TCP would skip the urgent byte, and misplace all FPDUs after it. */
 	if (tcp_sk(qp->sock->sk)->urg_data) {
 		skel_fail(qp, SKEL_E_STREAM, NULL, 0);
 		return true;

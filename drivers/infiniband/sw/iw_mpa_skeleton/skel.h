@@ -7,21 +7,20 @@
  * The engine of a QP moves all data, in the QP's work item: rx.c receives FPDUs
  * and places them, tx.c makes FPDUs and sends them. It takes one work request
  * at a time, and the next when that has completed. Verbs and callbacks of the
- * socket only queue something, and the work item.
+ * socket only queue work requests and the work item.
  *
  * Locks, the outer one first:
  *
- *	dev->lock	mutex: its holder is the engine. It protects streams
- *			(@sock, @rx, @tx, @irq) and what STags stand for. So
- *			once an invalidation has returned nothing touches the
+ *	dev->lock	mutex, which the engine holds. It protects streams
+ *			(@sock, @rx, @tx, @irq) and the memory of STags. So
+ *			once an invalidation has returned nothing uses the
  *			memory any more (RFC 5040 8.1.1). Storage on this
- *			device may wait for it, so what TCP allocates under it
- *			must not wait for storage
+ *			device may wait for dev->lock, so an allocation of TCP
+ *			under it must not wait for storage
  *	socket		lock_sock(), by functions of TCP
  *	dev->spin	spinlock, interrupts off: @state, @ep, @event of QPs,
  *			@put and @get of SQs, RQs and CQs, and all else of CQs.
- *			The slot at @get is the engine's, the one at @put the
- *			poster's
+ *			The engine owns the slot at @get, a poster that at @put
  *
  * Ownership: the RDMA core frees PDs, CQs, QPs and MRs when the verb that
  * destroys them has returned. iw_cm and iw_mpa have references on a QP, for
@@ -85,7 +84,7 @@ enum skel_qn {
 /*
  * Why a stream fails. The value says which event the ULP gets, and which
  * Terminate message the peer gets (RFC 5040 4.8): layer and error type, error
- * code, what is copied of the FPDU at fault.
+ * code, and the part of the FPDU at fault that is copied.
  */
 #define SKEL_TERM_SILENT	0	/* no Terminate message */
 #define SKEL_TERM_BARE		1	/* nothing is copied */
@@ -143,7 +142,7 @@ struct skel_dev {
 	spinlock_t		spin;
 };
 
-/* A protection domain: what the core knows, and all there is */
+/* A protection domain: the core's structure alone */
 struct skel_pd {
 	struct ib_pd		ib;
 };
@@ -158,7 +157,7 @@ struct skel_cq {
 	enum ib_cq_notify_flags	armed;		/* for what, or 0 */
 	bool			call;		/* @work calls the handler */
 	bool			lost;		/* @work reports the overflow */
-	bool			overflowed;	/* the event comes once */
+	bool			overflowed;	/* raised once */
 	struct work_struct	work;
 };
 
@@ -179,7 +178,7 @@ struct skel_mr {
 	u32			access;		/* set of IB_ACCESS_* */
 	u64			base;		/* of byte 0, for peers, too */
 	u32			max_pages;
-	struct skel_pages	pages;		/* where it is, if @valid */
+	struct skel_pages	pages;		/* its memory, if @valid */
 	struct skel_pages	next;		/* of map_mr_sg, for REG_MR */
 };
 
@@ -222,11 +221,11 @@ struct skel_seg {
 struct skel_rx {
 	bool		open;		/* kick_rx was called, and so attach */
 	u32		have;		/* bytes of the FPDU in @rx_buf */
-	bool		begun;		/* a good FPDU has come */
+	bool		begun;		/* a good FPDU has arrived */
 	bool		ended;		/* the peer has sent FIN */
 	bool		write_busy;	/* within a Write of several segments */
-	u32		reads;		/* Read Requests that have come */
-	u32		sends;		/* whole Sends that have come */
+	u32		reads;		/* Read Requests received */
+	u32		sends;		/* whole Sends received */
 	u8		send_op;	/* within a Send: its opcode; else 0 */
 	u32		send_inv;	/* STag that it invalidates */
 	u32		send_len;	/* bytes of it that were placed */
@@ -244,27 +243,27 @@ enum skel_msg {
 struct skel_tx {
 	u32		len;		/* of the FPDU in @tx_buf; 0: none */
 	u32		done;		/* bytes of it that TCP has */
-	enum skel_msg	msg;		/* that goes, or went last */
+	enum skel_msg	msg;		/* being sent, or sent last */
 	u32		bytes;		/* of the message */
 	u32		off;		/* of these made; 0: between messages */
-	u32		reads;		/* Read Requests that have gone */
-	u32		sends;		/* Sends that have gone */
+	u32		reads;		/* Read Requests sent */
+	u32		sends;		/* Sends sent */
 	bool		read_busy;	/* the Read at @get awaits a response */
 	bool		open;		/* open_tx or send_rtr was called */
 	bool		finishing;	/* finish_tx was called: */
-	u32		limit;		/* the work requests before it may go */
+	u32		limit;		/* work requests before it are sent */
 	bool		finished;	/* TCP has all; the library sends FIN */
 	u32		term_len;	/* of @term; 0: no Terminate is due */
-	bool		term_made;	/* it is in @tx_buf, or gone */
+	bool		term_made;	/* it is in @tx_buf, or was sent */
 	u8		term[SKEL_UNTAGGED + 6 + SKEL_READ_ULPDU];
-	unsigned long	deadline;	/* for it */
+	unsigned long	deadline;	/* of the Terminate */
 	bool		closed;		/* the library knows of the end */
 };
 
 /*
- * A QP. @state is RESET, INIT or RTR without a stream; RTS; SQD while the ULP
- * has it closed; SQE when the stream has failed; ERR when the ULP breaks it
- * off, or it has ended. There is a stream as long as there is @ep.
+ * A QP. @state is RESET, INIT or RTR without a stream; RTS; SQD after the ULP
+ * has closed it; SQE after the stream has failed; ERR after the ULP has aborted
+ * the stream, or it has ended. There is a stream as long as there is @ep.
  */
 struct skel_qp {
 	struct ib_qp		ib;
@@ -305,7 +304,7 @@ static inline struct skel_wqe *skel_wqe_at(const struct skel_queue *queue,
 	return &queue->ring[n & (queue->size - 1)];
 }
 
-/* May the stream place and send? If the ULP is ending it, that may be old. */
+/* May the stream place and send? The answer may be old if the ULP ends it. */
 static inline bool skel_is_flowing(const struct skel_qp *qp)
 {
 	enum ib_qp_state state = READ_ONCE(qp->state);

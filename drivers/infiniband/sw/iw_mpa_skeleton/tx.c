@@ -2,10 +2,10 @@
 /*
  * Sending, for the engine: make one FPDU, give it to TCP, complete.
  *
- * An FPDU is copied together in a buffer of the QP's own, so the ULP may use
- * its memory again as soon as TCP has the FPDU. Messages are not mixed
- * (RFC 5041 5.3): a Read Response or a work request has all of its segments
- * sent before the next one begins, and the two take turns.
+ * An FPDU is assembled in a buffer of the QP, so the ULP may use its memory
+ * again as soon as TCP has the FPDU. Messages are not mixed (RFC 5041 5.3): a
+ * Read Response or a work request has all of its segments sent before the next
+ * one begins, and the two take turns.
  *
  * TCP never makes the engine wait. If TCP has no room its write_space queues
  * the work item; if it has no memory the work item tries again after a while.
@@ -52,8 +52,8 @@ static void tx_put_untagged(u8 *hdr, u8 op, u32 inv, u32 qn, u32 msn, u32 mo)
 }
 
 /*
- * RFC 5044 4.1: length in front, padding and CRC behind. Without CRC the field
- * is there, too. The flag L is in the last segment of a message (RFC 5041 4.1).
+ * RFC 5044 4.1: length first, padding and CRC last. Without CRC the field is
+ * there, too. The flag L is in the last segment of a message (RFC 5041 4.1).
  */
 static void tx_seal(struct skel_qp *qp, u32 ulpdu_len, bool last)
 {
@@ -118,7 +118,7 @@ static u8 *tx_read_req(struct skel_qp *qp)
 	return qp->irq.ulpdu[qp->irq.get % SKEL_MAX_DEPTH];
 }
 
-/* RFC 5040 4.4. The sink is checked now, and again when the response comes. */
+/* RFC 5040 4.4. The sink is checked now, and again for the response. */
 static enum skel_err tx_put_read(struct skel_qp *qp, const struct skel_wqe *wqe,
 				 u8 *to)
 {
@@ -165,7 +165,7 @@ static enum skel_err tx_put_segment(struct skel_qp *qp, u8 *hdr, u32 hdr_len,
 	return skel_sge_copy(qp, wqe->sge, 0, tx->off, payload, n);
 }
 
-/* The peer is told which part of its Read was not answered (RFC 5040 4.8). */
+/* Report which part of the peer's Read was not answered (RFC 5040 4.8). */
 static void tx_fail_resp(struct skel_qp *qp, enum skel_err err)
 {
 	u8 *ulpdu = tx_read_req(qp), *req = ulpdu + SKEL_UNTAGGED;
@@ -216,7 +216,7 @@ static void tx_made_it(struct skel_qp *qp)
 		qp->irq.get++;
 	} else if (tx->msg == SKEL_MSG_WR && wqe_is_read(wqe)) {
 		tx->reads++;
-		tx->read_busy = true;	/* done when the response has come */
+		tx->read_busy = true;	/* done after the response */
 	} else if (tx->msg == SKEL_MSG_WR) {
 		tx->sends += wqe->op != IB_WR_RDMA_WRITE;
 		skel_complete_send(qp, IB_WC_SUCCESS);
@@ -224,9 +224,9 @@ static void tx_made_it(struct skel_qp *qp)
 }
 
 /*
- * May the next work request go? No Read is sent while another waits for its
- * response, so one does if the peer allows any (RFC 5040 6.1), and each is a
- * fence. After the peer's FIN no response comes.
+ * May the next work request begin? No Read is sent while another waits for its
+ * response: so an ORD of 1 is enough (RFC 5040 6.1), and each Read is a fence.
+ * After the peer's FIN no response arrives.
  */
 static bool tx_may_begin_wr(struct skel_qp *qp)
 {
@@ -277,7 +277,7 @@ static bool tx_begin(struct skel_qp *qp)
 	return resp || wr;
 }
 
-/* Nothing is left to send: the end, maybe, if finish_tx was called. */
+/* Nothing is left to send. If finish_tx was called this may be the end. */
 static void tx_idle(struct skel_qp *qp)
 {
 	struct skel_tx *tx = &qp->tx;
@@ -343,7 +343,7 @@ static void tx_make_term(struct skel_qp *qp, const u8 *ulpdu, u16 ulpdu_len)
 
 /*
  * The stream has failed. The first error counts, and ends it (RFC 5040 7.1).
- * @ulpdu is the segment at fault, with so many bytes, or NULL. For the engine.
+ * @ulpdu is the segment at fault, or NULL. For the engine.
  */
 void skel_fail(struct skel_qp *qp, enum skel_err err, const u8 *ulpdu,
 	       u16 ulpdu_len)
@@ -377,7 +377,7 @@ static bool tx_term_waits(struct skel_qp *qp)
 
 	if (!tx->term_len || tx->finished)
 		return false;
-	if (!tx->open)		/* it will be: the first FPDU was good */
+	if (!tx->open)		/* it opens: the first FPDU was good */
 		return true;
 	err = tx_push(qp);
 	if (!err && !tx->term_made) {
@@ -392,8 +392,8 @@ static bool tx_term_waits(struct skel_qp *qp)
 /*
  * The stream has failed. The FPDU of which TCP has a part is finished, the
  * Terminate message follows (RFC 5040 7.1), and the library ends the stream,
- * and writes why into the kernel's log. The message gets some time, since the
- * peer may take nothing any more.
+ * and writes why into the kernel's log. The time for the message is limited,
+ * since the peer may accept nothing any more.
  */
 void skel_tx_terminate(struct skel_qp *qp, bool last_try)
 {
