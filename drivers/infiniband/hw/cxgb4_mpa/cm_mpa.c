@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * This file calls mpa.c for what cm.c of iw_cxgb4 did of MPA. It is included at
- * the end of cm.c, as "edits" says, in place of the functions that are taken
- * out. So it sees what is static there.
+ * This file replaces the MPA functions of iw_cxgb4's cm.c by calls of mpa.c. It
+ * is included at the end of cm.c, as "edits" says, in place of the functions
+ * that are taken out. So it can use static functions of cm.c.
  *
  * com.mutex of the endpoint is held in every function, with two exceptions:
  * c4iw_accept_cr() takes it, and some callers of connect_reply_upcall() do not
@@ -14,7 +14,7 @@ static struct c4iw_ep *cm_ep(struct c4mpa_conn *conn)
 	return container_of(conn, struct c4iw_ep, mpa);
 }
 
-/* The device takes streaming data in a work request that holds the octets. */
+/* The device takes streaming data in a work request that holds the bytes. */
 static struct sk_buff *cm_make_data(struct c4iw_ep *ep, const void *head,
 				    size_t head_len, const void *pd,
 				    size_t pd_len)
@@ -127,7 +127,7 @@ static int cm_raise_request(struct c4iw_ep *ep, struct iw_cm_event *event)
 	return err;
 }
 
-/* The ULP is told once. After a failure iw_cm needs the cm_id no more. */
+/* The ULP gets one event. After a failure iw_cm does not need the cm_id. */
 static int cm_raise_reply(struct c4iw_ep *ep, struct iw_cm_event *event)
 {
 	struct iw_cm_id *cm_id = ep->com.cm_id;
@@ -181,11 +181,11 @@ static bool cm_disarm(struct c4mpa_conn *conn)
 }
 
 /*
- * c4iw_ep_disconnect() does not serve here. It takes com.mutex itself, so
- * somebody could end the connection in between. It leaves CLOSE_SENT behind,
- * with which the second attempt would never be closed. If the adapter has
- * failed it tells a ULP that awaits the Reply of a CLOSE. The stream is not the
- * QP's yet, so there is nothing of an SRQ to read before the abort.
+ * c4iw_ep_disconnect() cannot be used here. It takes com.mutex itself, so
+ * others could end the connection in between. It leaves CLOSE_SENT set, with
+ * which the second attempt would never be closed. If the adapter has failed it
+ * raises CLOSE while the ULP waits for the Reply. The QP does not have the
+ * stream yet, so there is nothing of an SRQ to read before the abort.
  */
 static int cm_abort(struct c4mpa_conn *conn)
 {
@@ -251,13 +251,13 @@ static int send_mpa_req(struct c4iw_ep *ep, struct sk_buff *skb,
 	return 0;
 }
 
-/* c4iw_reject_cr() closes behind it. */
+/* c4iw_reject_cr() closes after this. */
 static int send_mpa_reject(struct c4iw_ep *ep, const void *pdata, u8 plen)
 {
 	return c4mpa_reject(&ep->mpa, pdata, plen);
 }
 
-/* rx_data() knows what the values of the verdict mean. */
+/* rx_data() expects the values of enum c4mpa_verdict. */
 static int process_mpa_reply(struct c4iw_ep *ep, struct sk_buff *skb)
 {
 	return c4mpa_rx_reply(&ep->mpa, skb->data, skb_headlen(skb));
@@ -270,7 +270,7 @@ static int process_mpa_request(struct c4iw_ep *ep, struct sk_buff *skb)
 	if (!ep->mpa.ops)
 		cm_init(ep, false, mpa_rev);
 	verdict = c4mpa_rx_request(&ep->mpa, skb->data, skb_headlen(skb));
-	/* The listener is not told of a bad Request. */
+	/* Without CONNECT_REQUEST the listener was not put. */
 	if (verdict == C4MPA_ABORT &&
 	    !test_bit(CONNREQ_UPCALL, &ep->com.history))
 		c4iw_put_ep(&ep->parent_ep->com);
@@ -288,12 +288,11 @@ static void connect_reply_upcall(struct c4iw_ep *ep, int status)
 }
 
 /**
- * c4mpa_reset_is_final - peer or device has reset what awaits the Reply
+ * c4mpa_reset_is_final - a connection that awaits the Reply was reset
  * @ep: initiator
  * @status: the device's code for it
  *
- * Return: true if the ULP is to be told; false if it is to be tried with
- * revision 1.
+ * Return: true if the ULP gets an error; false if revision 1 is to be tried.
  */
 bool c4mpa_reset_is_final(struct c4iw_ep *ep, u8 status)
 {
@@ -326,7 +325,7 @@ static int cm_accept(struct c4iw_ep *ep, struct iw_cm_id *cm_id,
 
 /**
  * c4iw_accept_cr - iw_accept of iw_cxgb4
- * @cm_id: what the ULP was asked with
+ * @cm_id: that of the CONNECT_REQUEST
  * @conn_param: QP, depths and private data
  *
  * Return: 0 or a negative errno.
@@ -351,8 +350,8 @@ int c4iw_accept_cr(struct iw_cm_id *cm_id, struct iw_cm_conn_param *conn_param)
 }
 
 /*
- * The driver would drop what comes before the ULP has answered, though the
- * device has acknowledged it.
+ * cm_rx_data() would drop bytes that arrive before the ULP has answered, though
+ * the device has acknowledged them.
  */
 static int rx_data(struct c4iw_dev *dev, struct sk_buff *skb)
 {
@@ -393,10 +392,10 @@ static int peer_close(struct c4iw_dev *dev, struct sk_buff *skb)
 }
 
 /*
- * The old TID, and its route, are given back; c4iw_reconnect() tells the ULP if
- * it fails. The flag retry_with_mpa_v1 is set no earlier: for an RST that
- * crosses ours, peer_abort() would take it for its own, and begin anew while
- * the device still has the TID.
+ * Release the old TID and its route. c4iw_reconnect() reports a failure to the
+ * ULP. retry_with_mpa_v1 is set no earlier: otherwise peer_abort(), called for
+ * an RST that crosses ours, would find it set, and connect again while the
+ * device still has the TID.
  */
 static void cm_begin_anew(struct c4iw_ep *ep)
 {

@@ -13,8 +13,8 @@
 /**
  * c4mpa_init - begin a startup, also one that is tried again
  * @conn: connection
- * @ops: what it runs on
- * @settings: what it may do
+ * @ops: functions of the device, the timer and iw_cm
+ * @settings: of module and device
  * @initiator: local role
  */
 void c4mpa_init(struct c4mpa_conn *conn, const struct c4mpa_ops *ops,
@@ -40,7 +40,8 @@ void c4mpa_init(struct c4mpa_conn *conn, const struct c4mpa_ops *ops,
 
 /*
  * The device awaits one RTR type: of those that the peer has named and the
- * device has, the one of the settings; else that, whatever the peer has named.
+ * device has, the one of the settings; else the same, whatever the peer has
+ * named.
  */
 static u8 c4mpa_rtr(const struct c4mpa_conn *conn)
 {
@@ -49,7 +50,7 @@ static u8 c4mpa_rtr(const struct c4mpa_conn *conn)
 	return !both || (both & conn->rtr) ? conn->rtr : both;
 }
 
-/* The driver gathers the private data. */
+/* ops->send() appends the private data. */
 static int c4mpa_send(struct c4mpa_conn *conn, const void *pd, u16 pd_len)
 {
 	struct iw_mpa_frame frame = conn->sent;
@@ -70,7 +71,7 @@ static int c4mpa_send(struct c4mpa_conn *conn, const void *pd, u16 pd_len)
  * @ird: inbound Reads that the ULP asks for
  * @ord: outbound Reads
  * @pd: private data
- * @pd_len: octets of it
+ * @pd_len: bytes of @pd
  *
  * Return: 0 or a negative errno.
  */
@@ -84,7 +85,7 @@ int c4mpa_connect(struct c4mpa_conn *conn, u16 ird, u16 ord, const void *pd,
 }
 
 /*
- * FPDUs that came in one buffer with the frame cannot be given back to the
+ * FPDUs that arrived in one buffer with the frame cannot be given back to the
  * device, and a peer has no right to send any yet (RFC 5044 7.1.2).
  */
 static enum iw_mpa_reason c4mpa_collect(struct c4mpa_conn *conn,
@@ -155,8 +156,8 @@ static void c4mpa_add_v1_rtr(struct c4mpa_conn *conn)
 }
 
 /*
- * RFC 6581 8. The stream is not the QP's yet, so the message goes as the
- * Request did. A peer that wants Markers would not understand it.
+ * RFC 6581 8. The QP has no stream yet, so the message is sent as the Request
+ * was. A peer that wants Markers would not understand it.
  */
 static enum c4mpa_verdict c4mpa_terminate(struct c4mpa_conn *conn, u8 code)
 {
@@ -191,12 +192,12 @@ static enum c4mpa_verdict c4mpa_judge_reply(struct c4mpa_conn *conn)
 }
 
 /**
- * c4mpa_rx_reply - octets have come for an initiator
+ * c4mpa_rx_reply - bytes have arrived for an initiator
  * @conn: connection, after c4mpa_connect()
- * @octets: in the driver's buffer
+ * @octets: bytes in the driver's buffer
  * @len: how many
  *
- * Return: what is to become of the connection; iw_cm knows already.
+ * Return: what to do with the connection; iw_cm has its event already.
  */
 enum c4mpa_verdict c4mpa_rx_reply(struct c4mpa_conn *conn, const void *octets,
 				  size_t len)
@@ -213,17 +214,17 @@ enum c4mpa_verdict c4mpa_rx_reply(struct c4mpa_conn *conn, const void *octets,
 }
 
 /**
- * c4mpa_rx_request - octets have come for a responder
+ * c4mpa_rx_request - bytes have arrived for a responder
  * @conn: connection after c4mpa_init(), before c4mpa_accept() and
  *	c4mpa_reject()
- * @octets: in the driver's buffer
+ * @octets: bytes in the driver's buffer
  * @len: how many
  *
- * The timer goes on if the ULP was asked. What comes behind the Request cannot
- * wait for the QP: that ends the connection, as it does in one buffer with the
- * Request.
+ * If CONNECT_REQUEST was raised the timer goes on. Bytes after the Request, in
+ * the same buffer or a later one, cannot wait for the QP: they end the
+ * connection.
  *
- * Return: what is to become of the connection.
+ * Return: what to do with the connection.
  */
 enum c4mpa_verdict c4mpa_rx_request(struct c4mpa_conn *conn, const void *octets,
 				    size_t len)
@@ -244,12 +245,12 @@ enum c4mpa_verdict c4mpa_rx_request(struct c4mpa_conn *conn, const void *octets,
 }
 
 /**
- * c4mpa_accept - the ULP says yes
+ * c4mpa_accept - the ULP accepts
  * @conn: connection with a Request that the ULP was asked about
  * @ird: inbound Reads that the ULP asks for
  * @ord: outbound Reads
  * @pd: private data
- * @pd_len: octets of it
+ * @pd_len: bytes of @pd
  *
  * Return: 0; or a negative errno: then the connection is to be aborted.
  */
@@ -281,13 +282,12 @@ int c4mpa_accept(struct c4mpa_conn *conn, u16 ird, u16 ord, const void *pd,
 }
 
 /**
- * c4mpa_reject - the ULP says no
+ * c4mpa_reject - the ULP rejects
  * @conn: connection with a Request that the ULP was asked about
  * @pd: private data
- * @pd_len: octets of it
+ * @pd_len: bytes of @pd
  *
- * The Reply has the depths that the Request asks for, as far as the device
- * goes.
+ * The Reply has the depths of the Request, within the device's limits.
  *
  * Return: 0, then the connection is to be closed; or a negative errno, then
  * aborted.
@@ -307,7 +307,7 @@ int c4mpa_reject(struct c4mpa_conn *conn, const void *pd, u16 pd_len)
 }
 
 /**
- * c4mpa_may_fall_back - may what the peer has reset be tried with revision 1?
+ * c4mpa_may_fall_back - may revision 1 be tried after the peer's reset?
  * @conn: connection after c4mpa_connect()
  *
  * Return: false if the peer has begun to answer: then it knows the revision;
@@ -345,8 +345,8 @@ enum c4mpa_fin c4mpa_rx_fin(struct c4mpa_conn *conn)
  * c4mpa_take_again - the device is done with a connection that was aborted
  * @conn: connection
  *
- * Return: true if it is to be tried with revision 1. It is true once: what is
- * aborted later has another cause.
+ * Return: true if it is to be tried with revision 1. True once: a later abort
+ * has another cause.
  */
 bool c4mpa_take_again(struct c4mpa_conn *conn)
 {

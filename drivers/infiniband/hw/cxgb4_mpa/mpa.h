@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * MPA startup of iw_cxgb4 on the protocol part of iw_mpa, without I/O: what the
- * device and iw_cm do is behind struct c4mpa_ops. cm_mpa.c has it done by
- * iw_cxgb4's cm.c; a KUnit suite, kunit/here/iw_mpa_cxgb4_kunit.c, by an
- * adapter of its own.
+ * MPA startup of iw_cxgb4 on the protocol part of iw_mpa, without I/O: struct
+ * c4mpa_ops has functions of the device and of iw_cm. Those of cm_mpa.c call
+ * iw_cxgb4's cm.c; a KUnit suite, kunit/here/iw_mpa_cxgb4_kunit.c, has its own.
  *
  * The state of a connection is the driver's: com.state of struct c4iw_ep. So
- * are its lock, com.mutex, which is held in every call, and its timer. What is
- * kept here is frames:
+ * are its lock, com.mutex, which is held in every call, and its timer. This
+ * file keeps frames:
  *
  *   com.state     call                   leads to
  *   CONNECTING    c4mpa_connect()        MPA_REQ_SENT
@@ -16,7 +15,7 @@
  *   MPA_REQ_SENT  c4mpa_rx_fin()         closed: ABORTING within abort, or end
  *   ABORTING      c4mpa_take_again()     the device is done: CONNECTING, or end
  *   MPA_REQ_WAIT  c4mpa_rx_request()     MPA_REQ_RCVD within event; or abort
- *   MPA_REQ_RCVD  c4mpa_rx_request()     more has come: abort
+ *   MPA_REQ_RCVD  c4mpa_rx_request()     more bytes: abort
  *   MPA_REQ_RCVD  c4mpa_accept()         FPDU_MODE; or abort
  *   MPA_REQ_RCVD  c4mpa_reject()         close
  */
@@ -28,16 +27,16 @@
 
 struct c4mpa_conn;
 
-/* What is to become of a connection, by values that rx_data() of cm.c knows */
+/* What to do with a connection, as values for rx_data() of cm.c */
 enum c4mpa_verdict {
 	C4MPA_GO_ON	= 0,
 	C4MPA_CLOSE	= 1,	/* FIN */
 	C4MPA_ABORT	= 2,	/* RST */
 };
 
-/* What a FIN of the peer means that comes in place of a Reply. */
+/* Meaning of a FIN that arrives in place of a Reply */
 enum c4mpa_fin {
-	C4MPA_FIN_ENDS,		/* the connection, as any other */
+	C4MPA_FIN_ENDS,		/* it ends the connection */
 	C4MPA_FIN_AGAIN,	/* aborted; c4mpa_take_again() is next */
 	C4MPA_FIN_LOST,		/* it could not be aborted; iw_cm knows */
 };
@@ -69,15 +68,15 @@ struct c4mpa_event {
 
 /**
  * struct c4mpa_ops - the device, the timer and iw_cm
- * @send: send octets as streaming data, and private data behind them, or NULL;
- *	0 or a negative errno
+ * @send: send bytes as streaming data, then private data, or NULL; 0 or a
+ *	negative errno
  * @start: bind the QP to the connection, and program it with @params of
  *	&struct c4mpa_conn: FPDUs are taken from now on, and an initiator's
  *	device sends the RTR message by itself; 0 or a negative errno
- * @event: tell iw_cm; 0, or a negative errno if it has no room or no listener
+ * @event: for iw_cm; 0, or a negative errno if it has no room or no listener
  * @disarm: stop the timer; false if it has expired already: then its handler
  *	has the connection
- * @abort: send an RST in place of a FIN; 0, then the device says when it is
+ * @abort: send an RST in place of a FIN; 0, then the device reports when it is
  *	done with the connection, or a negative errno, then it does not
  */
 struct c4mpa_ops {
@@ -91,9 +90,9 @@ struct c4mpa_ops {
 };
 
 /**
- * struct c4mpa_settings - what the module's parameters and the device say
+ * struct c4mpa_settings - from the module's parameters and the device
  * @max_ird: the device's limit, 0..IW_MPA_DEPTH_MAX
- * @max_ord: likewise
+ * @max_ord: the device's limit, 0..IW_MPA_DEPTH_MAX
  * @rev: highest revision, IW_MPA_REV_1 or IW_MPA_REV_2
  * @rtr: RTR type to prefer, IW_MPA_RTR_WRITE or IW_MPA_RTR_READ
  * @p2p: ask for the peer-to-peer model; with revision 1, take it for agreed
@@ -112,7 +111,7 @@ struct c4mpa_settings {
 
 /**
  * struct c4mpa_conn - the startup of one connection
- * @ops: what it runs on; NULL before c4mpa_init()
+ * @ops: its functions; NULL before c4mpa_init()
  * @local: what this end can do and wants
  * @rtr: RTR type of the settings
  * @v1_rtr: RTR type of a connection with revision 1, or 0
