@@ -3,9 +3,9 @@
  * siw's half of the hand-off.
  *
  * From prepare to send_rtr or open_tx TX is fenced by a Read Response that is
- * never sent: it occupies the one slot for the work that is being sent, so a
- * post_send that comes early only queues. tx_suspend keeps siw's TX thread away
- * from the slot.
+ * never sent: it occupies the one slot for the work that is being sent, so an
+ * early post_send only queues. tx_suspend keeps siw's TX thread away from the
+ * slot.
  *
  * qp->cep is set in prepare and cleared in stop. port.c prevents siw from
  * clearing it in between.
@@ -23,7 +23,7 @@
 
 /*
  * The size of the first FPDU, from its first four bytes; 0 if it is shorter
- * than the header of its opcode: siw would take what follows for its rest.
+ * than the header of its opcode: siw would take the next bytes for its rest.
  */
 static u32 handoff_fpdu_size(const u8 head[4])
 {
@@ -117,7 +117,7 @@ static bool handoff_try_lock(struct siw_cep *cep)
 	return true;
 }
 
-/* Bytes are left: siw has given the stream up, or has found the lock taken. */
+/* Bytes are left if siw has given the stream up, or found the lock taken. */
 static bool handoff_can_retry(struct sock *sk)
 {
 	struct iw_mpa_stream *stream;
@@ -161,10 +161,10 @@ static void siw_mpa_write_space(struct sock *sk)
 static void siw_mpa_first_data_ready(struct sock *sk);
 
 /*
- * How a responder receives until the first FPDU is validated, which is when
- * siw has all of it and has found no error. TCP's data_ready calls this, and
- * holds the QP's state_lock for reading. So does a look at what was missed,
- * without a lock of the socket: the library may have taken data_ready back.
+ * Receive as responder until the first FPDU is validated: siw has all of it and
+ * has found no error. Callers hold the QP's state_lock for reading.
+ * handoff_read() does not hold sk_callback_lock: the library may have restored
+ * sk_data_ready, hence cmpxchg().
  */
 static void handoff_rx_until_first(struct siw_qp *qp, struct sock *sk)
 {
@@ -327,7 +327,7 @@ static void handoff_look(struct siw_qp *qp, struct siw_cep *cep)
 	up_read(&qp->state_lock);
 }
 
-/* Bytes that come later find the new callbacks, so a peek needs no lock. */
+/* Later bytes find the new callbacks, so this check needs no lock. */
 static void handoff_kick_rx(struct ib_qp *base_qp)
 {
 	struct siw_qp *qp = to_siw_qp(base_qp);
@@ -337,8 +337,8 @@ static void handoff_kick_rx(struct ib_qp *base_qp)
 }
 
 /*
- * After the QP's state_lock was held for writing: read what came in that time,
- * see handoff_try_lock(). Process context, without a lock of the QP.
+ * After the QP's state_lock was held for writing: read what arrived in that
+ * time, see handoff_try_lock(). Process context, without a lock of the QP.
  */
 void siw_mpa_look_again(struct siw_qp *qp)
 {
@@ -401,7 +401,7 @@ static int handoff_expect_read(struct siw_qp *qp)
 	return rreq ? 0 : -EIO;
 }
 
-/* All of it, or -EAGAIN: nothing; or -EPIPE, and the stream is lost. */
+/* Send all of it. -EAGAIN: nothing was sent; -EPIPE: the stream is lost. */
 static int handoff_put_rtr(struct siw_cep *cep, u8 rtr, bool crc)
 {
 	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
@@ -439,7 +439,7 @@ static int handoff_send_rtr(struct ib_qp *base_qp, u8 rtr)
 	return err;
 }
 
-/* Close the fence unless siw is sending: what is posted then only queues. */
+/* Close the fence unless siw is sending: post_send then only queues. */
 static bool handoff_fence_if_idle(struct siw_qp *qp)
 {
 	unsigned long flags;
@@ -495,8 +495,8 @@ static void handoff_forget_rtr(struct siw_qp *qp)
 }
 
 /*
- * siw's verbs and its notifier call this as siw_qp_modify(), with the QP's
- * state_lock held for writing.
+ * siw's verbs and its notifier call this in place of siw_qp_modify(), with the
+ * QP's state_lock held for writing.
  */
 int siw_mpa_qp_modify(struct siw_qp *qp, struct siw_qp_attrs *attrs,
 		      enum siw_qp_attr_mask mask)
@@ -507,8 +507,8 @@ int siw_mpa_qp_modify(struct siw_qp *qp, struct siw_qp_attrs *attrs,
 }
 
 /*
- * siw's receive path calls this as siw_sqe_complete(). A WQE that fails
- * completes, even if it is not signalled; an RTR message must not.
+ * siw's receive path calls this in place of siw_sqe_complete(). A WQE that
+ * fails completes, even if it is not signalled; an RTR message must not.
  */
 int siw_mpa_sqe_complete(struct siw_qp *qp, struct siw_sqe *sqe, u32 bytes,
 			 enum siw_wc_status status)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Where siw's own files call iw_mpa: load, registration, QPs, mmap keys. */
+/* Calls of siw's own files to iw_mpa: load, registration, QPs, mmap keys. */
 
 #define SIW_MPA_OWN_FILE
 
@@ -169,7 +169,7 @@ static struct net_device *port_get_netdev(struct ib_device *ibdev)
 }
 #endif
 
-/* siw calls this as ib_register_device(); if it fails, ib_dealloc_device(). */
+/* siw calls this, not ib_register_device(); on failure ib_dealloc_device(). */
 int siw_mpa_ib_register(struct ib_device *ibdev, const char *name,
 			struct device *dma_device)
 {
@@ -197,8 +197,8 @@ int siw_mpa_ib_register(struct ib_device *ibdev, const char *name,
 }
 
 /*
- * siw calls this as rdma_user_mmap_entry_insert(). libsiw takes one key for "no
- * key", and a process with many QPs would get it: keys begin after that.
+ * In place of rdma_user_mmap_entry_insert(). libsiw takes one key for "no key",
+ * and a process with many QPs would get it: keys begin after that.
  */
 int siw_mpa_mmap_insert(struct ib_ucontext *ucontext,
 			struct rdma_user_mmap_entry *entry, size_t length)

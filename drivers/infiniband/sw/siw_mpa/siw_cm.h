@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * siw's own files include this in place of siw's header: what they need of a
- * connection manager, implemented by iw_mpa.
+ * siw's own files include this in place of siw's header. It declares the
+ * connection manager that they need, implemented by iw_mpa.
  */
 #ifndef _SIW_CM_H
 #define _SIW_CM_H
@@ -31,7 +31,7 @@ struct siw_cep {
 	bool			responder;
 	bool			tx_open; /* FPDUs may be sent */
 	bool			validated; /* the first FPDU was good */
-	/* state_lock was taken when bytes came: its holder must poll them */
+	/* state_lock was taken when bytes arrived: its holder must poll */
 	atomic_t		rx_missed;
 	/* Of the first FPDU, under the socket's lock: */
 	u32			rx_size; /* once it is known */

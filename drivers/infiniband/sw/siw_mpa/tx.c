@@ -70,8 +70,8 @@ static bool tx_is_active(struct siw_qp *qp)
 }
 
 /*
- * siw's TX thread calls this as down_read_trylock(), to go on with a QP. 1 if
- * @state_lock was taken; 0: nothing to send, leave the QP alone.
+ * siw's TX thread calls this in place of down_read_trylock(), to go on with a
+ * QP. 1 if @state_lock was taken; 0: nothing to send, leave the QP alone.
  */
 int siw_mpa_tx_resume(struct rw_semaphore *state_lock)
 {
@@ -93,9 +93,9 @@ int siw_mpa_tx_resume(struct rw_semaphore *state_lock)
 }
 
 /*
- * siw calls this as llist_add(), to pass a QP to a TX thread, which gets the
- * caller's reference. llist_add() for a QP that is in the list would lose the
- * QPs before it. Returns whether @queue was empty. Any context.
+ * siw calls this in place of llist_add(), to pass a QP to a TX thread, which
+ * gets the caller's reference. llist_add() for a QP that is in the list would
+ * lose the QPs before it. Returns whether @queue was empty. Any context.
  */
 bool siw_mpa_tx_queue(struct llist_node *tx_list, struct llist_head *queue)
 {
@@ -114,10 +114,10 @@ bool siw_mpa_tx_queue(struct llist_node *tx_list, struct llist_head *queue)
 }
 
 /*
- * siw calls this as kthread_stop() while it is unloaded, before it removes its
- * devices. They have to go first: a kernel ULP, which may post work when it
- * loses its device, would wait for a thread that has ended, and so would
- * destroy_qp.
+ * siw calls this in place of kthread_stop() while it is unloaded, before it
+ * removes its devices. The devices have to be removed first: a kernel ULP,
+ * which may post work when it loses its device, would wait for a thread that
+ * has ended, and so would destroy_qp.
  */
 int siw_mpa_tx_stop(struct task_struct *thread)
 {
