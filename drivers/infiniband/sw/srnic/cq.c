@@ -93,8 +93,8 @@ static bool cq_put_kernel(struct srnic_cq *cq, const struct srnic_cqe *cqe)
  * Must the handler be called? The word *@cq->notify says for which completions
  * the ULP has armed the queue. Only the state that was read is cleared, by
  * compare and exchange: an application may have armed the queue anew, for
- * solicited completions only, and this may be none. If it does so all the time
- * the kernel gives up, and calls the handler once too often.
+ * solicited completions only, and this one may not be solicited. If it does so
+ * all the time the kernel gives up, and calls the handler once too often.
  */
 static bool cq_disarm(struct srnic_cq *cq, bool solicited)
 {
@@ -104,9 +104,9 @@ static bool cq_disarm(struct srnic_cq *cq, bool solicited)
 	int tries;
 
 	/*
-	 * The kernel writes the entry, then reads @notify. The ULP writes that,
-	 * then reads entries (srnic_req_notify_cq(), libsiw). So one of them
-	 * sees what the other wrote: no completion is missed.
+	 * The kernel writes the entry, then reads @notify. The ULP writes
+	 * @notify, then reads entries (srnic_req_notify_cq(), libsiw). So one
+	 * of them sees what the other wrote: no completion is missed.
 	 */
 	smp_mb();
 	armed = READ_ONCE(*cq->notify);
@@ -185,7 +185,7 @@ static void cq_call(struct srnic_cq *cq)
 		if (!atomic_sub_return(due, &cq->upcalls))
 			return;
 	}
-	/* Who raises it from 0 sees what the handler has done here. */
+	/* A CPU that raises it from 0 sees what the handler has done. */
 	atomic_set_release(&cq->upcalls, 0);
 	cq_queue_event(cq, SRNIC_CQ_CALL);
 }
@@ -268,9 +268,9 @@ int srnic_poll_cq(struct ib_cq *ibcq, int max, struct ib_wc *wc)
 /*
  * Remove some entries of @qp. Entries of other QPs move down over them, which
  * leaves a gap of void entries from @gap to @gap_end; entries from @gap_end on
- * were not looked at. The lock is dropped between two steps. If a poller has
+ * were not checked. The lock is dropped between two steps. If a poller has
  * passed the gap by then, the gap starts anew where the poller is. Returns
- * false if all entries were looked at.
+ * false if all entries were checked.
  */
 static bool cq_forget_step(struct srnic_cq *cq, const struct ib_qp *qp)
 {
@@ -343,12 +343,12 @@ static int cq_grow(struct srnic_cq *cq, u32 size)
 }
 
 /*
- * A queue of a QP, of so many work requests, completes here from now on. When
- * it is flushed each of them completes, those that were posted without asking
- * for it, too. A kernel ULP does not count these when it chooses the size of
- * @cq, but waits for what is behind them, see ib_drain_qp(). So the ring has
- * room for all of them beside what the ULP has asked for. An application
- * chooses the size of its ring itself.
+ * A queue of a QP, with @entries work requests, completes here from now on.
+ * When it is flushed each of them completes, unsignaled ones, too. A kernel ULP
+ * does not count these when it chooses the size of @cq, but waits for a work
+ * request after them, see ib_drain_qp(). So the ring has room for all of them
+ * beside what the ULP has asked for. An application chooses the size of its
+ * ring itself.
  *
  * Returns 0; -ENOMEM.
  */
@@ -374,7 +374,7 @@ int srnic_cq_join(struct srnic_cq *cq, u32 entries)
 }
 
 /*
- * The queue leaves that joined with so many @entries.
+ * A queue that joined with @entries work requests leaves.
  *
  * When a kernel ULP frees a completion queue, the RDMA core first stops its own
  * work on the queue, then calls the driver. A handler called in between would

@@ -20,7 +20,7 @@ struct srnic_cursor {
 	u32			left;	/* bytes at @ptr */
 	u32			pos;	/* of @ptr in the stream: wire.h */
 	u32			seq_start; /* TCP's number of position 0 */
-	bool			markers; /* stand in the stream */
+	bool			markers; /* the stream has Markers */
 	bool			broken;	/* fewer bytes than TCP has reported */
 };
 

@@ -167,7 +167,7 @@ static int srnic_query_device(struct ib_device *ibdev,
 		.atomic_cap		= IB_ATOMIC_NONE,
 		.max_qp			= SRNIC_MAX_QP,
 		.max_qp_wr		= SRNIC_MAX_WR,
-		/* an application is told the smaller one of these two */
+		/* an application gets the smaller one of these two */
 		.max_send_sge		= SRNIC_MAX_SEND_SGE,
 		.max_recv_sge		= SRNIC_MAX_SGE,
 		.max_sge_rd		= SRNIC_MAX_SGE_RD,
@@ -353,7 +353,7 @@ static bool device_has_mac(const struct net_device *netdev)
 	       !is_zero_ether_addr(netdev->dev_addr);
 }
 
-/* Applications may read the address meanwhile, on 32 bits also half of it. */
+/* Applications may read the address now, on 32 bits also half of it. */
 static void device_note_mac(struct srnic_dev *dev,
 			    const struct net_device *netdev)
 {
@@ -398,7 +398,7 @@ static void srnic_device_catch_up(struct work_struct *work)
 	struct srnic_dev *dev = container_of(work, struct srnic_dev, catch_up);
 	const struct net_device *netdev = dev->netdev;
 
-	/* It is disabled again. This runs once more when it is enabled. */
+	/* The device is disabled again. This runs when it is enabled. */
 	if (!ib_device_try_get(&dev->ibdev))
 		return;
 	rtnl_lock();

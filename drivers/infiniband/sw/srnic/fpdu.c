@@ -115,8 +115,8 @@ static bool frag_has_room(const struct page_frag *frag)
 }
 
 /*
- * Of the emergency reserves take only a single page: nobody else could use the
- * rest of a fragment until the peer has acknowledged the batch.
+ * Of the emergency reserves take only a single page: no other sender could use
+ * the rest of a fragment until the peer has acknowledged the batch.
  */
 bool srnic_frag_refill(struct page_frag *frag)
 {
@@ -285,7 +285,7 @@ static u32 fpdu_pos(const struct srnic_writer *w)
 	return w->pos + srnic_writer_len(w);
 }
 
-/* Where a Marker, a CRC or another fragment is due */
+/* Set @stop to where a Marker, a CRC or another fragment is due. */
 static void fpdu_set_stop(struct srnic_writer *w)
 {
 	w->stop = w->end;
@@ -350,7 +350,7 @@ void srnic_fpdu_put_crc(struct srnic_writer *w)
 
 /*
  * Remove the FPDU under way from the batch. If it began in another fragment,
- * that one is not the writer's any more, and the next FPDU begins a new bvec
+ * the writer does not own that any more, and the next FPDU begins a new bvec
  * entry.
  */
 void srnic_fpdu_undo(struct srnic_writer *w)

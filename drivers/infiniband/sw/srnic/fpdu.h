@@ -34,7 +34,7 @@ void srnic_frag_exit(void);
 struct srnic_writer {
 	struct srnic_batch	*batch;
 	struct page_frag	frag;	/* offset: of its bvec entry */
-	struct srnic_hold	hold;	/* where the payload comes from */
+	struct srnic_hold	hold;	/* the region of the payload */
 	u8			pieces;	/* bvec entries that an FPDU may need */
 	u32			full;	/* at so many bytes the batch is full */
 	bool			crc;
@@ -145,7 +145,7 @@ static __always_inline int srnic_fpdu_end(struct srnic_writer *w, u16 ulpdu_len)
 
 /*
  * End an FPDU of @size bytes that was written at @w->at, contiguous and without
- * Markers; @len bytes of it come before the padding.
+ * Markers; @len bytes of it precede the padding.
  */
 static __always_inline void srnic_fpdu_close(struct srnic_writer *w, u32 len,
 					     u32 size)

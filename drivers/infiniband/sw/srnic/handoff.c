@@ -13,7 +13,7 @@
  *			may get another stream
  *
  * So a ULP may post before the sender has a socket: srnic_tx_open() wakes the
- * sender for that.
+ * sender for such posts.
  */
 
 #include "qp.h"
@@ -60,8 +60,8 @@ static int handoff_claim(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
 
 /*
  * TCP's switch for sockets that may use the emergency reserves cannot be turned
- * while a CPU goes offline. That waits for the I/O of that CPU, which may wait
- * until a connection has ended, or is made anew. So no connection waits for the
+ * while a CPU goes offline. The CPU waits for its I/O, which may wait until a
+ * connection has ended, or is made again. So no connection waits for the
  * switch: a device turns it on once, here, and off when the device goes.
  */
 static void handoff_open_reserves(struct work_struct *work)
@@ -92,9 +92,9 @@ void srnic_reserves_end(struct srnic_dev *dev)
  * answers then arrive in such memory, and TCP must accept them: see "Memory
  * reclaim" in srnic_design.rst.
  *
- * The right stays with the socket, beyond the stream. TCP asks for it before it
- * looks whether the socket is locked, and a packet that then has to wait for
- * that must find the right still there: if not, TCP has a BUG_ON().
+ * The flag stays on the socket, beyond the stream. TCP checks it before it
+ * checks whether the socket is locked. A packet that then waits for the lock
+ * must find the flag set again: if not, TCP has a BUG_ON().
  */
 static void handoff_share_reserves(const struct srnic_qp *qp, struct sock *sk)
 {
@@ -223,8 +223,8 @@ static unsigned long handoff_events(const struct srnic_qp *qp)
 /*
  * iw_mpa has restored the socket's callbacks, so RX runs in its work item only.
  * Order matters: the work item ends first; then the sender, after its last try
- * to send a Terminate message; then what was posted is flushed and the ULP gets
- * its events. In state ERROR, which comes last, the QP may get a new stream.
+ * to send a Terminate message; then the state is ERROR, which the ULP may
+ * reset, and work is flushed; then the ULP gets its events.
  */
 static void handoff_stop(struct ib_qp *ibqp, enum iw_mpa_reason why)
 {

@@ -10,10 +10,10 @@
  * hold ends after SRNIC_MEM_HOLD bytes, or one FPDU if that is longer.
  *
  * Readers with softirqs off pass a writer that waits for an rwlock. If peers
- * kept two CPUs busy with a region the writer would never get it. So a writer
- * first closes a gate. A holder looks at the gate before each FPDU, and ends
- * its hold if it is closed; each CPU has at most one of these. All other
- * readers wait at the gate until the change is done.
+ * kept two CPUs busy with a region the writer would never get the lock. So a
+ * writer first closes a gate. A holder checks the gate before each FPDU, and
+ * ends its hold if the gate is closed; each CPU has at most one holder. All
+ * other readers wait at the gate until the change is done.
  *
  * The device has no DMA: the RDMA core gives it virtual addresses in place of
  * bus addresses, and ensures that there is no high memory.

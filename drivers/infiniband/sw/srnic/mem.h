@@ -100,8 +100,8 @@ static inline void srnic_hold_drop(struct srnic_hold *hold)
 
 /*
  * Call this first for each FPDU, even an empty one: it ends the hold if the
- * quota is used up, or if a writer waits, who so waits for one FPDU of each CPU
- * at most.
+ * quota is used up, or if a writer waits. So a writer waits for one FPDU of
+ * each CPU at most.
  */
 static inline void srnic_hold_yield(struct srnic_hold *hold, u32 bytes)
 {

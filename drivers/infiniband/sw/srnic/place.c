@@ -43,7 +43,7 @@ static void place_fill(struct srnic_arrival *arr, u32 len)
 	}
 }
 
-/* The segment is not the last: payload of the next one goes to @hold. */
+/* The segment is not the last: the next one's payload goes on at @hold. */
 static void place_goes_on(struct srnic_arrival *arr, u64 room, u32 *done)
 {
 	struct srnic_hold *hold = &arr->hold;
@@ -92,7 +92,7 @@ static enum srnic_err place_write(struct srnic_qp *qp,
 	return SRNIC_ERR_NONE;
 }
 
-/* Checked once more for each segment of the response */
+/* The source is checked once more for each segment of the response. */
 static enum srnic_err place_check_source(struct srnic_qp *qp,
 					 struct srnic_arrival *arr,
 					 const struct srnic_read *read)

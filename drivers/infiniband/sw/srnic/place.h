@@ -8,10 +8,10 @@
 #include "srnic.h"
 
 /*
- * How a message goes on. A segment continues the run if its header is that of
- * the segment before, but for the offset, which follows that segment's bytes.
- * Then nothing else has to be checked, as long as it has at most @room bytes,
- * and the hold of the segment before goes on.
+ * A run of segments of one message. A segment continues the run if its header
+ * is that of the segment before, but for the offset, which follows that
+ * segment's bytes. Then nothing else has to be checked, as long as it has at
+ * most @room bytes, and the hold of the segment before goes on.
  */
 struct srnic_run {
 	u32	room;	/* 0: there is no run */

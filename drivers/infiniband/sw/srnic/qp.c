@@ -273,8 +273,8 @@ static void qp_hide(struct srnic_qp *qp)
  * 3. iw_cm drops its references when it has handled its events. As long as it
  *    has one it may modify the QP to ERR, which queues a flush.
  * 4. From then on no work item is queued: RX and stop have ended, the ULP must
- *    not post to a QP that it destroys, and work items look at @dying before
- *    they queue themselves. So a work item that is cancelled stays away.
+ *    not post to a QP that it destroys, and work items check @dying before they
+ *    queue themselves. So a work item that is cancelled stays away.
  */
 void srnic_qp_end(struct srnic_qp *qp)
 {
@@ -320,7 +320,7 @@ static bool qp_is_empty(struct srnic_qp *qp)
 	return empty;
 }
 
-/* Without completions. Receives of an SRQ stay there. */
+/* Discard all that was posted, without completions. An SRQ keeps receives. */
 static void qp_discard(struct srnic_qp *qp)
 {
 	struct srnic_rwqe rwqe;
@@ -492,7 +492,7 @@ static void qp_grant(struct srnic_qp *qp, struct ib_qp_cap *cap)
 	qp->cap = *cap;
 }
 
-/* Its number is reserved first, but finds the QP only when that is complete. */
+/* The number is reserved first, but finds the QP only once it is complete. */
 int srnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 		    struct ib_udata *udata)
 {
@@ -579,7 +579,7 @@ int srnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	case IB_QPS_RTR:
 		return qp_to_idle(qp, attr->qp_state);
 	case IB_QPS_RTS:
-		/* Only prepare moves a QP there. */
+		/* Only prepare sets RTS. */
 		return srnic_state(qp) == SRNIC_RTS ? 0 : -EINVAL;
 	case IB_QPS_SQD:
 		return qp_to_closing(qp);

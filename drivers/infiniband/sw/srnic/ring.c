@@ -2,12 +2,12 @@
 /*
  * Memory shared with an application: rings of WQEs and completions.
  *
- * Its pages are charged to the application's memory cgroup and RLIMIT_MEMLOCK,
- * as registered memory is. The kernel maps them contiguously. The application's
- * mapping has a reference on each page, so they stay as long as they are
- * mapped. They are freed with the last reference on the mmap entry, which an
- * mmap call that is under way holds, too. So destroying an object never frees
- * pages under an mmap call.
+ * The pages of a ring are charged to the application's memory cgroup and
+ * RLIMIT_MEMLOCK, as registered memory is. The kernel maps them contiguously.
+ * The application's mapping has a reference on each page, so pages stay as long
+ * as they are mapped. srnic puts the pages with the last reference on the mmap
+ * entry, which an mmap call in progress holds, too. So destroying an object
+ * never frees pages under an mmap call.
  *
  * An application may write any byte at any time. So the kernel reads the flags
  * of an element with acquire, copies the element once, and uses only the copy.
@@ -27,9 +27,9 @@
 #define RING_FIRST_PAGE		((SIW_INVAL_UOBJ_KEY >> PAGE_SHIFT) + 1)
 
 /*
- * No verb has driver-specific input. What a later libsiw may send is refused,
- * except zeroes, which ask for nothing: today's libsiw sends them to register
- * memory. Few zeroes are read without an allocation.
+ * No verb has driver-specific input. Input of a later libsiw is refused, except
+ * zeroes, which ask for nothing: today's libsiw sends them to register memory.
+ * Few zeroes are read without an allocation.
  *
  * Returns 0; -EINVAL if there is no room for the response; -EOPNOTSUPP for
  * input; -EFAULT.

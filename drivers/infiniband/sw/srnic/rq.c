@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What untagged messages of the peer need (RFC 5040 4.2): a Send takes a receive
- * from a queue of the QP, or from a shared one; a Read Request takes a slot.
+ * Resources for a peer's untagged messages (RFC 5040 4.2): a Send takes a
+ * receive from a queue of the QP, or from a shared one; a Read Request takes a
+ * slot.
  *
  * There are as many slots as were negotiated; one request more is an error of
  * the peer (RFC 5040 6.1). RX passes the requests to the sender, in a ring that
@@ -319,7 +320,7 @@ void srnic_irq_put(struct srnic_irq *irq, const u8 hdr[SRNIC_READ_ULPDU])
 	smp_store_release(&irq->put, irq->put + 1);
 }
 
-/* The oldest one; NULL if there is none, or none before the limit */
+/* The oldest Read Request; NULL if there is none, or none before the limit */
 const struct srnic_irqe *srnic_irq_head(const struct srnic_qp *qp)
 {
 	const struct srnic_irq *irq = &qp->irq;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What untagged messages of the peer need: receives, and slots for Reads. */
+/* Resources for untagged messages of the peer: receives, slots for Reads. */
 #ifndef _SRNIC_RQ_H
 #define _SRNIC_RQ_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Receiving: look, verify, place.
+ * Receiving: measure, verify and place FPDUs.
  *
  * RX consumes nothing of TCP's queue before a whole FPDU is there, and places
  * nothing of the FPDU before its CRC and its Markers were found good (RFC 5044
@@ -200,7 +200,7 @@ static noinline_for_stack void rx_fail(struct srnic_qp *qp, enum srnic_err err,
 
 /*
  * The first FPDU is good. The responder may send before the segment is placed,
- * as it may have to answer it. A Terminate message, good or not, is no RTR
+ * as it may have to answer that. A Terminate message, good or not, is no RTR
  * message, and nothing is sent after it.
  */
 static void rx_first(struct srnic_qp *qp, const struct srnic_arrival *arr,
@@ -230,7 +230,7 @@ static void rx_first_done(struct srnic_qp *qp, const struct srnic_seg *seg,
 		srnic_count(qp->dev, rx_rtr);
 }
 
-/* One FPDU, all of which is there; @cur ends after it. False: failed. */
+/* Handle a whole FPDU; @cur ends after it. False: the stream failed. */
 static bool rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 raw,
 		    u16 ulpdu_len, struct srnic_arrival *arr)
 {
@@ -417,7 +417,7 @@ u32 srnic_rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail,
 			used += rx_run(qp, cur, avail - used, budget, ulpdu_len,
 				       &arr);
 		}
-		/* Or the stream has ended by now. */
+		/* Failed, or the stream has ended by now. */
 		if (!good || !srnic_is_flowing(qp)) {
 			used = avail;
 			break;
@@ -456,7 +456,7 @@ static void rx_defer_part(struct srnic_qp *qp, const struct sock *sk)
 			   msecs_to_jiffies(SRNIC_RETRY_MS));
 }
 
-/* Behind urgent data, too, where tcp_inq() ends */
+/* Drop bytes after urgent data, too, where tcp_inq() ends. */
 static void rx_drop_all(struct srnic_qp *qp, struct sock *sk)
 {
 	u32 avail = tcp_sk(sk)->rcv_nxt - tcp_sk(sk)->copied_seq;
@@ -524,7 +524,7 @@ void srnic_rx_run(struct srnic_qp *qp, struct sock *sk, u32 budget)
 }
 
 /*
- * Does the sender have to know that the peer has closed? If it reports an
+ * Does the sender have to know that the peer has closed? Yes, if it reports an
  * error, or waits for answers before the FIN. A sender that begins to finish
  * later sees rx.ended: iw_mpa calls kick_rx and finish_tx in turn.
  */
@@ -631,7 +631,7 @@ void srnic_rx_start(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
 	rx->read_len = 0;
 }
 
-/* Within an FPDU, or within a message */
+/* Does the stream end within an FPDU or a message? */
 bool srnic_rx_is_cut(const struct srnic_qp *qp)
 {
 	const struct srnic_rx *rx = &qp->rx;

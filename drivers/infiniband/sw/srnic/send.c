@@ -25,7 +25,7 @@
 /* Work requests without a segment that are done in a row */
 #define SEND_STEPS	256
 
-/* A local error: a Terminate message goes out in its place (RFC 5040 7.1). */
+/* A local error: a Terminate message replaces the WQE (RFC 5040 7.1). */
 static void send_fail(struct srnic_qp *qp, struct srnic_wqe *wqe,
 		      enum ib_wc_status status)
 {
@@ -38,7 +38,7 @@ static void send_fail(struct srnic_qp *qp, struct srnic_wqe *wqe,
 	srnic_fault_record(qp, &fault);
 }
 
-/* REG_MR and LOCAL_INV, in order: all before it is in a batch. */
+/* REG_MR and LOCAL_INV, in order: all earlier WQEs are in a batch. */
 static void send_local(struct srnic_qp *qp, struct srnic_wqe *wqe)
 {
 	int err;
@@ -198,7 +198,7 @@ static int send_gather(struct srnic_qp *qp, struct srnic_writer *w, u32 len)
 	return 0;
 }
 
-/* A Read that cannot end well is not sent. The response checks it once more. */
+/* Check the sink before a Read is sent. The response checks it once more. */
 static int send_put_read(struct srnic_qp *qp, struct srnic_writer *w,
 			 const struct srnic_wqe *wqe)
 {
@@ -248,7 +248,7 @@ static int send_payload(struct srnic_qp *qp, struct srnic_writer *w, u32 len)
 /* Report which part of the Read was not answered (RFC 5040 4.8). */
 static void send_fail_resp(struct srnic_qp *qp, enum srnic_mem_fault mem)
 {
-	/* The request stays there until its response has ended. */
+	/* The request stays in the ring until its response has ended. */
 	const u8 *hdr = srnic_irq_head(qp)->hdr;
 	const struct srnic_msg *msg = &qp->tx.msg;
 	struct srnic_read read;
@@ -441,7 +441,7 @@ static u32 send_emss(const struct srnic_qp *qp, const struct tcp_sock *tp,
 }
 
 /*
- * At how many bytes a batch is full: at the end of one or several packets of
+ * The bytes at which a batch is full: at the end of one or several packets of
  * TCP, so that the last FPDU of a batch does not go out in a packet of its own.
  * Nothing is gained if a packet holds one FPDU, or TCP has sent nothing yet.
  */

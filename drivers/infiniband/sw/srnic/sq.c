@@ -18,12 +18,12 @@
  * WQEs retire at the head only. So completions are in the order of posting, and
  * none succeeds after one that has failed (RFC 5040 5.5). A Read is done when
  * its response is complete. That may be before the sender knows that TCP has
- * accepted the request: then the Read waits for "sent".
+ * accepted the request: then the Read retires after "sent" has passed it.
  *
- * An application's element has the index of its WQE. It is returned between
- * "sent" and the completion. After that the sender executes a full barrier and
- * checks the next element, because the application rings no doorbell while the
- * element before is still valid.
+ * An application's element has the index of its WQE. The element is returned
+ * when "sent" passes the WQE, before the completion. After that the sender
+ * executes a full barrier and checks the next element, because the application
+ * rings no doorbell while the element before is still valid.
  */
 
 #include "sq.h"
@@ -137,7 +137,7 @@ static int wqe_fill_reg(const struct srnic_qp *qp, struct srnic_wqe *wqe,
 
 /*
  * Returns 0; -EINVAL for impossible SGEs, lengths, STags or rights; -EOPNOTSUPP
- * for an operation that iWARP, or a right that the device, does not have.
+ * for an operation unknown to iWARP, or a right unknown to the device.
  */
 int srnic_wqe_fill(const struct srnic_qp *qp, struct srnic_wqe *wqe,
 		   const struct ib_send_wr *wr)
@@ -375,7 +375,7 @@ static u32 sq_count_user(const struct srnic_sq *sq)
 /*
  * The first call for a stream counts: what is posted later does not go out.
  * Either the ULP closes (RFC 5041 6.2.1), or the peer has closed. The caller
- * holds the sender's lock, as all do who look at the limit.
+ * holds the sender's lock, under which the limit is read.
  */
 void srnic_sq_limit(struct srnic_qp *qp)
 {
@@ -457,7 +457,7 @@ static struct srnic_wqe *sq_seek_read(struct srnic_sq *sq)
 	return NULL;
 }
 
-/* The WQE stays until srnic_retire_read(). NULL: there is no Read, or @rtr. */
+/* The WQE stays until srnic_retire_read(). NULL: no Read, or @rtr is set. */
 struct srnic_wqe *srnic_sq_oldest_read(struct srnic_qp *qp, bool *rtr)
 {
 	struct srnic_sq *sq = &qp->sq;
@@ -521,7 +521,7 @@ static bool retire_some(struct srnic_qp *qp, u32 to, struct srnic_upcalls *up)
 	     n++) {
 		struct srnic_wqe *wqe = srnic_sq_wqe(sq, sq->get);
 
-		/* The peer may have it, but an earlier work request failed. */
+		/* The peer may have the message, but an earlier one failed. */
 		if (sq->failed && wqe->status == IB_WC_SUCCESS) {
 			wqe->status = IB_WC_WR_FLUSH_ERR;
 			srnic_count(qp->dev, wr_flushed);
@@ -541,7 +541,7 @@ static bool retire_some(struct srnic_qp *qp, u32 to, struct srnic_upcalls *up)
 	return n == SRNIC_QUEUE_STEP;
 }
 
-/* Return elements, before the completions and a look at the next element. */
+/* Return elements, before completions and the check of the next element. */
 static void retire_give_back(struct srnic_sq *sq, u32 from, u32 to)
 {
 	for (; from != to; from++)

@@ -10,7 +10,7 @@ static inline struct srnic_wqe *srnic_sq_wqe(struct srnic_sq *sq, u32 index)
 	return sq->ring + (index & (sq->size - 1)) * sq->wqe_size;
 }
 
-/* Of a WQE with room for @sges, inline data and all others */
+/* Size of a WQE, with room for @sges SGEs and for inline data */
 static inline u32 srnic_wqe_size(u32 sges)
 {
 	return max(sizeof(struct srnic_wqe),

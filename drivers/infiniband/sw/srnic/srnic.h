@@ -62,7 +62,7 @@
 #define SRNIC_TERM_MAX_MS	30000
 /* Delay before the next try after an allocation has failed */
 #define SRNIC_RETRY_MS		10
-/* How often a QP in error looks for receives that its application posts */
+/* How often a QP in error polls for receives that its application posts */
 #define SRNIC_FLUSH_MIN_MS	10
 #define SRNIC_FLUSH_MAX_MS	4000
 
@@ -186,7 +186,7 @@ enum srnic_cq_due {
 
 struct srnic_cq {
 	struct ib_cq		ibcq;
-	/* all but @users, @upcalls, @due, @extra */
+	/* protects all but @users, @upcalls, @due, @extra */
 	spinlock_t		lock;
 	u32			size;	/* of the ring; a power of two */
 	/* count entries; an application's queue uses @put only */
@@ -376,7 +376,7 @@ struct srnic_tx {
 	unsigned long		give_up; /* even if the peer acks: jiffies */
 	u32			acked;	/* by the peer as @deadline was set */
 	u32			pos;	/* bytes since SeqStart, with Markers */
-	/* when prepare, then open_tx came: seconds; under srnic_qp.lock */
+	/* time of prepare, then of open_tx: seconds; under srnic_qp.lock */
 	u32			opened;
 	u32			msn[SRNIC_QN_COUNT]; /* next of each queue */
 	struct srnic_msg	msg;
@@ -455,7 +455,7 @@ static inline struct srnic_qp *to_srnic_qp(const struct ib_qp *ibqp)
 	return container_of(ibqp, struct srnic_qp, ibqp);
 }
 
-/* A thread of an application can hold up the work of that one's QPs. */
+/* A thread of an application can delay work for the application's QPs. */
 static inline struct workqueue_struct *srnic_qp_wq(const struct srnic_qp *qp)
 {
 	return qp->user ? srnic_user_wq : srnic_wq;

@@ -31,7 +31,7 @@ void srnic_state_event(struct srnic_qp *qp, enum srnic_event event)
 	spin_unlock_irqrestore(&qp->lock, flags);
 }
 
-/* Only the first counts. The caller or the sender ends the stream. */
+/* Only the first fault counts. The caller or the sender ends the stream. */
 void srnic_fault_record(struct srnic_qp *qp, const struct srnic_fault *fault)
 {
 	unsigned long flags;
@@ -57,7 +57,7 @@ void srnic_fail(struct srnic_qp *qp, enum srnic_err err)
 	srnic_fault_record(qp, &fault);
 }
 
-/* Is the first fault one that a Terminate message tells the peer of? */
+/* Does a Terminate message report the first fault to the peer? */
 bool srnic_term_is_due(const struct srnic_qp *qp)
 {
 	return srnic_errs[qp->fault.err].form != SRNIC_TERM_SILENT &&
@@ -65,8 +65,8 @@ bool srnic_term_is_due(const struct srnic_qp *qp)
 }
 
 /*
- * What iw_mpa's log says of the first fault. @sent: TCP has the Terminate
- * message about it
+ * Describe the first fault for iw_mpa's log. @sent: TCP has the Terminate
+ * message
  */
 struct iw_mpa_fault srnic_fault_describe(const struct srnic_qp *qp, bool sent)
 {

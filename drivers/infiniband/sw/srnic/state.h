@@ -12,10 +12,10 @@ void srnic_fail(struct srnic_qp *qp, enum srnic_err err);
 bool srnic_term_is_due(const struct srnic_qp *qp);
 struct iw_mpa_fault srnic_fault_describe(const struct srnic_qp *qp, bool sent);
 
-/* Without qp->lock it may have changed before the caller uses it. */
+/* Without qp->lock the state may change before the caller uses it. */
 static inline enum srnic_state srnic_state(const struct srnic_qp *qp)
 {
-	/* Also what was written before the state changed, such as qp->fault */
+	/* The caller also sees writes before the change, as of qp->fault. */
 	return smp_load_acquire(&qp->state);
 }
 
@@ -25,7 +25,7 @@ static inline bool srnic_is_flowing(const struct srnic_qp *qp)
 	return srnic_state(qp) <= SRNIC_CLOSING;
 }
 
-/* From here on qp->fault does not change any more. */
+/* If so qp->fault does not change any more. */
 static inline bool srnic_has_failed(const struct srnic_qp *qp)
 {
 	return srnic_state(qp) >= SRNIC_TERMINATE;

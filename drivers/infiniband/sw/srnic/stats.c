@@ -140,7 +140,7 @@ static void stats_fill_short_pma(const struct srnic_stats __percpu *stats,
 /*
  * The RDMA core makes ports/1/counters in sysfs by this, which monitoring tools
  * read of every RDMA device. An iWARP device has no management datagrams: so
- * none comes from a peer. Errors of a cable are 0.
+ * none arrives from a peer. Errors of a cable are 0.
  */
 int srnic_process_mad(struct ib_device *ibdev, int flags, u32 port_num,
 		      const struct ib_wc *wc, const struct ib_grh *grh,
@@ -158,7 +158,7 @@ int srnic_process_mad(struct ib_device *ibdev, int flags, u32 port_num,
 		return IB_MAD_RESULT_FAILURE;
 	switch (in->mad_hdr.attr_id) {
 	case IB_PMA_CLASS_PORT_INFO:
-		/* A counter is a word: of 64 bits? */
+		/* A counter is a word, of 64 bits or not. */
 		if (IS_ENABLED(CONFIG_64BIT))
 			info->capability_mask = IB_PMA_CLASS_CAP_EXT_WIDTH;
 		break;
@@ -174,7 +174,7 @@ int srnic_process_mad(struct ib_device *ibdev, int flags, u32 port_num,
 	return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_REPLY;
 }
 
-/* For a person to read: it may change at any time. */
+/* For display: the number may change at any time. */
 #define show_now(number)	data_race(number)
 
 static int show_end(struct sk_buff *msg, struct nlattr *table, int err)

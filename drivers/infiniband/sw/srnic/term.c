@@ -81,8 +81,8 @@ size_t srnic_term_build(const struct srnic_fault *fault,
 }
 
 /*
- * Unknown layers, types and codes are reported as they are. @term gets the
- * headers that are there of those that M, D and R announce.
+ * Unknown layers, types and codes are reported as they are. @term gets the DDP
+ * header, if M and D announce it and all of it is there.
  *
  * Returns false, and does not write @term, without a whole Terminate Control.
  */

@@ -19,7 +19,7 @@
 #define SRNIC_TERM_MAX		(SRNIC_TERM_CTRL + 2 + SRNIC_TERM_DDP_MAX + \
 				 SRNIC_TERM_RDMAP)
 
-/* What a Terminate message has, or that there is none */
+/* Contents of a Terminate message */
 enum srnic_term_form {
 	SRNIC_TERM_SILENT,	/* no message */
 	SRNIC_TERM_BARE,	/* Terminate Control only */
@@ -108,7 +108,7 @@ enum srnic_mem_fault {
 	SRNIC_MEM_BOUNDS,	/* outside of the region */
 };
 
-/* What memory is accessed for */
+/* Why memory is accessed */
 enum srnic_mem_use {
 	SRNIC_USE_WRITE,	/* an RDMA Write arrives */
 	SRNIC_USE_RESP,		/* a Read Response arrives */
@@ -140,7 +140,7 @@ static inline enum srnic_mem_fault srnic_range_check(u64 base, u64 size,
 struct srnic_fault {
 	enum srnic_err	err;
 	bool		silent;	/* no Terminate message, whatever @err says */
-	/* found by the sender: its batch is from before, and goes out */
+	/* found by the sender, whose batch is older, and goes out */
 	bool		own;
 	u16		ulpdu_len; /* of the FPDU at fault, host order */
 	u8		ddp_len; /* bytes of DDP header in @hdr: 0, 14 or 18 */

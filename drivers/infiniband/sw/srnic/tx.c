@@ -33,7 +33,7 @@
 static void tx_push_later(struct srnic_qp *qp)
 {
 	srnic_count(qp->dev, tx_no_memory);
-	/* Set before the timer is, which clears it */
+	/* Set this before the timer, which clears it. */
 	WRITE_ONCE(qp->tx.starved, true);
 	mod_delayed_work(srnic_qp_wq(qp), &qp->tx.retry,
 			 msecs_to_jiffies(SRNIC_RETRY_MS));
@@ -47,7 +47,7 @@ static bool tx_ask_for_room(struct srnic_qp *qp)
 	if (sk_stream_memory_free(sk))
 		return true;
 	set_bit(SOCK_NOSPACE, &qp->tx.sock->flags);
-	/* Pairs with tcp_check_space(): TCP sees the bit, or this the room. */
+	/* Pairs with tcp_check_space(): TCP sees the bit, or we see room. */
 	smp_mb__after_atomic();
 	if (sk_stream_memory_free(sk))
 		return true;
@@ -57,10 +57,10 @@ static bool tx_ask_for_room(struct srnic_qp *qp)
 
 /*
  * Pass bytes [@skip, @skip + @len) of @bv to TCP without a copy. Does not wait.
- * Nobody writes to them while TCP has them, so the network stack need not copy
- * them before it makes a checksum. Returns how many TCP has accepted, or a
- * negative errno. Security modules are not asked what the current process may
- * send: the stream is not its own.
+ * The driver does not write to them while TCP has them, so the network stack
+ * need not copy them before it makes a checksum. Returns how many TCP has
+ * accepted, or a negative errno. Security modules are not asked what the
+ * current process may send: the stream is not its own.
  */
 static int tcp_splice(struct socket *sock, struct bio_vec *bv,
 		      unsigned int nbv, u32 skip, u32 len)
@@ -80,9 +80,8 @@ static int tcp_splice(struct socket *sock, struct bio_vec *bv,
 }
 
 /*
- * TCP returns -EAGAIN without room and without memory. If there is room when
- * that is checked, it may have come since; if TCP refuses once more, there is
- * no memory.
+ * TCP returns -EAGAIN without room and without memory. If a check finds room,
+ * TCP may have freed it since; if TCP refuses once more, there is no memory.
  */
 static int push_splice(struct srnic_qp *qp)
 {
@@ -302,7 +301,7 @@ static enum tx_next tx_build(struct srnic_qp *qp)
 	/* If the ULP aborts the stream, what is not on its way is flushed. */
 	if (!srnic_is_flowing(qp) || !tx_ask_for_room(qp))
 		return TX_WAIT;
-	/* Read before the queues: once the peer has closed, Reads stay open. */
+	/* Read before the queues: after the peer's FIN Reads stay open. */
 	ended = smp_load_acquire(&qp->rx.ended);
 	n = srnic_send_fill(qp);
 	if (n > 0 || srnic_has_failed(qp))
@@ -325,7 +324,7 @@ static enum tx_next tx_turn(struct srnic_qp *qp, struct srnic_upcalls *up,
 
 	if (state == SRNIC_TX_CLOSED)
 		return TX_WAIT;
-	/* RX relies on it, even if nothing may be sent or TCP has no room. */
+	/* RX relies on this, even if nothing may be sent or TCP has no room. */
 	srnic_sq_retire(qp, up);
 	if (up->full)
 		srnic_fail(qp, SRNIC_ERR_CQ_FULL);
@@ -335,7 +334,7 @@ static enum tx_next tx_turn(struct srnic_qp *qp, struct srnic_upcalls *up,
 		return TX_WAIT;
 	if (!tx->batch.len && tx_build(qp) == TX_WAIT)
 		return TX_WAIT;
-	/* An error found by building: tx_terminate() pushes, within a limit. */
+	/* After an error tx_terminate() pushes the batch, within a limit. */
 	if (srnic_has_failed(qp))
 		return TX_GO_ON;
 	*spent += tx->batch.len - tx->batch.done;
@@ -515,7 +514,7 @@ void srnic_tx_finish(struct ib_qp *ibqp)
 	srnic_tx_doorbell(qp);
 }
 
-/* If TCP has room: the rest of an FPDU, then a Terminate message that is due */
+/* Try to send the rest of an FPDU, and a Terminate message that is due. */
 void srnic_tx_stop(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = &qp->tx;

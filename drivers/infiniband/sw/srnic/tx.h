@@ -4,7 +4,7 @@
 
 #include "srnic.h"
 
-/* Storage of this host may use such a QP: its sender may use the reserves. */
+/* Storage of this host may use this QP: its sender may use the reserves. */
 static inline bool srnic_tx_has_reserves(const struct srnic_qp *qp)
 {
 	return !qp->user && qp->params.initiator;

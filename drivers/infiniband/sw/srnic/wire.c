@@ -149,7 +149,7 @@ void srnic_read_put(u8 wire[SRNIC_READ_REQ_LEN], const struct srnic_read *read)
 	memcpy(wire, &hdr, sizeof(hdr));
 }
 
-/* A Terminate message about a response that was sent in part (RFC 5040 4.8) */
+/* For a Terminate about a response that was sent in part (RFC 5040 4.8) */
 void srnic_read_advance(struct srnic_read *read, u32 done)
 {
 	read->sink_to += done;

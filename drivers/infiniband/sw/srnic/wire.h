@@ -116,7 +116,7 @@ static inline void srnic_ddp_put_off(u8 *hdr, u64 off)
 		put_unaligned_be32(off, hdr + SRNIC_DDP_MO);
 }
 
-/* Both begin with ULPDU_Length, and then the DDP header. */
+/* @fpdu and @head begin with ULPDU_Length and the DDP header. */
 static inline bool srnic_fpdu_begins_with(const u8 *fpdu, const u8 *head)
 {
 	if (head[2] & SRNIC_DDP_T)
