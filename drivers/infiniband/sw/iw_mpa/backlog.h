@@ -46,7 +46,7 @@ struct iw_mpa_crowd {
  * @work: takes connections
  * @depth: the ULP's argument of rdma_listen(), > 0
  * @ifindex: interface or L3 master to which its socket is bound, or 0
- * @addr: where it listens
+ * @addr: address that it listens on
  * @rcu: for readers of the list
  * @ref: one until destroy_listen, and one for each live endpoint that it made
  *

@@ -118,7 +118,7 @@ struct net *iw_mpa_device_get_net(struct iw_mpa_device *dev)
 {
 	struct net *net;
 
-	/* A netdev leaves a namespace a grace period before its end. */
+	/* A netdev leaves a namespace a grace period before that is freed. */
 	rcu_read_lock();
 	net = maybe_get_net(dev_net(dev->netdev));
 	rcu_read_unlock();

@@ -102,7 +102,7 @@ struct iw_mpa_call {
  *	connections
  * @registered: in the table of all endpoints, under the lock of its bucket
  * @bound: in the table of qp.c while it has a QP, under the lock of its bucket
- * @ref: 1 while live, 1 while @work is queued, and what drivers take
+ * @ref: 1 while live, 1 while @work is queued, and those of drivers
  * @held: how many of @ref are the driver's
  * @dev: its device; held while the endpoint is live
  * @net: its network namespace, that of each of its sockets; held until the end
@@ -155,7 +155,7 @@ struct iw_mpa_call {
  * @repeats: how often the RTR message was repeated
  * @fallback: initiator: a connection of revision 1 will do, too
  * @v2_again: initiator: revision 2 was offered a second time
- * @lost: initiator: what the first Request has asked for in vain, IW_MPA_LOST_*
+ * @lost: initiator: what the first Request asked for and lacks, IW_MPA_LOST_*
  * @err: the errno that explains @reason in the log, or 0
  * @tcp_err: the sk_err that TCP failed with
  * @fault: why the driver gave the stream up; written under @lock, before

@@ -121,7 +121,7 @@ void iw_mpa_event_may_wait(void)
 
 /*
  * The socket of an endpoint reports an event. With Fast Open a responder, too,
- * has a socket before TCP is connected: then TCP_UP has no effect.
+ * has a socket before TCP is connected: its TCP_UP has no effect.
  */
 void iw_mpa_event_of_sock(struct iw_mpa_sock *ms, enum iw_mpa_event event,
 			  int err)

@@ -119,7 +119,7 @@ static void faults_look(struct iw_mpa_ep *ep, void *arg)
 {
 	struct faults_search *search = arg;
 
-	/* Pairs with upcall.c, which holds the cm_id: so no other is found. */
+	/* Pairs with upcall.c, which holds the cm_id: its address is unique. */
 	if (!search->found && READ_ONCE(ep->up.cm_id) == search->id &&
 	    kref_get_unless_zero(&ep->ref))
 		search->found = ep;
@@ -383,7 +383,7 @@ int iw_mpa_iwcm_ifindex(struct iw_cm_id *id)
  * begins with the device and the port that the listener has, and goes on with
  * all others that the local address fits: with the same hardware address there
  * may be several. The id that rdma_cm makes for a wildcard listener on each
- * device lacks the number of the port. So it would begin with the other
+ * device lacks the number of the port. So rdma_cm would begin with the other
  * devices, and the ULP's QP would be on one of these. This function sets the
  * number. Only for calls within iw_create_listen, before the first Request.
  */

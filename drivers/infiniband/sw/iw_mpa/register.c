@@ -81,7 +81,7 @@ static void device_free(struct iw_mpa_device *dev)
 }
 
 /**
- * __iw_mpa_register_device - have a device's connections managed
+ * __iw_mpa_register_device - let iw_mpa manage a device's connections
  * @ibdev: the device, with iw_get_qp, iw_add_ref and iw_rem_ref set, and the
  *	others by ib_set_device_ops() with &iw_mpa_ib_device_ops
  * @netdev: its network device, held until iw_mpa_unregister_device()

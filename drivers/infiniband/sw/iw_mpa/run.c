@@ -143,7 +143,7 @@ static enum iw_mpa_event run_bind(struct iw_mpa_ep *ep)
 	return IW_MPA_EV_NONE;
 }
 
-/* Report the port that TCP chose to rdma_cm. iwpmd knows a mapped port only. */
+/* Report TCP's port to rdma_cm, unless iwpmd has mapped the cm_id's port. */
 static void run_note_port(struct iw_mpa_ep *ep)
 {
 	struct iw_cm_id *id = ep->up.cm_id;

@@ -17,7 +17,7 @@
 #include <linux/string.h>
 #include <linux/unaligned.h>
 
-/* The enhanced codes follow each other like those of RFC 5043. */
+/* The enhanced codes are in the same order as those of RFC 5043. */
 #define SESSION_ENHANCED (IW_MPA_CHUNK_ENH_INITIATE - IW_MPA_CHUNK_INITIATE)
 
 /* Index of a side in the table of steps */
@@ -292,7 +292,7 @@ static enum iw_mpa_reason session_fault(const struct iw_mpa_session *session,
 		return IW_MPA_R_BAD_KEY;
 	if (chunk->frame.reply != session->active)
 		return IW_MPA_R_SAME_ROLE;
-	/* An enhanced answer to what was not enhanced, or the reverse */
+	/* An enhanced answer to a plain Initiate, or the reverse */
 	if (session->active && (session->state == IW_MPA_SESSION_ASKED ||
 				session->state == IW_MPA_SESSION_ENH_ASKED))
 		return IW_MPA_R_BAD_REV;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Kernel TCP sockets: their life, what is read and sent, sequence numbers and
- * addresses. Only the files of takeover/ call TCP, too.
+ * Kernel TCP sockets: opening and closing, reading and sending, sequence
+ * numbers and addresses. Besides takeover/ no other file calls TCP.
  *
  * connect, listen and accept open a socket and hook its callbacks. unhook
  * restores TCP's callbacks: after that no callback of the library runs or will
@@ -293,7 +293,7 @@ void iw_mpa_sock_release(struct iw_mpa_sock *ms)
 	iw_mpa_count(IW_MPA_CNT_sock_destroyed);
 }
 
-/* Send RST, which TCP reports as the end. release() frees the socket. */
+/* Send RST, which TCP reports as an end. The socket stays until release. */
 void iw_mpa_sock_reset(struct iw_mpa_sock *ms)
 {
 	if (ms->sock)

@@ -100,7 +100,7 @@ enum skel_err skel_mem_copy(struct skel_qp *qp, u32 stag, u32 right, u64 addr,
 	return SKEL_OK;
 }
 
-/* The same at @off of a list of SGEs, which has so many bytes */
+/* The same at @off of a list of SGEs, which has to be long enough */
 enum skel_err skel_sge_copy(struct skel_qp *qp, const struct ib_sge *sge,
 			    u32 right, u32 off, u8 *buf, u32 len)
 {

@@ -123,7 +123,7 @@ static enum skel_err rx_read_resp(struct skel_qp *qp,
 	enum skel_err err;
 	u32 left;
 
-	/* Else the slot may be the poster's. */
+	/* Otherwise a poster may own the slot. */
 	if (!qp->tx.read_busy)
 		return SKEL_E_OPCODE;
 	left = wqe->bytes - qp->rx.read_len;

@@ -185,7 +185,7 @@ static void cq_call(struct srnic_cq *cq)
 		if (!atomic_sub_return(due, &cq->upcalls))
 			return;
 	}
-	/* A CPU that raises it from 0 sees what the handler has done. */
+	/* A CPU that raises @upcalls from 0 sees what the handler did. */
 	atomic_set_release(&cq->upcalls, 0);
 	cq_queue_event(cq, SRNIC_CQ_CALL);
 }
@@ -203,7 +203,7 @@ void srnic_cq_call_due(struct srnic_upcalls *up)
 	bool reserves = current->flags & PF_MEMALLOC;
 	int i;
 
-	/* Other CPUs may read the flags: no needless write. */
+	/* Other CPUs may read current->flags: avoid needless writes. */
 	if (reserves)
 		current->flags &= ~PF_MEMALLOC;
 	for (i = 0; i < SRNIC_UPCALLS && up->cq[i]; i++) {

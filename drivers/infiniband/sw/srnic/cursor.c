@@ -63,7 +63,7 @@ static void cursor_enter(struct srnic_cursor *cur, struct sk_buff *skb, u32 off)
 	cur->left -= off;
 }
 
-/* The caller knows that there is more. If not, the cursor is broken. */
+/* The caller expects more bytes. If there are none the cursor is broken. */
 void srnic_cursor_refill(struct srnic_cursor *cur)
 {
 	struct sk_buff *skb = cur->skb;

@@ -48,8 +48,8 @@ static inline void srnic_cursor_advance(struct srnic_cursor *cur, u32 len)
 }
 
 /*
- * The caller knows that there is more. Many network cards put each FPDU into a
- * buffer of its own, so the next byte is often in the next buffer.
+ * The caller knows that there are more bytes. Many network cards put each FPDU
+ * into a buffer of its own, so the next byte is often in the next buffer.
  */
 static inline void srnic_cursor_settle(struct srnic_cursor *cur)
 {

@@ -4,7 +4,7 @@
  * administrator chooses.
  *
  * An RDMA device holds a reference on its network device for all its life. It
- * keeps copies of what is asked for often; notifiers update the copies.
+ * keeps copies of attributes that are read often; notifiers update the copies.
  *
  * siw and siw_mpa register with the same driver number as srnic in the RDMA
  * core, so each would take the other's devices for its own. That is why neither
@@ -101,8 +101,8 @@ static void srnic_get_dev_fw_str(struct ib_device *ibdev, char *str)
 
 /*
  * All devices, to find them by their interface. The RDMA core's own table hides
- * a device that is disabled, as one is on its way to another network namespace,
- * and an interface could then get a second device. A device stays here from its
+ * a device that is disabled, as during a move to another network namespace, and
+ * an interface could then get a second device. A device stays here from its
  * setup until the end of its removal, or until its interface goes.
  */
 static DEFINE_XARRAY(taken_devices);	/* by the interface's address */
@@ -353,7 +353,7 @@ static bool device_has_mac(const struct net_device *netdev)
 	       !is_zero_ether_addr(netdev->dev_addr);
 }
 
-/* Applications may read the address now, on 32 bits also half of it. */
+/* On 32 bits an application may read an address that is half written. */
 static void device_note_mac(struct srnic_dev *dev,
 			    const struct net_device *netdev)
 {
@@ -465,7 +465,7 @@ static int device_setup(struct srnic_dev *dev, struct net_device *netdev)
 {
 	/*
 	 * xa_init_flags() gives both tables one lockdep class, but only the
-	 * lock of @qps is taken with interrupts off: iw_cm looks up QPs so.
+	 * lock of @qps is taken with interrupts off: iw_cm looks up QPs then.
 	 */
 	static struct lock_class_key mrs_key;
 	struct ib_device *ibdev = &dev->ibdev;

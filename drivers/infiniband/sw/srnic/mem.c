@@ -585,7 +585,7 @@ struct ib_mr *srnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg)
 	return mr_publish(mr);
 }
 
-/* After it returns the memory is not accessed any more. */
+/* After the return the memory is not accessed any more. */
 int srnic_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
 	struct srnic_mr *mr = to_srnic_mr(ibmr);

@@ -50,7 +50,7 @@ static void place_goes_on(struct srnic_arrival *arr, u64 room, u32 *done)
 
 	if (hold->mr)
 		room = min(room, srnic_hold_room(hold));
-	/* One call never has more bytes than this. */
+	/* One call of RX never has more bytes than S32_MAX. */
 	room = min_t(u64, room, S32_MAX);
 	if (!hold->mr)
 		hold->left = room;

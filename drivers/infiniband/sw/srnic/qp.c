@@ -117,7 +117,7 @@ static void qp_flush_locked(struct srnic_qp *qp, struct srnic_upcalls *up)
 		mod_delayed_work(srnic_qp_wq(qp), &qp->flush_work, delay);
 	else if (!READ_ONCE(qp->dying))
 		queue_delayed_work(srnic_qp_wq(qp), &qp->flush_work, delay);
-	/* By 1/8 each time: a delay is short beside the idle time before it. */
+	/* Grow by 1/8: a delay is short beside the idle time before it. */
 	qp->flush_ms = min_t(u32, qp->flush_ms + DIV_ROUND_UP(qp->flush_ms, 8),
 			     SRNIC_FLUSH_MAX_MS);
 }

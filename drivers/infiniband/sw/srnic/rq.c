@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Resources for a peer's untagged messages (RFC 5040 4.2): a Send takes a
- * receive from a queue of the QP, or from a shared one; a Read Request takes a
- * slot.
+ * receive from a queue of the QP, or a shared one; a Read Request takes a slot.
  *
  * There are as many slots as were negotiated; one request more is an error of
  * the peer (RFC 5040 6.1). RX passes the requests to the sender, in a ring that

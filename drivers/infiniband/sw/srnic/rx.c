@@ -178,7 +178,7 @@ static inline enum srnic_err rx_take_hdr(struct srnic_arrival *arr,
 
 /*
  * A responder that has received no good FPDU may not send (RFC 5044 7.1.2), not
- * even a Terminate message. With the fence off TX is open and it may.
+ * even a Terminate message. With the fence off TX is open: then it may send.
  */
 static noinline_for_stack void rx_fail(struct srnic_qp *qp, enum srnic_err err,
 				       const struct srnic_arrival *arr,
@@ -461,7 +461,7 @@ static void rx_drop_all(struct srnic_qp *qp, struct sock *sk)
 {
 	u32 avail = tcp_sk(sk)->rcv_nxt - tcp_sk(sk)->copied_seq;
 
-	/* FIN counts as a byte. */
+	/* TCP counts the FIN as a byte. */
 	if (avail && sock_flag(sk, SOCK_DONE))
 		avail--;
 	if (avail)

@@ -307,7 +307,7 @@ struct srnic_irq {
 
 /*
  * FPDUs on their way to TCP. This is the largest part of a QP, which takes
- * twice the memory if it has more than 2 KiB.
+ * twice the memory if the QP has more than 2 KiB.
  */
 struct srnic_batch {
 	struct bio_vec	bv[SRNIC_BATCH_BVECS];	/* each holds its page */
@@ -318,7 +318,7 @@ struct srnic_batch {
 	u32		done;			/* of these, accepted by TCP */
 };
 
-/* What the sender is in the middle of, or has sent */
+/* Kinds of messages that the sender makes */
 enum srnic_msg_kind {
 	SRNIC_MSG_NONE,
 	SRNIC_MSG_WR,

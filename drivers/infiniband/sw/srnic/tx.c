@@ -460,7 +460,7 @@ void srnic_tx_open(struct ib_qp *ibqp)
 	 * queued: that sender sees TX open, or this function the work.
 	 */
 	smp_mb();
-	/* A hint only if there is a sender by now, which sees all of it. */
+	/* Only a hint: a sender that runs by now sees all work. */
 	if (data_race(srnic_send_has_work(qp)) || srnic_has_failed(qp))
 		srnic_tx_kick(qp);
 }

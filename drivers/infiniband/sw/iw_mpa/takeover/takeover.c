@@ -15,7 +15,7 @@
  *    it: acknowledgments, probes, FIN, and the RST of an administrator's
  *    "ss -K".
  *
- * States, and who moves on:
+ * States, and the functions that enter them:
  *
  *	OPEN	the gates are open; TCP has the connection
  *	HELD	iw_mpa_takeover_begin(): TCP gets no more packets: the device
@@ -40,11 +40,10 @@
  *
  * Locking: the socket's lock protects both gates. TCP reads them under that
  * lock, or within RCU, so the memory is freed a grace period after the gates
- * were opened. The lock of the list is a leaf. A function that takes a
- * connection off the list waits for the mutex "looking" before it uses the
- * socket.
+ * were opened. The lock of the list is a leaf. Functions that take a connection
+ * off the list wait for the mutex "looking" before they use its socket.
  *
- * TCP asks the filter before it takes the socket's lock, within RCU. So there
+ * TCP runs the filter before it takes the socket's lock, within RCU. So there
  * is a grace period between the gate in and the record: otherwise a segment
  * that the filter let through could reach TCP after the record was made.
  *

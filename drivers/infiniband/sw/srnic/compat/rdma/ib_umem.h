@@ -4,7 +4,7 @@
 
 #include_next <rdma/ib_umem.h>
 
-/* Since Linux 7.2 under this name */
+/* Linux has this function under this name since 7.2. */
 #ifndef SRNIC_HAS_UMEM_GET_VA
 #define ib_umem_get_va ib_umem_get
 #endif

@@ -15,7 +15,7 @@
 #ifdef CONFIG_HIGHMEM
 #error "srnic needs a kernel without high memory"
 #endif
-/* An application has these pages at other addresses. Linux knows such processors since 6.9. */
+/* Applications map rings elsewhere. Linux knows such processors since 6.9. */
 #ifdef CONFIG_ARCH_HAS_CPU_CACHE_ALIASING
 #error "srnic needs a processor without aliases in its data cache"
 #endif
@@ -61,7 +61,7 @@ enum { srnic_report_port_event };
 #define srnic_reg_user_mr(...) srnic_reg_user_mr_dmah(__VA_ARGS__)
 #endif
 
-/* The device would be ACTIVE, and no program could use it. */
+/* Refuse it: the device would be ACTIVE, but no program could use it. */
 #ifdef COMPAT_RDMA_CM_BY_MAC
 static inline int compat_set_netdev(struct ib_device *ibdev, struct net_device *netdev, u32 port)
 {

@@ -2,7 +2,7 @@
 #ifndef _SRNIC_COMPAT_RDMA_ITER_H
 #define _SRNIC_COMPAT_RDMA_ITER_H
 
-/* Since Linux 7.0, and in later releases of 6.1 and 6.12. Before, ib_umem.h has what is in it. */
+/* Since 7.0, and late in 6.1 and 6.12. Before, ib_umem.h has its contents. */
 #ifdef SRNIC_HAS_ITER
 #include_next <rdma/iter.h>
 #else
