@@ -210,7 +210,6 @@ static void config_net_exit(struct net *net)
 	config_free(cn);
 }
 
-/* Gives every network namespace its settings. */
 struct pernet_operations iw_mpa_config_net_ops = {
 	.init	= config_net_init,
 	.exit	= config_net_exit,

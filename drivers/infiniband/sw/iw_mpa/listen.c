@@ -403,7 +403,6 @@ static bool listen_end(struct iw_mpa_device *dev, struct iw_cm_id *id)
 	return true;
 }
 
-/* iw_cm's iw_destroy_listen. */
 int iw_mpa_destroy_listen(struct iw_cm_id *id)
 {
 	struct iw_mpa_device *dev = iw_mpa_device_get(id->device);

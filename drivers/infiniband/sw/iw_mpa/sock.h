@@ -163,7 +163,6 @@ static inline union iw_mpa_addr *iw_mpa_addr(struct sockaddr_storage *addr)
 	return (union iw_mpa_addr *)addr;
 }
 
-/* Is it an address of IPv4 or IPv6? */
 static inline bool iw_mpa_addr_is_known(const union iw_mpa_addr *addr)
 {
 	return addr->sa.sa_family == AF_INET || addr->sa.sa_family == AF_INET6;

@@ -17,7 +17,6 @@
 /* Most bytes dropped without memory for a frame; the connection lingers */
 #define STARTUP_DROP		SZ_1M
 
-/* Encode @ep->sent into @buf. */
 static int startup_encode(struct iw_mpa_ep *ep, const void *pd, u16 pd_len,
 			  u8 buf[IW_MPA_FRAME_MAX])
 {

@@ -22,7 +22,6 @@ static void toe_close(struct toe_conn *conn, enum iw_mpa_reason why)
 	conn->hw->close(conn, why);
 }
 
-/* Send @conn->sent with private data. */
 static int toe_send_frame(struct toe_conn *conn, const void *pd, u16 pd_len)
 {
 	u8 buf[IW_MPA_FRAME_MAX];
