@@ -33,7 +33,7 @@ static void reject_of_most_private_data_is_sent(struct kunit *test)
 	expect_reject(c, pd);
 }
 
-/* iw_cm does it so to what the ULP destroys without an answer. */
+/* If the ULP destroys a cm_id without an answer, iw_cm rejects without private data. */
 /* Rules: M-7.1.2-12: R of the Reply */
 static void reject_without_private_data_is_sent(struct kunit *test)
 {
@@ -68,7 +68,7 @@ static void reject_peer_does_not_close_is_closed_by_timer(struct kunit *test)
 	peer_expect_eof(c->f, c->peer);
 }
 
-/* What the peer still sends does not turn the Reject into a RST. */
+/* Bytes that the peer sends after its Request must not turn the Reject into a RST. */
 /* Rules: M-7.1.2-4: what the peer still sends makes no RST */
 static void reject_peer_goes_on_sending_is_drained(struct kunit *test)
 {
@@ -82,7 +82,7 @@ static void reject_peer_goes_on_sending_is_drained(struct kunit *test)
 	expect_reject(c, "no");
 }
 
-/* But nobody listens to it for ever. */
+/* The library reads only a limited number of bytes from a rejected peer, and then closes. */
 static void reject_peer_sends_without_end_is_closed(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -96,7 +96,7 @@ static void reject_peer_sends_without_end_is_closed(struct kunit *test)
 	peer_expect_end(c->f, c->peer);
 }
 
-/* Also what came with the Request, before the Reject. */
+/* Bytes that arrived with the Request must not turn the Reject into a RST, either. */
 static void reject_peer_has_sent_more_is_drained(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -157,7 +157,7 @@ static void reject_after_rst_is_econnreset(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_reject(c->fid, NULL, 0), -ECONNRESET);
 }
 
-/* The RST is there, but nobody has looked: accept fails, or what it began ends. */
+/* The library may not have handled the RST yet: iw_accept fails, or the connection ends at once. */
 static void accept_races_with_rst(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -172,16 +172,16 @@ static void accept_races_with_rst(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
 }
 
-/* iw_accept fails: the peer is told, the ULP by the errno only. */
+/* iw_accept fails: the peer gets a Reject, the ULP only the errno and no event. */
 struct refuse_case {
 	const char		*desc;
 	int			err;
 	struct iw_cm_conn_param	param;
-	u16			ird;		/* what the peer sends */
+	u16			ird;		/* IRD in the Request */
 	u8			flags;
-	int			prepare;	/* what the driver does */
+	int			prepare;	/* result of prepare */
 	u8			term;
-	u32			caps;		/* of the device, besides */
+	u32			caps;		/* further ones of the device */
 	bool			strict;
 	bool			early;
 };
@@ -240,7 +240,7 @@ static void accept_that_fails_is_told_the_peer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
 }
 
-/* A device with TCP of its own has had the stream: the socket is not the one to speak on it. */
+/* A device with its own TCP has had the stream: the host's socket must not send a Reject. */
 static void accept_that_fails_behind_a_takeover_sends_only_fin(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -255,7 +255,7 @@ static void accept_that_fails_behind_a_takeover_sends_only_fin(struct kunit *tes
 }
 
 #ifdef CONFIG_IW_MPA_TAKEOVER
-/* Bytes of the host are still under way. TCP has the connection as before. */
+/* A segment of the host's TCP has not left the host: no takeover, and TCP sends the Reject. */
 /* Rules: E-9.3-1: the Reject, and each byte of the Terminate message for TCP_BUSY */
 static void accept_while_tcp_is_busy_is_told_the_peer(struct kunit *test)
 {
@@ -272,7 +272,7 @@ static void accept_while_tcp_is_busy_is_told_the_peer(struct kunit *test)
 }
 #endif
 
-/* FIN would say that the Request was read, and that its revision is unknown here. */
+/* From a FIN the peer would conclude that this end does not know the revision of its Request. */
 /* Rules: R-07; E-10-1: RST in place of FIN where TCP does not take the Reply */
 static void accept_reply_not_sent_is_eio(struct kunit *test)
 {
@@ -306,7 +306,7 @@ static void reject_not_sent_is_a_reset(struct kunit *test)
 	peer_expect_rst(c->f, c->peer);
 }
 
-/* Accepted, and then no RTR: the only way to say so is ESTABLISHED(<0), CLOSE. */
+/* No RTR message arrives after the Reply: reported by ESTABLISHED with an errno, then CLOSE. */
 enum end {
 	END_FIN,
 	END_RST,
@@ -407,7 +407,7 @@ static void accept_client_server_ends_with_close(struct kunit *test)
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
 	peer_recv_frame(c->f, c->peer, &c->frame);
 	if (ec->end == END_SILENCE)
-		return;		/* that is for the ULP to judge */
+		return;		/* no time limit of the library */
 	end_it(c, ec->end);
 	conn_expect_closed(c, ec->why);
 	KUNIT_EXPECT_NULL(test, strstr(c->qp->log, "open_tx"));
@@ -443,7 +443,7 @@ static void accept_event_lost_is_reported_by_close(struct kunit *test)
 	peer_expect_eof(c->f, c->peer);
 }
 
-/* In the client-server model ESTABLISHED is lost within iw_accept. */
+/* In the client-server model iw_accept reports ESTABLISHED, and iw_cm refuses the event here. */
 static void accept_event_lost_within_accept_is_success(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -455,7 +455,7 @@ static void accept_event_lost_within_accept_is_success(struct kunit *test)
 	conn_expect_closed(c, IW_MPA_R_EVENT_LOST);
 }
 
-/* iw_cm has no room, however long one waits. */
+/* iw_cm refuses CONNECT_REQUEST until the time limit for the ULP's answer. */
 /* Rules: I-11 Q-06; E-9.3-1: R of the Reply, and each byte of the Terminate message after it */
 static void request_event_lost_is_rejected(struct kunit *test)
 {

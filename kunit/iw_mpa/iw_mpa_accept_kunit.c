@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The responder: how connections come up, and what iw_accept refuses. */
+/* The responder: connections that come up, and the device's statistics. */
 
 #include "iw_mpa_crc_cases.h"
 #include "iw_mpa_fakes.h"
@@ -99,7 +99,7 @@ static void accept_with_most_private_data_is_sent(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, memcmp(c->frame.buf + 24, pd, sizeof(pd)), 0);
 }
 
-/* TX opens and ESTABLISHED comes once, however many FPDUs there are. */
+/* Only the first FPDU opens TX and causes ESTABLISHED. */
 static void accept_later_fpdus_change_nothing(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -127,7 +127,7 @@ static const struct plain_case {
 
 KUNIT_ARRAY_PARAM_DESC(plain, plain_cases, desc);
 
-/* RFC 5044 7.1.2: established at once, but silent until the first FPDU. */
+/* RFC 5044 7.1.2: established at once, but nothing is sent before the first FPDU arrives. */
 /*
  * Rules: E-6-3 E-10-4: the event ESTABLISHED; E-9.2-11: the bit A of the Reply; E-10-2: revision
  * and flags of the Reply; M-7.1.1-8: the bit C of the Reply; M-7.1.2-10: the driver's open_tx is
@@ -196,12 +196,12 @@ static void accept_request_in_parts_comes_up(struct kunit *test)
 	for (sent = 0; sent < c->frame.len; sent += n) {
 		n = sc->first ?: 1;
 		n = min(n, c->frame.len - sent);
-		/* An event may come late: where one byte is missing, and after the first part. */
+		/* Let a wrong event arrive: before the last byte, and after the first part. */
 		if (sent == c->frame.len - 1 || (sc->first && sent))
 			iw_mpa_quiet(IW_MPA_QUIET_MS);
 		KUNIT_EXPECT_EQ(test, c->lis->nr_events, 0);
 		peer_send(c->f, c->peer, c->frame.buf + sent, n);
-		/* time to read too much */
+		/* time for the library to read too much */
 		schedule_timeout_uninterruptible(sent % 2);
 	}
 	c->fid = fake_next_request(c->lis);
@@ -210,7 +210,7 @@ static void accept_request_in_parts_comes_up(struct kunit *test)
 	conn_establish(c);
 }
 
-/* The RTR came with the Request: not one byte of it was read by the library. */
+/* The RTR message arrived with the Request: the library must not read any of its bytes. */
 /* Rules: M-7.1-1 M-7.1.5-2: the bytes after the Request are still in the socket */
 static void accept_glued_fpdu_is_left_to_the_driver(struct kunit *test)
 {
@@ -241,7 +241,7 @@ static int answer_reject(struct fake_id *child)
 	return fake_reject(child, "no", 2);
 }
 
-/* On another CPU the ULP is faster than the return from the upcall. */
+/* The ULP accepts on another CPU before the event handler returns. */
 static void accept_before_the_upcall_returns_comes_up(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -272,7 +272,7 @@ static void reject_before_the_upcall_returns_is_sent(struct kunit *test)
 	peer_expect_eof(c->f, c->peer);
 }
 
-/* An event that means nothing while the ULP thinks does not spoil its answer. */
+/* Bytes that arrive before the ULP's answer have no effect on the connection. */
 static void accept_after_octets_that_come_early_comes_up(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -285,7 +285,7 @@ static void accept_after_octets_that_come_early_comes_up(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->fid->nr_events, 1);
 }
 
-/* What came before the FIN counts. */
+/* The RTR message that arrived before the FIN establishes the connection. */
 /* Rules: M-7.2-1: ESTABLISHED, then CLOSE */
 static void accept_rtr_and_fin_is_established_and_closed(struct kunit *test)
 {
@@ -347,7 +347,7 @@ static void accept_asks_for_crc_unless_it_need_not(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->qp->params.crc, cc->asked);
 }
 
-/* As ib_core reads them */
+/* Return a statistic of the device, read as ib_core does. */
 static u64 stat_of(struct kunit *test, const char *name)
 {
 	struct ib_device *ibdev = ((struct fakes *)test->priv)->ibdev;
@@ -367,7 +367,7 @@ static u64 stat_of(struct kunit *test, const char *name)
 	return value;
 }
 
-/* Counted after the event that a test waits for */
+/* Poll: the statistics change a moment after the event that a test waits for. */
 static void expect_stat(struct kunit *test, const char *name, u64 value)
 {
 	int i;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The responder: how many Requests the ULP is asked about at a time, and who waits meanwhile. */
+/* The responder: Requests that wait for the ULP's answer, and those that wait to be reported. */
 
 #include "backlog.h"
 #include "device.h"
@@ -10,9 +10,9 @@
 #include <linux/jiffies.h>
 
 #define PEERS	5
-#define SAID	2	/* what the ULP says in rdma_listen() */
+#define SAID	2	/* backlog that the ULP passes to rdma_listen() */
 
-/* PEERS clients, one after the other, with a good Request each. */
+/* Connect PEERS clients, one after the other, each with a good Request. */
 static void crowd(struct fake_conn *c, struct fakes *f, struct socket **peers)
 {
 	int i;
@@ -27,7 +27,7 @@ static void crowd(struct fake_conn *c, struct fakes *f, struct socket **peers)
 	}
 }
 
-/* The endpoint of a question that is open; the listener keeps it alive. */
+/* Return the listener of a Request without an answer; it stays while the cm_id listens. */
 static struct iw_mpa_listener *listener_of(struct fake_id *child)
 {
 	struct iw_mpa_ep *ep = iw_mpa_ep_find((unsigned long)child->id.provider_data);
@@ -41,7 +41,7 @@ static struct iw_mpa_listener *listener_of(struct fake_id *child)
 
 static bool so_many_wait(const struct iw_mpa_listener *lis, unsigned int count)
 {
-	/* The caller looks again and again. */
+	/* The caller polls. */
 	return data_race(lis->no_room_count) == count;
 }
 
@@ -74,7 +74,7 @@ static void backlog_asks_as_many_as_the_ulp_said_in_order(struct kunit *test)
 	}
 }
 
-/* An answer with yes makes room, too, and so does a question that nobody can answer any more. */
+/* An accept makes room for another Request, and so does a peer that resets its connection. */
 /* Rules: B-12 */
 static void backlog_accept_and_a_peer_that_leaves_make_room(struct kunit *test)
 {
@@ -99,7 +99,7 @@ static void backlog_accept_and_a_peer_that_leaves_make_room(struct kunit *test)
 	fake_expect_event(ids[0], 0, IW_CM_EVENT_ESTABLISHED, 0);
 }
 
-/* A peer that waits, and leaves, is not announced. */
+/* A waiting Request is not reported after its peer has reset the connection. */
 /* Rules: B-12 */
 static void backlog_peer_that_leaves_while_it_waits_is_forgotten(struct kunit *test)
 {
@@ -122,7 +122,7 @@ static void backlog_peer_that_leaves_while_it_waits_is_forgotten(struct kunit *t
 	peer_recv_frame(f, peers[SAID + 1], &c->frame);
 }
 
-/* The ULP stops listening, and has no room: each Request that waits for it is refused at once. */
+/* The ULP stops listening while Requests wait for room: each of them is rejected at once. */
 /* Rules: P-05 */
 static void backlog_listener_that_goes_refuses_all_that_wait(struct kunit *test)
 {
@@ -142,7 +142,7 @@ static void backlog_listener_that_goes_refuses_all_that_wait(struct kunit *test)
 	}
 }
 
-/* A ULP that wants to see more Requests than it said before it answers. */
+/* A ULP that does not answer gets further Requests after a while, in excess of its backlog. */
 /* Rules: B-12 */
 static void backlog_ulp_that_does_not_answer_is_asked_again(struct kunit *test)
 {
@@ -164,7 +164,7 @@ static void backlog_ulp_that_does_not_answer_is_asked_again(struct kunit *test)
 	fake_next_request(c->lis);
 }
 
-/* So long as too many wait, TCP keeps the others. */
+/* While half_open_listener_max Requests wait, TCP keeps further connections in its backlog. */
 /* Rules: B-12 */
 static void backlog_too_many_wait_in_tcp(struct kunit *test)
 {

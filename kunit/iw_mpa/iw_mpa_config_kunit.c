@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which setting decides whether an initiator asks for an RTR message (RFC 6581 5), and whether MPA
+ * Settings that decide whether an initiator asks for an RTR message (RFC 6581 5), and whether MPA
  * revision 1 is allowed (RFC 6581 10).
  */
 
@@ -74,7 +74,7 @@ static const struct fall_back_case {
 	int			no;		/* client_server_ports */
 	bool			will_do;
 } fall_back_cases[] = {
-	/* What holds for all applications of the namespace says nothing of this one. */
+	/* The namespace's setting is for all applications: it does not rule out revision 1. */
 	{ "defaults", 1, 0, 1, IW_MPA_DEFAULT, -1, -1, true },
 	{ "namespace_off", 1, 0, 0, IW_MPA_DEFAULT, -1, -1, true },
 	{ "turned_off", 0, 0, 0, IW_MPA_DEFAULT, -1, -1, false },

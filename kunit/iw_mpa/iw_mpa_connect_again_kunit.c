@@ -14,7 +14,7 @@
 #include <linux/tcp.h>
 #include <net/tcp.h>
 
-/* Have TCP use a port that rdma_cm believes to be free. */
+/* Choose a source port that a TCP socket uses already; rdma_cm's port space does not show that. */
 static __be16 take_port(struct fakes *f, struct fake_id *fid)
 {
 	struct fake_id *other = fake_id_create(f);
@@ -105,7 +105,7 @@ static const struct fallback_case {
 
 KUNIT_ARRAY_PARAM_DESC(fallback, fallback_cases, desc);
 
-/* The peer has reset the connection, which may have had any cause: it gets the same Request. */
+/* The peer resets the connection. A RST says nothing of revisions: the same Request follows. */
 static void dial_again(struct fake_conn *c, struct fakes *f)
 {
 	const struct peer_frame first = c->frame;
@@ -158,7 +158,7 @@ static void expect_up_with_v2(struct fake_conn *c)
 	peer_recv_rtr(c->f, c->peer, IW_MPA_RTR_WRITE);
 }
 
-/* Its listener went, and is back; or it had too many connections. */
+/* A single RST may have another cause: the listener was restarted, or had too many connections. */
 /* Rules: E-10-6: revision and model after RST, which says nothing of revisions */
 static void connect_v2_reset_once_comes_up_with_v2(struct kunit *test)
 {
@@ -169,7 +169,7 @@ static void connect_v2_reset_once_comes_up_with_v2(struct kunit *test)
 	expect_up_with_v2(c);
 }
 
-/* The window of the listener's connections: nothing comes through a closed one. */
+/* Close the receive window of the listener's connections: they get no data. Return the old size. */
 static int close_window(struct socket *listener)
 {
 	int size = listener->sk->sk_rcvbuf;
@@ -190,7 +190,7 @@ static void connect_v2_closed_unread_comes_up_with_v2(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, fake_connect(c->fid, &c->param), 0);
 	c->peer = peer_accept(f, c->listener);
 	WRITE_ONCE(c->listener->sk->sk_rcvbuf, size);
-	peer_expect_quiet(f, c->peer);		/* TCP has the Request, and keeps it */
+	peer_expect_quiet(f, c->peer);		/* TCP cannot send the Request */
 	peer_fin(c->peer);
 	conn_answer_dial(c);
 	KUNIT_EXPECT_EQ(test, peer_frame_rev(&c->frame), 2);
@@ -252,7 +252,7 @@ static void connect_v2_reset_by_a_listener_that_goes_fails(struct kunit *test)
 	conn_expect_failed(c, -ECONNRESET);
 }
 
-/* Then it is not the revision that the peer dislikes. */
+/* A Reply of revision 2 to a Request of revision 1 is an error. */
 /* Rules: M-7.1.1-12: status of CONNECT_REPLY */
 static void connect_fallback_refuses_a_v2_reply(struct kunit *test)
 {
@@ -263,7 +263,7 @@ static void connect_fallback_refuses_a_v2_reply(struct kunit *test)
 	conn_expect_failed(c, -EPROTO);
 }
 
-/* Time enough for all tries, where the host is slow, and short enough to wait for its end */
+/* Long enough for all tries on a slow host, and short enough for a test to wait for its end */
 #define TRIES_MS	2000
 
 /* The wait for the second Reply has a timer too. */
@@ -278,9 +278,7 @@ static void connect_silence_after_fallback_times_out(struct kunit *test)
 	peer_expect_eof(c->f, c->peer);
 }
 
-/*
- * All tries share one time limit, which begins with the first: a program that ends waits only once.
- */
+/* All tries share one time limit, which begins with the first: an exiting program waits once. */
 static void connect_fallback_does_not_wait_twice(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -291,7 +289,7 @@ static void connect_fallback_does_not_wait_twice(struct kunit *test)
 	f->config->connect_timeout_ms = 100;
 	f->config->reply_timeout_ms = TRIES_MS;
 	conn_dial(c);
-	until = (jiffies + msecs_to_jiffies(100 + TRIES_MS)) | 1;	/* 0 is for no limit */
+	until = (jiffies + msecs_to_jiffies(100 + TRIES_MS)) | 1;	/* 0 means no limit */
 	schedule_timeout_uninterruptible(msecs_to_jiffies(100));
 	dial_again(c, f);
 	schedule_timeout_uninterruptible(msecs_to_jiffies(100));
@@ -306,7 +304,7 @@ static void connect_fallback_does_not_wait_twice(struct kunit *test)
 	KUNIT_EXPECT_GE(test, jiffies_to_msecs(jiffies - start), 100 + TRIES_MS);
 }
 
-/* When the ULP hears of the end the QP is free for the next connection. */
+/* When the ULP gets CLOSE the QP is free for the next connection. */
 static void connect_qp_can_be_used_again_after_close(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);

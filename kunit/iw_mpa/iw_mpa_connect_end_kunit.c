@@ -19,14 +19,14 @@ static void connect_refused_port_is_an_event(struct kunit *test)
 	conn_aim(c, AF_INET);
 	peer_rst(c->f, c->listener);
 	KUNIT_EXPECT_EQ(test, fake_connect(c->fid, &c->param), 0);
-	/* -ECONNREFUSED would promise private data of a Reject. */
+	/* -ECONNREFUSED would mean a Reject with private data. */
 	conn_expect_failed(c, -ECONNRESET);
 	KUNIT_EXPECT_EQ(test, memcmp(&c->fid->events[0].remote,
 				     &c->fid->id.remote_addr,
 				     sizeof(struct sockaddr_in)), 0);
 }
 
-/* The peer sends c->frame, a Reject that says why. */
+/* The peer sends @c->frame, a Reject with private data. */
 static void expect_rejected(struct fake_conn *c)
 {
 	struct kunit *test = c->f->test;
@@ -49,7 +49,7 @@ static void connect_reject_brings_private_data(struct kunit *test)
 	expect_rejected(c);
 }
 
-/* A peer that knows revision 1 only says no in its own words. */
+/* A peer that knows only revision 1 rejects with a Reply of revision 1. */
 /* Rules: M-7.1.2-8: no call of the driver, and FIN without a byte before it */
 static void connect_v1_reject_of_v2_brings_private_data(struct kunit *test)
 {
@@ -72,7 +72,7 @@ static void connect_reject_without_memory_is_told(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->fid->events[0].pd_len, 0);
 }
 
-/* What a peer may do instead of a good Reply. */
+/* Replies in error, and ends of a connection before the whole Reply */
 static const struct bad_case {
 	const char	*desc;
 	int		status;
@@ -158,7 +158,7 @@ static void connect_peer_talks_first_fails(struct kunit *test)
 	conn_expect_failed(c, -EPROTO);
 }
 
-/* Who has said that revision 1 will not do, and how the peer closes in front of its Reply */
+/* Settings that exclude revision 1; the peer closes before a Reply, by FIN or RST */
 static const struct barred_case {
 	const char	*desc;
 	bool		setting;	/* v1_fallback is off */
@@ -179,7 +179,7 @@ static const struct barred_case {
 
 KUNIT_ARRAY_PARAM_DESC(barred, barred_cases, desc);
 
-/* The settings of @bc are those of one connection; the endpoint has a reference. */
+/* Connect with the settings of @bc. Return the endpoint, with a reference. */
 static struct iw_mpa_ep *dial_barred(struct fake_conn *c, struct fakes *f,
 				     const struct barred_case *bc)
 {
@@ -220,7 +220,7 @@ static void connect_barred_from_revision_1_fails(struct kunit *test)
 		peer_expect_eof(c->f, c->peer);
 }
 
-/* A Reply that is not enhanced makes revision 1 of the connection, too. */
+/* A Reply without enhanced data makes the connection one of revision 1, which is excluded here. */
 /* Rules: X-02-2: status of CONNECT_REPLY, where revision 1 will not do */
 static void connect_barred_from_revision_1_refuses_its_reply(struct kunit *test)
 {
@@ -280,8 +280,7 @@ static void connect_failed_negotiation_is_told_the_peer(struct kunit *test)
 	peer_fin(c->peer);
 }
 
-/* The peer of a lost connection may take its time, but not for ever. */
-/* A peer that goes on sending is not listened to for ever, timer or not. */
+/* After a Terminate message the library reads only 8 MiB of what the peer goes on sending. */
 static void connect_linger_ends_by_octets(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -341,7 +340,7 @@ static void connect_send_rtr_fails_is_a_failed_reply(struct kunit *test)
 }
 
 #ifdef CONFIG_IW_MPA_TAKEOVER
-/* A device that takes the TCP connection, cannot go on with its options, and has no socket path */
+/* The device takes TCP connections over, but not with these options, and cannot use a socket. */
 /* Rules: E-9.3-1: each byte of the Terminate message for TCP_OPTION, then FIN */
 static void connect_tcp_option_is_a_failed_reply(struct kunit *test)
 {
@@ -357,7 +356,7 @@ static void connect_tcp_option_is_a_failed_reply(struct kunit *test)
 	peer_fin(c->peer);
 }
 
-/* Likewise if bytes of the host are still under way. TCP has the connection as before. */
+/* A segment of the host's TCP has not left the host: no takeover, and TCP sends the Terminate. */
 /* Rules: E-9.3-1: each byte of the Terminate message for TCP_BUSY, then FIN */
 static void connect_tcp_busy_is_a_failed_reply(struct kunit *test)
 {
@@ -400,7 +399,7 @@ static void connect_rst_after_hand_off_closes(struct kunit *test)
 			   "prepare attach send_rtr kick_rx stop");
 }
 
-/* The Reply counts, and then the FIN that came with it. */
+/* The Reply establishes the connection, and the FIN that arrived with it closes it. */
 /* Rules: M-7.2-1: CONNECT_REPLY, then CLOSE */
 static void connect_reply_and_fin_comes_up_and_closes(struct kunit *test)
 {
@@ -430,8 +429,8 @@ static void connect_bad_fpdu_closes(struct kunit *test)
 }
 
 /*
- * States to which an initiator is brought, and then ended from outside. In TCP_CONNECT the peer
- * does not answer, since it is a listener whose queue is full.
+ * States in which an initiator's connection is ended from outside. In TCP_CONNECT the peer does not
+ * answer, since it is a listener whose queue is full.
  */
 enum stage {
 	STAGE_TCP_CONNECT,
@@ -504,7 +503,7 @@ static void expect_ended(struct fake_conn *c, enum stage stage,
 		conn_expect_failed(c, -ECONNABORTED);
 }
 
-/* How TCP may fail, and why the connection ends then */
+/* Errors of TCP, and the reason for the end of the connection */
 static const struct tcp_end {
 	const char		*desc;
 	int			err;
@@ -539,7 +538,7 @@ static void connect_qp_gone_ends_it(struct kunit *test)
 	bring_to(c, test->priv, sc->stage);
 	c->qp->slow_put = true;
 	fake_qp_gone(c->qp);
-	/* The library has let go of the QP; iw_cm does when it has the event. */
+	/* The library has dropped its reference; iw_cm drops its own when it gets the event. */
 	KUNIT_EXPECT_LE(test, c->qp->refs, 2);
 	expect_ended(c, sc->stage, IW_MPA_R_QP_GONE);
 	if (c->peer && sc->stage != STAGE_LINGER)

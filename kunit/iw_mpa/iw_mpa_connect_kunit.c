@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The initiator: how connections come up, and what iw_connect refuses. */
+/* The initiator: connections that come up, and parameters that iw_connect refuses. */
 
 #include "iw_mpa_crc_cases.h"
 #include "iw_mpa_fakes.h"
@@ -56,7 +56,7 @@ static void connect_p2p_comes_up_on(struct kunit *test, int family)
 	peer_expect_eof(c->f, c->peer);
 }
 
-/* What rdma_set_option() has set is what packets have. */
+/* Packets have the TOS that rdma_set_option() has set. */
 static void connect_tos_is_the_sockets(struct kunit *test)
 {
 	static const int families[] = { AF_INET, AF_INET6 };
@@ -167,7 +167,7 @@ static void connect_reply_without_a_sends_no_rtr(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach open_tx kick_rx");
 }
 
-/* Our driver can send any type; the Reply names these by A to D. */
+/* Expect an RTR type: our driver can send all, and the Reply names some by its bits A to D. */
 static void expect_rtr(struct kunit *test, u16 ird, u16 ord, u8 rtr)
 {
 	struct fake_conn *c = conn_new(test);
@@ -210,7 +210,7 @@ static void connect_v1_sends_and_takes_v1(struct kunit *test)
 	peer_send_frame(f, c->peer, &c->frame);
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
 	KUNIT_EXPECT_EQ(test, c->fid->events[0].pd_len, 5);
-	/* no depths came: the device's own limits stand for them */
+	/* a Reply without IRD and ORD: the device's own limits are reported */
 	KUNIT_EXPECT_EQ(test, c->fid->events[0].ird, f->attr.max_ord);
 	KUNIT_EXPECT_EQ(test, c->fid->events[0].ord, f->attr.max_ird);
 	KUNIT_EXPECT_FALSE(test, c->qp->params.enhanced);
@@ -229,7 +229,7 @@ static void connect_reply_octet_by_octet_comes_up(struct kunit *test)
 	peer_make_v2(&c->frame, true, MPA_C, MPA_A | 6, MPA_CW | 2, "world", 5);
 	for (i = 0; i < c->frame.len; i++) {
 		peer_send(c->f, c->peer, c->frame.buf + i, 1);
-		/* let the library read, now and then */
+		/* give the library time to read */
 		schedule_timeout_uninterruptible(i % 3 == 0);
 		if (i == c->frame.len - 2)
 			iw_mpa_quiet(IW_MPA_QUIET_MS);
@@ -403,7 +403,7 @@ static void connect_asks_for_crc_unless_it_need_not(struct kunit *test)
 
 #define MPA_LARGE	0x08
 
-/* The device says one thing, its network namespace the other. */
+/* The device's setting and that of its network namespace differ: the device's is used. */
 static const struct device_case {
 	const char	*desc;
 	const char	*name;
@@ -458,14 +458,14 @@ static void connect_without_device_is_enodev(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_connect(fake_id_create(f), &param), -ENODEV);
 }
 
-/* The addresses are those of the ULP's namespace, whatever namespace the device is in. */
+/* The addresses belong to the ULP's namespace, whatever namespace the device is in. */
 static void connect_from_another_namespace_is_there(struct kunit *test)
 {
 	struct iw_cm_conn_param param = { .qpn = 1 };
 	struct fakes *f = test->priv;
 	struct fake_id *fid = fake_id_create(f);
 
-	peer_listen(f, fid, AF_INET);	/* in that of the device */
+	peer_listen(f, fid, AF_INET);	/* in the device's namespace */
 	fake_live_elsewhere(fid);
 	KUNIT_EXPECT_EQ(test, fake_connect(fid, &param), 0);
 	fake_expect_event(fid, 0, IW_CM_EVENT_CONNECT_REPLY,
@@ -497,7 +497,7 @@ static void connect_goes_to_the_mapped_address(struct kunit *test)
 	conn_answer_dial(c);
 }
 
-/* One that wants Markers would not understand an FPDU without. */
+/* A peer that wants Markers would not understand a Terminate message without Markers. */
 /* Rules: E-8-1 E-9.3-1: FIN, and no byte before it, from a device that has Markers */
 static void connect_refusal_with_markers_is_fin_alone(struct kunit *test)
 {

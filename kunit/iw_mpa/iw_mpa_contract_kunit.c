@@ -14,12 +14,12 @@
 #include <linux/string.h>
 #include <net/tcp.h>
 
-/* The driver that does it right up to the mistake; one test runs at a time. */
+/* The ops of a correct driver, which the wrong ops call. One test runs at a time. */
 static struct iw_mpa_driver_ops right;
 
 static DECLARE_COMPLETION(unregistered);
 
-/* What the log says from here on is new. */
+/* Position in the kernel's log: lines from here on are new */
 static struct kmsg_dump_iter news;
 
 static int contract_init(struct kunit *test)
@@ -53,7 +53,7 @@ static bool log_says(const char *text, const char *more)
 #define EXPECT_LOG(test, text, more)					\
 	KUNIT_EXPECT_TRUE_MSG(test, log_says(text, more), "no line: %s %s", text, more)
 
-/* In a connection that ends as it should nothing is named. */
+/* A correct driver causes no line in the log. */
 static void contract_kept_says_nothing(struct kunit *test)
 {
 	struct fake_conn *active = conn_new(test), *passive = conn_new(test);
@@ -96,7 +96,7 @@ static void something_is_missing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_register(f), 0);
 }
 
-/* 2. The RDMA core has the device before the library has, or while the library lets it go. */
+/* 2. The device is registered with the RDMA core too early, or unregistered there too late. */
 static void registered_too_late(struct kunit *test)
 {
 	struct fakes *f = test->priv;
@@ -109,7 +109,7 @@ static void registered_too_late(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_register(f), 0);
 }
 
-/* Listeners and connections are there, and iw_cm lets go of them afterwards. */
+/* There are listeners and connections, which iw_cm destroys afterwards. */
 static void unregistered_too_early(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -125,8 +125,8 @@ static void unregistered_too_early(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_register(f), 0);
 }
 
-/* 3. attach takes what is the library's, or does not take what is to be the driver's. */
-static const char *spoils;	/* a name of those below */
+/* 3. attach changes a field of the socket that is the library's, or does not set sk_data_ready. */
+static const char *spoils;	/* one of socket_names[] */
 
 static void no_callback(struct sock *sk)
 {
@@ -226,7 +226,7 @@ static void responder_sends_before_the_first_fpdu(struct kunit *test)
 	EXPECT_LOG(test, "5 bytes were sent", "before open_tx");
 }
 
-/* 5. Bytes come, and the driver reports no FPDU. It is the log of connections that says so. */
+/* 5. Bytes arrive, and the driver reports no FPDU. Only the log of connections names this. */
 static void first_fpdu_is_not_reported(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -303,7 +303,7 @@ static void stop_keeps_the_socket(struct kunit *test)
 		fake_expect_closed(c->fid, 2);
 		EXPECT_LOG(test, "after stop", socket_names[i]);
 		peer_expect_eof(c->f, c->peer);
-		peer_fin(c->peer);	/* the library hears of it all the same */
+		peer_fin(c->peer);	/* the library must still notice it */
 		FAKE_POLL(c->f, fakes_has_no_endpoint());
 	}
 }
@@ -321,7 +321,7 @@ static void reference_is_leaked(struct kunit *test)
 	fake_unregister(c->f);
 	EXPECT_LOG(test, "driver mistake", "unregistered while 1 of iw_mpa_ep_get()");
 
-	/* It is good for as long as it is held, without its device. */
+	/* The reference keeps the endpoint usable after its device has gone. */
 	iw_mpa_first_fpdu(ep);
 	iw_mpa_disconnect(ep, true);
 	KUNIT_EXPECT_FALSE(test, fakes_has_no_endpoint());
@@ -344,7 +344,7 @@ static void reference_is_dropped_twice(struct kunit *test)
 	fake_expect_closed(c->fid, 2);
 }
 
-/* The device waits for a QP that never goes. */
+/* In a thread: unregistering waits for a QP that is not freed. */
 static int unregister_thread(void *arg)
 {
 	struct fakes *f = arg;
@@ -393,7 +393,7 @@ static void tx_finished_is_called_early(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, log_says("", ""));
 }
 
-/* The endpoint is there as long as its peer does not close. */
+/* The endpoint stays until its peer closes. */
 static void call_after_the_end(struct kunit *test)
 {
 	static const char * const calls[] = {

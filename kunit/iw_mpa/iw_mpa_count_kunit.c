@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Counters: each moves for its cause, by how much, and no other one does. */
+/* Counters: each cause changes the right counters by the right amount, and no others. */
 
 #include "iw_mpa_fakes.h"
 
@@ -203,7 +203,7 @@ static void count_a_fence_that_is_lifted(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, fake_accept(c->fid, &c->param));
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
 	FAKE_WAIT(c->f, strstr(c->qp->log, " open_tx"));
-	/* After an FPDU there is nothing to lift. */
+	/* TX is open already: the first FPDU must not count. */
 	conn_send_rtr(c);
 	FAKE_WAIT(c->f, c->qp->nr_fpdus == 1);
 	count_expect(test, counts, want);
@@ -219,7 +219,7 @@ static void count_a_fence_that_an_fpdu_opens_is_not_lifted(struct kunit *test)
 	count_expect(test, counts, want);
 }
 
-/* iw_cm has not got ESTABLISHED, but an end. */
+/* iw_cm refuses ESTABLISHED, so the connection counts as failed. */
 static void count_a_connection_that_iw_cm_did_not_hear_of(struct kunit *test)
 {
 	static const struct count_row want[] = {
@@ -253,7 +253,7 @@ static void count_each_further_accept(struct kunit *test)
 	count_expect(test, counts, want);
 }
 
-/* Each reason has a counter of its own and of its name; that all is well has none. */
+/* Each reason has a counter with its name, except IW_MPA_R_OK. */
 static void count_each_reason_by_itself(struct kunit *test)
 {
 	struct count_row want[IW_MPA_R_COUNT] = {};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Whether an end asks for CRC: by its device and its setting, in either role */
+/* Cases for both roles: a frame asks for CRC, depending on the device and on a setting. */
 #ifndef _IW_MPA_CRC_CASES_H
 #define _IW_MPA_CRC_CASES_H
 
@@ -7,7 +7,6 @@
 #include <linux/string.h>
 #include <rdma/iw_mpa.h>
 
-/* Whether the library's frame asks for CRC */
 static const struct crc_case {
 	const char	*desc;		/* name of the case */
 	/* what the device can do, in addition to what all fake devices can */

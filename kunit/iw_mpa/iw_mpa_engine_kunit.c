@@ -75,7 +75,7 @@ static void engine_reader_takes_the_frame_and_no_more(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, memcmp(buf, octets, len), 0);
 		KUNIT_EXPECT_EQ(test, iw_mpa_frame_decode(rd.buf, rd.have, rd.reply, &frame), OK);
 		KUNIT_EXPECT_EQ(test, frame.pd_len, row->want.pd_len);
-		/* whole, and it stays so */
+		/* the frame is complete, and a further byte is not taken */
 		KUNIT_EXPECT_EQ(test, iw_mpa_reader_feed(&rd, octets, 1, &reason), 0);
 		KUNIT_EXPECT_EQ(test, reason, OK);
 	}
@@ -117,7 +117,7 @@ static void engine_responder_takes_no_revision_above_its_own(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, iw_mpa_negotiate_request(&local, &v2, &rep, &params),
 			IW_MPA_R_BAD_REV);
 	KUNIT_EXPECT_TRUE(test, rep.reject);
-	/* whatever else is wrong with it */
+	/* the revision is checked first, before Markers */
 	enhanced.markers = true;
 	KUNIT_EXPECT_EQ(test, iw_mpa_negotiate_request(&local, &enhanced, &rep, &params),
 			IW_MPA_R_BAD_REV);
@@ -127,8 +127,8 @@ static void engine_responder_takes_no_revision_above_its_own(struct kunit *test)
 
 static const struct choice_row {
 	const char	*desc;
-	u8		peer;		/* what the peer names */
-	u8		sent;		/* as initiator */
+	u8		peer;		/* types in the Reply */
+	u8		sent;		/* type that an initiator sends */
 } choice_rows[] = {
 	{ "all", S | W | R, W },
 	{ "read_or_send", S | R, R },
@@ -157,7 +157,7 @@ static void engine_rtr_type_is_write_read_or_send(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, params.rtr, row->sent);
 }
 
-/* A device that can send nothing asks for nothing. */
+/* A device that can send no RTR message does not ask for one. */
 static void engine_device_without_rtr_asks_for_none(struct kunit *test)
 {
 	struct iw_mpa_local local = local_plain;
@@ -170,7 +170,7 @@ static void engine_device_without_rtr_asks_for_none(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, req.rtr, 0);
 }
 
-/* Limits that hold whatever comes */
+/* Limits that hold for any input */
 
 static void engine_read_alone_without_ird_stays_within_the_limits(struct kunit *test)
 {
@@ -187,7 +187,9 @@ static void engine_read_alone_without_ird_stays_within_the_limits(struct kunit *
 	KUNIT_EXPECT_EQ(test, rep.rtr, R);
 }
 
-/* For these a Terminate message is due, and some devices send it from a running stream only. */
+/*
+ * After these errors a Terminate message is due; some devices send it only from a running stream.
+ */
 static void engine_params_of_an_error_can_be_programmed(struct kunit *test)
 {
 	struct iw_mpa_frame rep = peer_frame(true, S), req;

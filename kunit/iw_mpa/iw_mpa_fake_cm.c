@@ -72,7 +72,7 @@ static void fake_id_drop_qp(struct fake_id *fid)
 		fid->id.device->ops.iw_rem_ref(qp);
 }
 
-/* What iw_cm copies of an event, and what cma reads without looking. */
+/* Check the fields that iw_cm copies, and those that rdma_cm reads without a check. */
 static void fake_check_fields(struct fake_id *fid, const struct iw_cm_event *event)
 {
 	bool has_data = event->event == IW_CM_EVENT_CONNECT_REQUEST ||
@@ -89,7 +89,7 @@ static void fake_check_fields(struct fake_id *fid, const struct iw_cm_event *eve
 		fake_fault(fid->f, "CONNECT_REQUEST without provider_data");
 }
 
-/* iwcm.c's process_event(), with a fault where that has a BUG. */
+/* process_event() of iwcm.c, with a recorded fault in place of each BUG(). */
 static void fake_step(struct fake_id *fid, const struct iw_cm_event *event,
 		      struct ib_qp **qp)
 {
@@ -152,7 +152,7 @@ static void fake_record(struct fake_id *fid, const struct iw_cm_event *event)
 	smp_store_release(&fid->nr_events, fid->nr_events + 1);
 }
 
-/* Whether iw_cm has room for the event, and memory for its private data. */
+/* Has iw_cm room for the event, and memory for its private data? */
 static bool fake_has_room(struct fake_id *fid, const struct iw_cm_event *event)
 {
 	if (!fid->budget)
@@ -203,7 +203,6 @@ int fake_answer_of(struct fake_id *child)
 	return child->answered;
 }
 
-/* Like iw_cm's, it may be called in any context. */
 static int fake_event_handler(struct iw_cm_id *id, struct iw_cm_event *event);
 
 /* cm_conn_req_handler(): the new cm_id has no reference of the library. */
@@ -230,7 +229,7 @@ static struct fake_id *fake_child(struct fake_id *lis,
 	return child;
 }
 
-/* Like iw_cm's, it may be called in any context. */
+/* As iw_cm's event handler, called in any context. */
 static int fake_event_handler(struct iw_cm_id *id, struct iw_cm_event *event)
 {
 	struct fake_id *child = NULL, *fid = fake_id_of(id);
@@ -253,7 +252,7 @@ static int fake_event_handler(struct iw_cm_id *id, struct iw_cm_event *event)
 		fid->budget--;
 		fid->held[fid->nr_held++] = *event;
 	} else if (room && !dropped) {
-		/* A listener's work items come back. */
+		/* iw_cm uses a listener's work items again. */
 		fid->budget -= !child;
 		fake_step(fid, event, &qp);
 		fake_record(fid, event);
@@ -272,13 +271,13 @@ static int fake_event_handler(struct iw_cm_id *id, struct iw_cm_event *event)
 	if (!room && !in_softirq())
 		wait_event_timeout(f->wake, !READ_ONCE(fid->frozen),
 				   msecs_to_jiffies(FAKE_WAIT_MS));
-	/* So that the ULP may react before the library goes on, where that does not hold a lock. */
+	/* Give the ULP time to react before the library goes on, unless that holds a lock. */
 	if (!in_softirq())
 		schedule_timeout_uninterruptible(1);
 	return room ? 0 : -ENOMEM;
 }
 
-/* Have iw_cm handle the events that it has held for a cm_id with @late set. */
+/* Handle the events that iw_cm has held for a cm_id with @late set. */
 void fake_catch_up(struct fake_id *fid)
 {
 	struct ib_qp *qp = NULL;
@@ -320,7 +319,7 @@ struct fake_id *fake_id_create(struct fakes *f)
 	return fid;
 }
 
-/* iw_cm_connect(), but that a QP number that does not exist is the library's case. */
+/* As iw_cm_connect(), but the library has to check for a QP number that does not exist. */
 int fake_connect(struct fake_id *fid, const struct iw_cm_conn_param *param)
 {
 	struct iw_cm_conn_param copy = *param;
@@ -356,7 +355,7 @@ int fake_listen(struct fake_id *fid)
 	return err;
 }
 
-/* iw_cm_accept(), but that a QP number that does not exist is the library's case. */
+/* As iw_cm_accept(), but the library has to check for a QP number that does not exist. */
 int fake_accept(struct fake_id *fid, const struct iw_cm_conn_param *param)
 {
 	struct iw_cm_conn_param copy = *param;
@@ -377,14 +376,14 @@ int fake_accept(struct fake_id *fid, const struct iw_cm_conn_param *param)
 	return err;
 }
 
-/* As a ULP that does not know the state: iw_cm does not call us then. */
+/* The ULP accepts in any state of the cm_id; iw_cm calls the library only in CONN_RECV. */
 int fake_try_accept(struct fake_id *fid, const struct iw_cm_conn_param *param)
 {
 	return READ_ONCE(fid->state) == FAKE_CONN_RECV && !fid->destroyed ?
 	       fake_accept(fid, param) : -EINVAL;
 }
 
-/* Likewise */
+/* The ULP rejects in any state of the cm_id; iw_cm calls the library only in CONN_RECV. */
 int fake_try_reject(struct fake_id *fid)
 {
 	if (READ_ONCE(fid->state) != FAKE_CONN_RECV || fid->destroyed)
@@ -515,7 +514,7 @@ const struct fake_event *fake_next_event(struct fake_id *fid, int nr)
 	return &fid->events[nr];
 }
 
-/* Event @nr comes, and is this. */
+/* Wait for event @nr, and check its type and status. */
 void fake_expect_event(struct fake_id *fid, int nr, enum iw_cm_event_type type,
 		       int status)
 {
@@ -525,7 +524,7 @@ void fake_expect_event(struct fake_id *fid, int nr, enum iw_cm_event_type type,
 	KUNIT_EXPECT_EQ(fid->f->test, event->status, status);
 }
 
-/* The library lets go of the cm_id, with so many events raised and none to come. */
+/* Wait until the library has no reference on the cm_id; then there must be @nr_events events. */
 void fake_expect_closed(struct fake_id *fid, int nr_events)
 {
 	FAKE_WAIT(fid->f, READ_ONCE(fid->refs) == 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Connections brought to where a test begins: see iw_mpa_fakes.h. */
+/* Connections in the states in which tests begin: see iw_mpa_fakes.h. */
 
 #include "ep.h"
 #include "iw_mpa_fakes.h"
@@ -24,7 +24,7 @@ static void conn_init(struct fake_conn *c, struct fakes *f)
 	};
 }
 
-/* The peer's half of TCP and the Request, after iw_connect. */
+/* After iw_connect: the peer accepts the TCP connection, and receives the Request. */
 void conn_answer_dial(struct fake_conn *c)
 {
 	c->peer = peer_accept(c->f, c->listener);
@@ -47,7 +47,7 @@ void conn_dial(struct fake_conn *c)
 	conn_answer_dial(c);
 }
 
-/* Peer-to-peer with a Write as RTR. */
+/* The peer sends a Reply for the peer-to-peer model, with Write as RTR type. */
 void conn_send_good_reply(struct fake_conn *c)
 {
 	peer_make_v2(&c->frame, true, MPA_C, MPA_A | CONN_PEER_IRD,
@@ -55,7 +55,7 @@ void conn_send_good_reply(struct fake_conn *c)
 	peer_send_frame(c->f, c->peer, &c->frame);
 }
 
-/* Initiator: the ULP has the event that the peer's good Reply brings. */
+/* Initiator: the peer sends a good Reply, and the ULP gets the event. */
 void conn_connect(struct fake_conn *c)
 {
 	conn_send_good_reply(c);
@@ -79,7 +79,7 @@ struct fake_conn *conn_new(struct kunit *test)
 	return c;
 }
 
-/* A port of its own for each listener: what a test before left does not matter. */
+/* Each listener has its own port, so that remains of earlier tests do no harm. */
 void conn_listen(struct fake_conn *c)
 {
 	static atomic_t port = ATOMIC_INIT(20000);
@@ -93,7 +93,7 @@ void conn_listen(struct fake_conn *c)
 	KUNIT_ASSERT_EQ(c->f->test, 0, fake_listen(c->lis));
 }
 
-/* Peer-to-peer, any RTR. */
+/* Make a Request for the peer-to-peer model, with all RTR types. */
 void conn_make_good_request(struct fake_conn *c)
 {
 	peer_make_v2(&c->frame, false, MPA_C, MPA_A | MPA_B | CONN_PEER_IRD,
@@ -108,7 +108,7 @@ void conn_send_request(struct fake_conn *c)
 	peer_send_frame(c->f, c->peer, &c->frame);
 }
 
-/* Responder: the peer has sent the Request in @c->frame, and the ULP has been asked. */
+/* Responder: the peer sends the Request in @c->frame, and the ULP gets CONNECT_REQUEST. */
 void conn_ask(struct fake_conn *c)
 {
 	c->peer = peer_connect(c->f, c->lis);
@@ -116,7 +116,7 @@ void conn_ask(struct fake_conn *c)
 	c->fid = fake_next_request(c->lis);
 }
 
-/* Responder: the ULP has been asked by a Request for the peer-to-peer model. */
+/* As conn_ask(), with a Request of revision 2 for the peer-to-peer model */
 void conn_call(struct fake_conn *c)
 {
 	conn_listen(c);
@@ -124,7 +124,7 @@ void conn_call(struct fake_conn *c)
 	c->fid = fake_next_request(c->lis);
 }
 
-/* The same by a Request of revision 1 */
+/* As conn_ask(), with a Request of revision 1 */
 void conn_call_v1(struct fake_conn *c)
 {
 	conn_listen(c);
@@ -132,7 +132,7 @@ void conn_call_v1(struct fake_conn *c)
 	conn_ask(c);
 }
 
-/* The same by a Request of revision 2 for the client-server model, with these flags */
+/* As conn_ask(), with a Request of revision 2 for the client-server model, and with @flags */
 void conn_call_v2(struct fake_conn *c, u8 flags)
 {
 	conn_listen(c);
@@ -154,7 +154,7 @@ void conn_send_rtr(struct fake_conn *c)
 	peer_send(c->f, c->peer, rtr, peer_make_rtr_write(rtr));
 }
 
-/* Responder: the ULP has the event that the peer's RTR brings. */
+/* Responder: the peer sends the RTR message, and the ULP gets ESTABLISHED. */
 void conn_establish(struct fake_conn *c)
 {
 	conn_send_rtr(c);
@@ -169,7 +169,7 @@ void conn_passive_up(struct fake_conn *c)
 	conn_establish(c);
 }
 
-/* The ULP of an initiator has one event, a failed reply, and the driver keeps no reference. */
+/* The initiator's ULP gets one event, a failed CONNECT_REPLY, and the driver keeps no reference. */
 void conn_expect_failed(struct fake_conn *c, int status)
 {
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, status);
@@ -177,7 +177,7 @@ void conn_expect_failed(struct fake_conn *c, int status)
 	KUNIT_EXPECT_EQ(c->f->test, c->qp->refs, 1);
 }
 
-/* The connection had come up: CLOSE is the last event, and the driver was stopped for @why. */
+/* The end of an established connection: CLOSE is the last event, and stop was called with @why. */
 void conn_expect_closed(struct fake_conn *c, enum iw_mpa_reason why)
 {
 	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
@@ -239,7 +239,7 @@ static void fake_look(struct iw_mpa_ep *ep, void *arg)
 		search->found = iw_mpa_ep_hold(ep);
 }
 
-/* The live endpoint that raises events for a cm_id, with a reference, or NULL. */
+/* Return the endpoint that raises events for a cm_id, with a reference, or NULL. */
 struct iw_mpa_ep *fake_ep(struct fake_id *fid)
 {
 	struct fake_search search = { .id = &fid->id };
@@ -250,7 +250,7 @@ struct iw_mpa_ep *fake_ep(struct fake_id *fid)
 	return search.found;
 }
 
-/* An endpoint that no runner looks at: what is raised waits in @events. */
+/* Set up an endpoint that no runner handles: raised events stay in @ep->events. */
 void fake_ep_setup(struct iw_mpa_ep *ep)
 {
 	spin_lock_init(&ep->lock);
@@ -274,7 +274,10 @@ int fake_sock_connect(struct fake_id *fid, struct iw_mpa_sock *ms)
 	return iw_mpa_sock_connect(ms, &opts);
 }
 
-/* In the scope that a runner has; the test ends with its task. Return: the peer's socket. */
+/*
+ * Connect @ms, in the allocation scope of a runner, which ends with the test's task. Return the
+ * peer's socket.
+ */
 struct socket *fake_sock_open(struct fakes *f, struct iw_mpa_sock *ms)
 {
 	struct fake_id *fid = fake_id_create(f);
@@ -286,7 +289,7 @@ struct socket *fake_sock_open(struct fakes *f, struct iw_mpa_sock *ms)
 	return peer_accept(f, listener);
 }
 
-/* A wildcard listener of the port that the connection's has */
+/* Return a wildcard listener for the port of @c->lis. */
 struct fake_id *conn_wildcard(const struct fake_conn *c, struct fakes *f)
 {
 	struct fake_id *lis = fake_id_create(f);

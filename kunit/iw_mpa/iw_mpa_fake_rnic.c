@@ -10,7 +10,7 @@
 #include <linux/string.h>
 #include <net/tcp.h>
 
-/* What the fake driver says of a stream that it gives up */
+/* The fault that the fake driver reports of a stream */
 const struct iw_mpa_fault fake_broken = { .text = "an FPDU in error" };
 
 struct fake_qp *fake_qp_of(struct ib_qp *qp)
@@ -82,7 +82,7 @@ static void fake_op_check(const struct fake_qp *qp, enum fake_op op)
 		fake_fault(qp->f, "repeat_rtr or finish_tx behind finish_tx");
 }
 
-/* Note the call; the op is busy until fake_op_end(). */
+/* Record the call; the op is busy until fake_op_end(). */
 static struct fake_qp *fake_op_begin(struct ib_qp *ib, enum fake_op op)
 {
 	static const char *const names[FAKE_OPS] = {
@@ -114,7 +114,7 @@ static void fake_op_end(struct fake_qp *qp)
 	wake_up_all(&qp->f->wake);
 }
 
-/* Ops that may sleep do: whoever does not wait for them runs into @busy. */
+/* Ops that may sleep do sleep, so that a caller that does not wait for them finds @busy set. */
 static int fake_op_sleep(struct ib_qp *ib, enum fake_op op)
 {
 	struct fake_qp *qp = fake_op_begin(ib, op);
@@ -156,7 +156,7 @@ static void fake_take_fpdu(struct fake_qp *qp, u32 size)
 	wake_up_all(&qp->f->wake);
 }
 
-/* Bytes that are still to come of the FPDU, or of its length; 0 if it is too long. */
+/* Missing bytes of the FPDU, or of its length field; 0 if the FPDU is too long. */
 static u32 fake_rx_need(const struct fake_qp *qp)
 {
 	u32 size;
@@ -191,7 +191,7 @@ static int fake_recv_skb(read_descriptor_t *desc, struct sk_buff *skb,
 	return done;
 }
 
-/* With the socket locked, as data_ready is and kick_rx sees to. */
+/* Called with the socket locked: by TCP in data_ready, and by the driver's kick_rx. */
 static void fake_rx(struct fake_qp *qp, struct sock *sk)
 {
 	read_descriptor_t desc = { .arg.data = qp, .count = 1 };
@@ -281,7 +281,7 @@ static int fake_repeat_rtr(struct ib_qp *ib)
 	return err;
 }
 
-/* From now on the driver can repeat the RTR message. */
+/* Give the driver the op repeat_rtr. */
 void fake_have_repeat_rtr(struct fakes *f)
 {
 	f->drv.repeat_rtr = fake_repeat_rtr;
@@ -308,7 +308,7 @@ static void fake_finish_tx(struct ib_qp *ib)
 
 	fake_op_sleep(ib, FAKE_FINISH_TX);
 	qp->finishing = true;
-	/* A part of an FPDU that nothing follows */
+	/* The peer has closed within an FPDU. */
 	if (qp->rx_have && iw_mpa_sk_stream(qp->sk) && (qp->sk->sk_shutdown & RCV_SHUTDOWN))
 		iw_mpa_stream_down(qp->ho.ep, &fake_broken);
 	else if (!qp->slow_finish)
@@ -316,7 +316,7 @@ static void fake_finish_tx(struct ib_qp *ib)
 	fake_op_end(qp);
 }
 
-/* From now on the driver can let out what was posted before the end. */
+/* Give the driver the op finish_tx. */
 void fake_have_finish_tx(struct fakes *f)
 {
 	f->drv.finish_tx = fake_finish_tx;
@@ -342,7 +342,7 @@ static int fake_send_no_reply(struct ib_qp *ib, const void *reply, size_t len)
 	return -EIO;
 }
 
-/* A device takes TCP connections alone, whatever options they have. */
+/* The device takes TCP connections over, with any TCP options, and cannot use sockets. */
 void fake_have_takeover(struct fakes *f)
 {
 	f->drv.attach = NULL;
@@ -353,7 +353,7 @@ void fake_have_takeover(struct fakes *f)
 	fake_register_again(f);
 }
 
-/* And a segment of the host does not leave it. */
+/* As fake_have_takeover(), with a segment of the host's TCP that does not leave the host. */
 void fake_have_busy_tcp(struct fakes *f)
 {
 	fake_have_takeover(f);
@@ -408,7 +408,7 @@ struct iw_mpa_ep *fake_qp_ep(struct fake_qp *qp)
 	return ep;
 }
 
-/* modify_qp to ERR, which is abrupt, or SQD: what the driver has a stream for it lets go of. */
+/* What a driver does in modify_qp to ERR, which is abrupt, or to SQD: end the QP's stream. */
 void fake_qp_disconnect(struct fake_qp *qp, bool abrupt)
 {
 	struct iw_mpa_ep *ep = fake_qp_ep(qp);
@@ -422,13 +422,13 @@ void fake_qp_disconnect(struct fake_qp *qp, bool abrupt)
 	iw_mpa_ep_put(ep);
 }
 
-/* An op that was held goes on, a tick after this at the soonest. */
+/* Let held ops go on, a tick after this at the soonest. */
 void fake_qp_go_on(struct fake_qp *qp)
 {
 	WRITE_ONCE(qp->held, 0);
 }
 
-/* What was posted before finish_tx is out. */
+/* The driver has sent all that was posted before finish_tx. */
 void fake_qp_tx_finished(struct fake_qp *qp)
 {
 	struct iw_mpa_ep *ep = fake_qp_ep(qp);
@@ -439,7 +439,7 @@ void fake_qp_tx_finished(struct fake_qp *qp)
 	iw_mpa_ep_put(ep);
 }
 
-/* The device has found an error, of which the stream knows nothing. */
+/* The device reports an error that is not in the stream. */
 void fake_qp_stream_down(struct fake_qp *qp)
 {
 	struct iw_mpa_ep *ep = fake_qp_ep(qp);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The life of a test's world: see iw_mpa_fakes.h. */
+/* Setup and teardown of the fakes of a test: see iw_mpa_fakes.h. */
 
 #include "device.h"
 #include "iw_mpa_fakes.h"
@@ -42,9 +42,10 @@ static int fake_call_thread(void *data)
 }
 
 /*
- * Call a function that waits for the library, in a thread; the test goes on if that waits for ever.
+ * Call a function that waits for the library, in a thread; the test goes on if the function never
+ * returns.
  *
- * Return: false if it did not come back: its memory must stay.
+ * Return: false if it has not returned: its memory must stay.
  */
 static bool fake_call(struct fakes *f, void (*fn)(void *arg), void *arg)
 {
@@ -70,11 +71,11 @@ static void fake_do_qp_gone(void *arg)
 	fake_qp_freed(qp);
 	WRITE_ONCE(qp->hidden, !qp->seen);
 	iw_mpa_qp_gone(&qp->ib, &qp->end);
-	WRITE_ONCE(qp->hidden, hidden);	/* a test uses it again */
+	WRITE_ONCE(qp->hidden, hidden);	/* a test may use the QP again */
 	qp->ending = true;
 }
 
-/* The second half of destroy_qp: it has waited for the last reference. */
+/* The second half of destroy_qp, after the wait for the last reference. */
 void fake_qp_freed(struct fake_qp *qp)
 {
 	if (qp->ending)
@@ -102,7 +103,7 @@ static void fake_do_unregister(void *arg)
 	iw_mpa_unregister_device(arg);
 }
 
-/* The device goes; listeners must be gone. */
+/* Unregister the device; its listeners must be destroyed before. */
 void fake_unregister(struct fakes *f)
 {
 	int i;
@@ -114,7 +115,7 @@ void fake_unregister(struct fakes *f)
 			      "iw_mpa_unregister_device() does not return");
 }
 
-/* The RDMA core has told its clients of a device, or is about to: then rdma_cm comes first. */
+/* Set whether the RDMA core has reported the device to rdma_cm. */
 void fake_attach_device(struct ib_device *ibdev, bool attached)
 {
 	struct iw_mpa_device *dev = iw_mpa_device_get(ibdev);
@@ -123,7 +124,7 @@ void fake_attach_device(struct ib_device *ibdev, bool attached)
 	iw_mpa_device_put(dev);
 }
 
-/* The device comes, as the test has described it. */
+/* Register the device as the test has described it. */
 int fake_register(struct fakes *f)
 {
 	int err = iw_mpa_register_device(f->ibdev, init_net.loopback_dev, &f->drv,
@@ -135,7 +136,7 @@ int fake_register(struct fakes *f)
 	return err;
 }
 
-/* The device comes again, as the test has changed it. Nothing uses it. */
+/* Register the device again, as the test has changed it. It must not be in use. */
 void fake_register_again(struct fakes *f)
 {
 	fake_unregister(f);
@@ -148,7 +149,7 @@ void fake_set_caps(struct fakes *f, u32 caps)
 	fake_register_again(f);
 }
 
-/* A setting of the device, which sysfs has; the fake device is not there. */
+/* Return the attribute of a setting; the fake device has no folder in sysfs. */
 struct device_attribute *fake_device_attr(struct fakes *f, const char *name)
 {
 	struct attribute **attr;
@@ -247,7 +248,7 @@ static void fakes_destroy_ids(struct fakes *f, bool listeners)
 	}
 }
 
-/* Listeners first, or new connections come; then QPs, so that nobody awaits a reply. */
+/* Listeners first, or new connections arrive; then QPs, so that no connection awaits a Reply. */
 static void fakes_tear_down(void *arg)
 {
 	struct fakes *f = arg;
@@ -295,7 +296,7 @@ static void fakes_check(struct fakes *f)
 	/* A work item may still hold an endpoint for a moment, after all is done. */
 	for (i = 0; i < HZ && !fakes_has_no_endpoint(); i++)
 		schedule_timeout_uninterruptible(1);
-	/* And RCU a socket, with its reference */
+	/* RCU may still hold a socket, with its reference on the namespace. */
 	for (i = 0; i < HZ && ns_ref_read(&init_net) > f->nets; i++)
 		schedule_timeout_uninterruptible(1);
 	KUNIT_EXPECT_LE(test, ns_ref_read(&init_net), f->nets);
@@ -320,7 +321,7 @@ void fakes_exit(struct kunit *test)
 		return;
 	if (!fake_call(f, fakes_tear_down, f)) {
 		KUNIT_FAIL(test, "the library does not let go");
-		return;		/* and leave it what it uses */
+		return;		/* the thread still uses the memory */
 	}
 	*f->config = f->saved;
 	for (i = 0; i < f->nr_socks; i++) {

@@ -23,7 +23,7 @@
 #include "config.h"
 #include "fsm.h"
 
-#define FAKE_WAIT_MS	20000	/* how long something that must happen may take */
+#define FAKE_WAIT_MS	20000	/* time limit for what must happen */
 #define FAKE_SHORT_MS	40	/* a timer of the library that a test waits for */
 #define FAKE_EVENTS	8
 #define FAKE_BACKLOG	16
@@ -118,7 +118,7 @@ struct fake_id {
 	int			answered;
 };
 
-/* Bytes under way, of fake_have_busy_tcp() */
+/* Bytes that fake_have_busy_tcp() keeps in the host */
 #define FAKE_BUSY		100
 
 /* The driver's ops, as bits for struct fake_qp's @fail. */
@@ -272,14 +272,14 @@ void fake_set_caps(struct fakes *f, u32 caps);
 struct device_attribute *fake_device_attr(struct fakes *f, const char *name);
 void fake_set_device(struct fakes *f, const char *name, const char *value);
 
-/* Wait until @cond, which other contexts make true; a test cannot go on without. */
+/* Wait until other contexts make @cond true; else the test ends. */
 #define FAKE_WAIT(f, cond)						\
 	KUNIT_ASSERT_TRUE_MSG((f)->test,				\
 			      wait_event_timeout((f)->wake, cond,	\
 				msecs_to_jiffies(FAKE_WAIT_MS)) > 0,	\
 			      "waited in vain for %s", #cond)
 
-/* Likewise for what changes without a word to us: look at every tick. */
+/* The same for a condition whose change wakes nobody: poll at every tick. */
 #define FAKE_POLL(f, cond)						\
 do {									\
 	int __ticks = msecs_to_jiffies(FAKE_WAIT_MS);			\
@@ -431,7 +431,7 @@ void conn_expect_closed(struct fake_conn *c, enum iw_mpa_reason why);
 void conn_expect_refusal(struct fake_conn *c, const char *pd, u8 term);
 void conn_expect_reject_and_fin(struct fake_conn *c);
 
-/* A socket of the library without an endpoint, or with one whose events nobody handles */
+/* A socket of the library without an endpoint, or with one that no runner handles */
 struct iw_mpa_ep *fake_ep(struct fake_id *fid);
 void fake_ep_setup(struct iw_mpa_ep *ep);
 void fake_sock_ignore(struct iw_mpa_sock *ms, enum iw_mpa_event event, int err);

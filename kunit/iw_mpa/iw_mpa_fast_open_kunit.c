@@ -10,7 +10,7 @@
 #include <linux/tcp.h>
 #include <net/tcp.h>
 
-/* What net.ipv4.tcp_fastopen is at both ends: they are in one network namespace */
+/* Set net.ipv4.tcp_fastopen for both ends: they are in one network namespace. */
 static int fast_open_init(struct kunit *test)
 {
 	int err = fakes_init(test);
@@ -85,7 +85,7 @@ static void fast_open_unwanted_by_the_peer_comes_up(struct kunit *test)
 	hang_up(c);
 }
 
-/* The Request went with the SYN, and nobody listens: the errno is that of TCP_REFUSED. */
+/* The Request goes with the SYN to a closed port: the errno is that of TCP_REFUSED. */
 static void fast_open_refused_is_told(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -99,7 +99,7 @@ static void fast_open_refused_is_told(struct kunit *test)
 	conn_expect_failed(c, -ECONNRESET);
 }
 
-/* The peer closes on revision 2: revision 1 goes with a SYN, too. */
+/* The peer closes after a Request of revision 2: the one of revision 1 goes with a SYN, too. */
 static void fast_open_falls_back_to_revision_1(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);

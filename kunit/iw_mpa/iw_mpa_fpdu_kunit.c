@@ -11,7 +11,7 @@
 
 #define GUARD	32	/* bytes on each side of what may be written */
 
-/* CRC32c, bit by bit: slow, plain, and no relative of what the code under test uses */
+/* CRC32c, bit by bit: independent of what the code under test uses */
 static u32 slow_crc32c(const u8 *octets, size_t len)
 {
 	u32 crc = 0xffffffff;
@@ -40,8 +40,8 @@ static void slow_crc32c_rfc5044_figure_5_matches(struct kunit *test)
 
 static const struct fpdu_row {
 	const char	*desc;
-	u8		rtr;	/* which RTR message, or 0: */
-	u8		term;	/* TERM with which code */
+	u8		rtr;	/* type of an RTR message, or 0: */
+	u8		term;	/* code of a Terminate message */
 	size_t		len;
 	u8		octets[IW_MPA_FPDU_MAX];
 } fpdu_rows[] = {
@@ -101,7 +101,7 @@ static const struct fpdu_row {
 
 KUNIT_ARRAY_PARAM_DESC(fpdu, fpdu_rows, desc);
 
-/* A room of IW_MPA_FPDU_MAX bytes in the middle of @fill */
+/* A buffer of IW_MPA_FPDU_MAX bytes, with guard bytes of @fill on both sides */
 static u8 *room_alloc(struct kunit *test, u8 fill)
 {
 	u8 *room = kunit_kmalloc(test, IW_MPA_FPDU_MAX + 2 * GUARD, GFP_KERNEL);
@@ -144,7 +144,7 @@ static void fpdu_with_crc_octets_exact(struct kunit *test)
 	expect_guarded(test, fpdu, 0xa5);
 }
 
-/* RFC 5044 4.4: the field is there though nobody looks at it; ours is 0, not stack contents. */
+/* RFC 5044 4.4: without CRC the field is still sent; ours is 0, not stack contents. */
 /* Rules: E-9.1-7 E-9.2-8 E-9.2-9 E-9.3-1 M-7.1.1-7: each byte of the Terminate and RTR messages */
 static void fpdu_without_crc_field_is_zero(struct kunit *test)
 {
@@ -162,7 +162,7 @@ static void fpdu_without_crc_field_is_zero(struct kunit *test)
 	expect_guarded(test, fpdu, 0xa5);
 }
 
-/* "Written in whole": what was in the room before cannot be told from the result. */
+/* The old contents of the buffer must not show in the result. */
 static void fpdu_any_room_all_octets_written(struct kunit *test)
 {
 	const struct fpdu_row *row = test->param_value;
@@ -179,7 +179,7 @@ static void fpdu_any_room_all_octets_written(struct kunit *test)
 	expect_guarded(test, other, 0xff);
 }
 
-/* What a receiver learns from the first two bytes is what was made */
+/* The size that a receiver reads from the first two bytes is the size of the FPDU */
 static void fpdu_size_own_fpdus_agrees(struct kunit *test)
 {
 	const struct fpdu_row *row = test->param_value;
@@ -187,7 +187,7 @@ static void fpdu_size_own_fpdus_agrees(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, iw_mpa_fpdu_size(get_unaligned_be16(row->octets)), row->len);
 }
 
-/* Exactly the three sets of one: any other set has no message. */
+/* Only a set of exactly one type has an RTR message. */
 static void fpdu_rtr_not_one_type_refused(struct kunit *test)
 {
 	u8 *fpdu = room_alloc(test, 0xa5);

@@ -65,7 +65,7 @@ static void frame_decode_good_fields_read(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, got.pd[i], raw_pd(off - IW_MPA_HDR_SIZE + i));
 }
 
-/* The header alone: with what it says, and without what only the rest can say */
+/* Only the header is decoded: its fields are set, and those of the rest are not */
 static void frame_decode_head_fields_read(struct kunit *test)
 {
 	const struct good_row *row = test->param_value;
@@ -103,13 +103,13 @@ static void frame_decode_malformed_reason_named(struct kunit *test)
 	/* Act */
 	reason = iw_mpa_frame_decode(buf, raw_len(&row->raw), row->reply, &got);
 
-	/* Assert: and nothing of the frame gets through */
+	/* Assert: no private data is returned, either */
 	KUNIT_EXPECT_EQ(test, reason, row->reason);
 	KUNIT_EXPECT_NULL(test, got.pd);
 	expect_frame(test, &got, &none);
 }
 
-/* Lengths that only one who has the whole buffer can judge */
+/* Lengths that can be judged only with the whole buffer */
 
 static const struct bad_row length_rows[] = {
 	{ "M-7.1.1-15_pd_length_above", { REQ, 0, 1, 4, 3 }, false, IW_MPA_R_BAD_PD_LENGTH },
@@ -129,7 +129,7 @@ static void frame_decode_wrong_length_reason_named(struct kunit *test)
 	frame_decode_malformed_reason_named(test);
 }
 
-/* However few bytes of a good frame there are: a header cut short, and nothing read after it */
+/* A good frame cut anywhere within its header: nothing is read after the cut */
 /* Rules: M-7.1.2-16: the reason, for each length */
 static void frame_decode_short_of_header_truncated(struct kunit *test)
 {
@@ -299,7 +299,7 @@ static void frame_encode_impossible_nothing_written(struct kunit *test)
 
 /* Properties */
 
-/* Any frame that a sender may mean; @pd is as long as may be */
+/* A random valid frame; @pd has the greatest length */
 static void random_frame(struct rnd_state *rnd, const u8 *pd, struct iw_mpa_frame *frame)
 {
 	u32 bits = prandom_u32_state(rnd);
@@ -350,7 +350,7 @@ static void frame_encode_random_decodes_to_same(struct kunit *test)
 	prandom_bytes_state(&rnd, pd, IW_MPA_PD_MAX);
 
 	for (round = 0; round < 5000; round++) {
-		/* Arrange: two rooms with different dirt */
+		/* Arrange: two buffers with different old contents */
 		random_frame(&rnd, pd, &frame);
 		memset(room[0], 0x5a, IW_MPA_FRAME_MAX + 2 * GUARD);
 		memset(room[1], 0xa5, IW_MPA_FRAME_MAX + 2 * GUARD);
@@ -359,7 +359,10 @@ static void frame_encode_random_decodes_to_same(struct kunit *test)
 		for (i = 0; i < 2; i++)
 			len[i] = iw_mpa_frame_encode(&frame, room[i] + GUARD, IW_MPA_FRAME_MAX);
 
-		/* Assert: every byte is written, none beyond, and it reads the same */
+		/*
+		 * Assert: every byte of the frame is written, none beyond, and it decodes to the
+		 * same
+		 */
 		HOLDS(len[0] == IW_MPA_HDR_SIZE + (frame.enhanced ? 4 : 0) + frame.pd_len);
 		HOLDS(len[0] == len[1]);
 		HOLDS(!memcmp(room[0] + GUARD, room[1] + GUARD, len[0]));
@@ -376,7 +379,7 @@ static void frame_encode_random_decodes_to_same(struct kunit *test)
 
 #undef HOLDS
 
-/* Every bit of a frame inverted, one at a time: what a frame is with one in @octet */
+/* Expected result of a good frame with one bit of the byte @octet inverted */
 static enum iw_mpa_reason flip_reason(const u8 *flipped, size_t octet)
 {
 	u16 pd_length = get_unaligned_be16(flipped + 18);

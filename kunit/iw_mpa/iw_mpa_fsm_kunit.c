@@ -14,35 +14,35 @@
 #define ST(name)	BIT(IW_MPA_ST_##name)
 
 #define ST_ALL		(BIT(IW_MPA_ST_COUNT) - 1)
-/* The runner is on its way through, and nothing from outside is handled; or it is over */
+/* States that a runner passes without handling events from outside, and states that wait */
 #define ST_PASSED	(ST(IDLE) | ST(ASKING) | ST(HANDOFF))
 #define ST_WAITS	(ST_ALL & ~(ST_PASSED | ST(DEAD)))
 /* An initiator without a Reply */
 #define ST_READS_REP	(ST(V2_OFFERED) | ST(AWAIT_REP))
 #define ST_TCP		(ST(TCP_CONNECT) | ST(TCP_RECONNECT))
 #define ST_DIALS	(ST_TCP | ST_READS_REP)
-/* The ULP has been asked, or will be */
+/* The ULP has the CONNECT_REQUEST, or will get it */
 #define ST_ASKS		(ST(AWAIT_ROOM) | ST(AWAIT_VERDICT))
 /* The driver has the stream, and TX is closed, or open, or being closed */
 #define ST_CLOSED_TX	(ST(AWAIT_RTR) | ST(FENCED))
 #define ST_OPEN_TX	(ST(UNANSWERED) | ST(OFFLOADED))
 #define ST_ENDS		(ST(FINISHING) | ST(HALF_CLOSED) | ST(PEER_FINISHED))
 #define ST_DRIVER	(ST_CLOSED_TX | ST_OPEN_TX | ST_ENDS)
-/* It may still say why it closes, or has sent FIN; the peer has not */
+/* This end may send a Terminate message, or has sent FIN; the peer has not sent FIN */
 #define ST_SPEAKS	(ST_CLOSED_TX | ST_OPEN_TX | ST(FINISHING) | ST(HALF_CLOSED))
 
-/* Which events are void in which state, and where the others lead: one row a leg */
+/* One row per transition: the state to which an event leads; without a row the event is void */
 
 struct event_row {
 	enum iw_mpa_event	event;
 	u32			from;
-	enum iw_mpa_state	to;	/* IW_MPA_ST_COUNT: it stays */
+	enum iw_mpa_state	to;	/* IW_MPA_ST_COUNT: no change */
 };
 
 #define LEG(ev, from, to)	{ IW_MPA_EV_##ev, from, IW_MPA_ST_##to }
 
 static const struct event_row event_rows[] = {
-	/* Beginnings */
+	/* New connections */
 	LEG(ULP_CONNECTS, ST(IDLE), TCP_CONNECT),
 	LEG(TCP_ACCEPTED, ST(IDLE), AWAIT_REQ),
 	/* An initiator up to the Reply */
@@ -57,7 +57,7 @@ static const struct event_row event_rows[] = {
 	LEG(REP_GOOD, ST_READS_REP, HANDOFF),
 	LEG(REP_REJECT, ST_READS_REP, DEAD),
 	LEG(TERM_DUE, ST_READS_REP | ST(AWAIT_REQ), LINGER),
-	/* A responder up to its verdict */
+	/* A responder up to the ULP's answer */
 	LEG(REQ_GOOD, ST(AWAIT_REQ), ASKING),
 	LEG(ASKED, ST(ASKING), AWAIT_VERDICT),
 	LEG(NO_ROOM, ST(ASKING), AWAIT_ROOM),
@@ -103,7 +103,7 @@ static const struct event_row event_rows[] = {
 	LEG(STREAM_DOWN, ST_DRIVER, DEAD),
 	LEG(ULP_ABORTED, ST_SPEAKS, LINGER),
 	LEG(ULP_ABORTED, ST_DRIVER, DEAD),
-	/* The peer's end: who reads, reads first; there is another try before a byte has come */
+	/* The peer's FIN: what arrived before is read first; without a byte there is another try */
 	LEG(PEER_CLOSED, ST_READS_REP | ST(AWAIT_REQ), COUNT),
 	LEG(PEER_CLOSED, ST_DRIVER & ~ST(PEER_FINISHED), COUNT),
 	LEG(PEER_CLOSED, ST_TCP | ST_ASKS | ST(LINGER), DEAD),
@@ -181,7 +181,7 @@ static void fsm_step_any_cell_leads_where_ruled(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tr->actions & ~(u32)(BIT(IW_MPA_ACT_COUNT) - 1), 0);
 }
 
-/* An orderly end has a reason when it begins. Of what cuts it short, this is the reason then. */
+/* An orderly end has a reason when it begins; an event that cuts the end short replaces it. */
 static void fsm_failed_end_has_another_reason(struct kunit *test)
 {
 	static const struct event_row rows[] = {
@@ -225,12 +225,12 @@ static void fsm_any_cell_goes_forward(struct kunit *test)
 	}
 }
 
-/* Local ends of a startup, and where nothing is said of them: see E-9.3-1 for the reasons. */
+/* Local errors during startup, and the states in which the peer gets no message: see E-9.3-1. */
 static const struct local_end {
 	enum iw_mpa_event	event;
 	u32			silent;
 } local_ends[] = {
-	/* The peer's frame is awaited, or TCP is. */
+	/* This end waits for the peer's frame, or for TCP. */
 	{ IW_MPA_EV_BIND_FAILED,	ST(TCP_CONNECT) },
 	{ IW_MPA_EV_OPEN_FAILED,	ST_TCP },
 	{ IW_MPA_EV_NO_REV_2,		ST(TCP_RECONNECT) },
@@ -239,12 +239,12 @@ static const struct local_end {
 	{ IW_MPA_EV_LISTENER_GONE,	ST(AWAIT_REQ) },
 	{ IW_MPA_EV_YIELD,		ST(AWAIT_REQ) },
 	{ IW_MPA_EV_DEV_GONE,		ST_DIALS | ST(AWAIT_REQ) },
-	/* The peer errs, by its frame or by what it sends before the Reply. */
+	/* The error is in the peer's frame, or in what the peer sends before the Reply. */
 	{ IW_MPA_EV_FRAME_BAD,		ST_READS_REP | ST(AWAIT_REQ) | ST(ASKING) | ST_ASKS },
 	/* TCP has not taken a frame. */
 	{ IW_MPA_EV_SEND_FAILED,	ST_TCP },
 	{ IW_MPA_EV_REPLY_FAILED,	ST(HANDOFF) },
-	/* These are always told. */
+	/* The peer always gets a message for these. */
 	{ IW_MPA_EV_TERM_DUE },
 	{ IW_MPA_EV_PREPARE_FAILED },
 	{ IW_MPA_EV_RTR_FAILED },
@@ -274,7 +274,7 @@ static void fsm_local_end_of_a_startup_told_but_for_those(struct kunit *test)
 	}
 }
 
-/* Who removes a device waits for its connections: none may need anybody else to end. */
+/* The removal of a device waits for its connections: DEV_GONE alone has to end each of them. */
 static void fsm_device_ends_whatever_waits(struct kunit *test)
 {
 	int state;
@@ -287,7 +287,7 @@ static void fsm_device_ends_whatever_waits(struct kunit *test)
 	}
 }
 
-/* What a past implies about order depends on the order in which actions are done */
+/* The walk's conclusions depend on the order in which actions are done */
 static void fsm_actions_numbered_in_order_of_doing(struct kunit *test)
 {
 	static const u8 order[] = {
@@ -311,7 +311,7 @@ static void fsm_actions_numbered_in_order_of_doing(struct kunit *test)
 	KUNIT_EXPECT_LE(test, IW_MPA_ST_COUNT, 32);	/* for ST() here */
 }
 
-/* Where events from outside meet: what arrived, then who closed, then loss */
+/* The order of several raised events: what arrived, then who closed, then loss */
 static void fsm_events_raised_from_outside_numbered_by_urgency(struct kunit *test)
 {
 	static const u8 order[] = {
@@ -367,7 +367,7 @@ static void fsm_timer_any_wait_bounded(struct kunit *test)
 	}
 }
 
-/* What each state is a part of, and which waits share a limit */
+/* The phase of each state, and the waits that share a limit */
 static void fsm_phase_any_state_known(struct kunit *test)
 {
 	const u32 up = ST(FENCED) | ST(UNANSWERED) | ST(OFFLOADED);
@@ -397,7 +397,7 @@ static void fsm_phase_any_state_known(struct kunit *test)
 	}
 }
 
-/* A time-out is told by what was waited for, every other event by itself */
+/* The reason of a timeout depends on the state, that of any other event does not */
 static void fsm_reason_of_a_timeout_is_the_states(struct kunit *test)
 {
 	static const u8 reasons[IW_MPA_ST_COUNT] = {
@@ -422,7 +422,7 @@ static void fsm_reason_of_a_timeout_is_the_states(struct kunit *test)
 	}
 }
 
-/* TX is opened, and ESTABLISHED is reported, where the first FPDU comes; an end needs a process. */
+/* The first FPDU opens TX and reports ESTABLISHED in RX's context; an end needs a process. */
 static void fsm_first_fpdu_alone_is_prompt(struct kunit *test)
 {
 	int state, event;
@@ -442,7 +442,7 @@ static void fsm_first_fpdu_alone_is_prompt(struct kunit *test)
 	}
 }
 
-/* A ULP that closes sends FIN itself. Whatever ends the connection is left to the work item. */
+/* A ULP that closes sends FIN in its own context; the work item does what ends the connection. */
 static void fsm_close_leaves_ends_to_others(struct kunit *test)
 {
 	int state, event;
@@ -465,7 +465,7 @@ static void fsm_close_leaves_ends_to_others(struct kunit *test)
 	}
 }
 
-/* A number that is no state has no name, and does no harm */
+/* A number outside the enum has no name, and does no harm */
 static void fsm_name_out_of_range_harmless(struct kunit *test)
 {
 	static const unsigned int wild[] = { IW_MPA_ST_COUNT, 64, 255, 0x7fffffff, 0xffffffff };

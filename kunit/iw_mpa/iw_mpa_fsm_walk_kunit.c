@@ -18,7 +18,7 @@
 #define DO(name)	IW_MPA_DO_##name
 
 #define ST_ALL		(BIT(IW_MPA_ST_COUNT) - 1)
-/* The runner goes through these without looking for what was raised. */
+/* The runner passes these states without a check for raised events. */
 #define ST_PASSED	(ST(IDLE) | ST(ASKING) | ST(HANDOFF))
 #define ST_DIALS	(ST(TCP_CONNECT) | ST(V2_OFFERED) | ST(TCP_RECONNECT) | ST(AWAIT_REP))
 #define ST_ASKS		(ST(AWAIT_REQ) | ST(ASKING) | ST(AWAIT_ROOM) | ST(AWAIT_VERDICT))
@@ -41,9 +41,9 @@
 #define PAST_DOWN	BIT(9)
 #define PAST_CANCELLED	BIT(10)
 #define PAST_TAKEN	BIT(11)	/* a driver got the stream */
-#define PAST_STOPPED	BIT(12)	/* and was told to forget it */
+#define PAST_STOPPED	BIT(12)	/* and its stop was called */
 #define PAST_TX_OPEN	BIT(13)	/* RFC 5044 7.1.2: FPDUs may be sent */
-#define PAST_FINISHING	BIT(14)	/* the driver was told to let out what it has */
+#define PAST_FINISHING	BIT(14)	/* finish_tx was called */
 #define PAST_LAST_WORD	BIT(15)	/* TERM, Reject or FIN was sent */
 #define PAST_ENDING	BIT(16)	/* STREAM_ENDED was raised and waits */
 #define PAST_FAILED	BIT(17)	/* iw_connect or iw_accept returns an errno */
@@ -69,7 +69,7 @@ static bool driver_has_stream(u32 past)
 	return (past & PAST_TAKEN) && !(past & PAST_STOPPED);
 }
 
-/* The events that an action can end in, as fsm.h has it; @always: it ends in one of them */
+/* The events that an action can raise, according to fsm.h; @always: it raises one of them */
 static u64 action_outcomes(enum iw_mpa_action_nr action, u32 past, bool *always)
 {
 	const u64 read = EV(FRAME_BAD) | EV(FRAME_CUT) | EV(STREAM_ENDED) | EV(PEER_RESET) |
@@ -117,7 +117,7 @@ static u64 action_outcomes(enum iw_mpa_action_nr action, u32 past, bool *always)
 	}
 }
 
-/* What an action that ends in @outcome, or in none, has done to the past */
+/* Return the past after an action that has raised @outcome, or no event */
 static u32 action_done(u32 past, enum iw_mpa_action_nr action, enum iw_mpa_event outcome)
 {
 	bool well = outcome == IW_MPA_EV_NONE;
@@ -172,7 +172,7 @@ static u32 action_done(u32 past, enum iw_mpa_action_nr action, enum iw_mpa_event
 	}
 }
 
-/* Where the call fails, or the ULP takes its yes back, iw_cm expects no event. */
+/* iw_cm expects no event after a call that fails, or if the ULP rejects after its accept. */
 static bool event_is_withdrawn(u32 past, enum iw_mpa_event event)
 {
 	return event == IW_MPA_EV_ULP_REJECTED ||
@@ -228,7 +228,7 @@ static bool action_is_allowed(u32 past, enum iw_mpa_action_nr action, enum iw_mp
 	case IW_MPA_ACT_SEND_REJECT:
 		return (past & PAST_PASSIVE) && !(past & (PAST_TAKEN | PAST_LAST_WORD));
 	case IW_MPA_ACT_SHUTDOWN:
-		/* Either the driver is out, or it has said that nothing follows, once. */
+		/* The driver has no stream, or has reported that nothing follows, once. */
 		return driver_has_stream(past) ? event == IW_MPA_EV_TX_FINISHED &&
 						 !(past & PAST_LAST_WORD) :
 						 !(past & PAST_BOUND);
@@ -252,18 +252,18 @@ static bool action_is_allowed(u32 past, enum iw_mpa_action_nr action, enum iw_mp
 	}
 }
 
-/* What must hold in each state, whatever the past */
+/* Check what must hold in a state for any past */
 static bool state_is_sound(const struct node *node)
 {
 	u32 past = node->past, st = BIT(node->state);
 
 	if (!(st & ST(DEAD)) != !(past & PAST_RELEASED))
 		return false;
-	/* Whoever was told that the stream has ended must not forget it. */
+	/* A raised STREAM_ENDED must have an effect in the state. */
 	if ((past & PAST_ENDING) && !(st & ST(DEAD)) &&
 	    !iw_mpa_fsm_step(node->state, IW_MPA_EV_STREAM_ENDED)->defined)
 		return false;
-	if (st & ST_ENDED)	/* and what iw_cm expected it has got */
+	if (st & ST_ENDED)	/* iw_cm has got the event that it expected */
 		return !(past & (PAST_BOUND | PAST_EXPECTED)) && !driver_has_stream(past) &&
 		       hweight32(past & (PAST_DOWN | PAST_CANCELLED)) <= 1 &&
 		       (!(past & PAST_UP) || (past & (PAST_DOWN | PAST_CANCELLED)));
@@ -292,7 +292,7 @@ static void walk_add(struct walk *w, struct node node)
 	w->nodes[w->count++] = node;
 }
 
-/* What the event itself says to have happened */
+/* Facts that follow from the event itself */
 static u32 event_facts(u32 past, enum iw_mpa_event event)
 {
 	switch (event) {
@@ -309,9 +309,9 @@ static u32 event_facts(u32 past, enum iw_mpa_event event)
 	}
 }
 
-/* What a transition owes to its past and its target: all of it, and nothing else */
+/* The actions that a transition needs because of its past and its target, and no others */
 
-/* What ends a connection has to undo what was done. */
+/* The end of a connection undoes what was done. */
 static u32 due_at_end(u32 past, enum iw_mpa_event event, enum iw_mpa_state next)
 {
 	u32 due = 0;
@@ -391,7 +391,7 @@ static u32 due_actions(const struct node *from, enum iw_mpa_event event, enum iw
 	case IW_MPA_EV_REQ_GOOD:	/* more may have come with it */
 		due = DO(CHECK_EARLY);
 		break;
-	case IW_MPA_EV_PEER_CLOSED:	/* what came before the FIN counts */
+	case IW_MPA_EV_PEER_CLOSED:	/* read what arrived before the FIN */
 		if (st & (ST_READS_REP | ST(AWAIT_REQ)))
 			return due_on_readable(from->state);
 		if (st & ST_DRIVER)
@@ -405,11 +405,11 @@ static u32 due_actions(const struct node *from, enum iw_mpa_event event, enum iw
 		if (st & ST_FINISHES)
 			return DO(CHECK_PROGRESS) | DO(RESTART_TIMER);
 		break;
-	case IW_MPA_EV_DEV_GONE:	/* who has read a Request does not close without a word */
+	case IW_MPA_EV_DEV_GONE:	/* a Request that was read gets a Reject */
 		if (st & (ST(AWAIT_ROOM) | ST(AWAIT_VERDICT)))
 			due = DO(SEND_REJECT);
 		break;
-	case IW_MPA_EV_ULP_CLOSED:	/* the last chance to tell a peer that missed it */
+	case IW_MPA_EV_ULP_CLOSED:	/* last chance for a peer that missed the RTR message */
 		if (st & ST(UNANSWERED))
 			due = DO(REPEAT_RTR);
 		break;
@@ -417,7 +417,7 @@ static u32 due_actions(const struct node *from, enum iw_mpa_event event, enum iw
 	case IW_MPA_EV_HANDED_OFF_FENCED:
 	case IW_MPA_EV_HANDED_OFF_RTR:
 	case IW_MPA_EV_HANDED_OFF_QUIET:
-		due = DO(KICK_RX);	/* what came meanwhile */
+		due = DO(KICK_RX);	/* read what has arrived */
 		break;
 	default:
 		break;
@@ -477,7 +477,7 @@ static void walk_actions(struct walk *w, struct node at, enum iw_mpa_event event
 			found.past = action_done(at.past, nr, outcome);
 			walk_event(w, found, outcome, depth + 1);
 		}
-		if (always) {	/* nothing may stand after it, since it would not be done */
+		if (always) {	/* no action may follow, since it would not be done */
 			KUNIT_EXPECT_EQ_MSG(w->test, actions >> nr, 1, "%s: %s",
 					    event_name(event), action_name(nr));
 			return;
@@ -497,7 +497,7 @@ static void walk_actions(struct walk *w, struct node at, enum iw_mpa_event event
 	walk_add(w, at);
 }
 
-/* Of what is raised from outside, or called for, some can meet only one of the roles. */
+/* Some events from outside are possible only in one of the roles. */
 static bool event_comes(const struct node *node, enum iw_mpa_event event)
 {
 	const u64 calls = EV(ULP_CONNECTS) | EV(TCP_ACCEPTED) | EV(ULP_ACCEPTED) |
@@ -510,7 +510,7 @@ static bool event_comes(const struct node *node, enum iw_mpa_event event)
 	if (node->state == IW_MPA_ST_IDLE)
 		return event == IW_MPA_EV_ULP_CONNECTS || event == IW_MPA_EV_TCP_ACCEPTED ||
 		       event == IW_MPA_EV_TCP_FAILED;
-	/* In front of the driver only END_STREAM raises it; elsewhere a read finds it out. */
+	/* While the driver has the stream only END_STREAM raises it; else a read finds the end. */
 	if (event == IW_MPA_EV_STREAM_ENDED)
 		return node->past & PAST_ENDING;
 	if (passive & BIT_ULL(event))
@@ -518,7 +518,7 @@ static bool event_comes(const struct node *node, enum iw_mpa_event event)
 	return true;
 }
 
-/* Everything that can be reached from IDLE, each step checked on the way */
+/* Walk through all that can be reached from IDLE, and check each step */
 static struct walk *walk_all(struct kunit *test)
 {
 	struct walk *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
@@ -554,7 +554,7 @@ static void fsm_any_path_keeps_promises(struct kunit *test)
 	u32 reached = 0, ends = 0;
 	int i;
 
-	/* The walk saw all there is, so it has proved something. */
+	/* The walk has reached all states and cells, or it has proved nothing. */
 	for (i = 0; i < w->count; i++) {
 		reached |= BIT(w->nodes[i].state);
 		ends += w->nodes[i].state == IW_MPA_ST_DEAD;
@@ -619,7 +619,7 @@ static void fsm_any_order_of_events_ends_in_time(struct kunit *test)
 	KUNIT_EXPECT_GE(test, visited, 3 * TICKS_WAIT);
 }
 
-/* The limit is for the waits that share it; a last word has its own time. */
+/* Only the waits that share the limit end by it; LINGER, after a last message, has its own time. */
 static void fsm_deadline_is_limited_where_limits_are_shared(struct kunit *test)
 {
 	int state;

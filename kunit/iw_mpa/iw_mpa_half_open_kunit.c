@@ -97,7 +97,7 @@ static unsigned int half_opens(struct iw_mpa_device *dev)
 	return READ_ONCE(crowd->half_open_count);
 }
 
-/* Whoever was refused, and stays, is as much in the way. */
+/* A rejected connection whose peer does not close counts against the same limit. */
 /* Rules: H-04 */
 static void refused_too_many_oldest_yields(struct kunit *test)
 {
@@ -149,7 +149,7 @@ static int reject_at_once(struct fake_id *child)
 	return fake_reject(child, NULL, 0);
 }
 
-/* The one half-open endpoint; the caller has a reference. */
+/* Return the only half-open endpoint, with a reference. */
 static struct iw_mpa_ep *the_half_open(struct fake_id *lis)
 {
 	struct iw_mpa_device *dev = iw_mpa_device_get(lis->id.device);
@@ -166,8 +166,9 @@ static struct iw_mpa_ep *the_half_open(struct fake_id *lis)
 }
 
 /*
- * A connection whose Request is just being read is to be closed in favour of a newer one, and is
- * rejected before the runner gets to that event: still the peer has time to read the Reject.
+ * YIELD, the end of a half-open connection in favour of a newer one, is raised while its Request is
+ * read. The ULP rejects before the runner handles YIELD: the peer still has time to read the
+ * Reject.
  */
 /* Rules: H-03 */
 static void half_open_yield_after_the_request_is_void(struct kunit *test)
@@ -183,7 +184,7 @@ static void half_open_yield_after_the_request_is_void(struct kunit *test)
 	FAKE_POLL(f, iw_mpa_run_claim(ep, IW_MPA_EV_YIELD));
 	conn_make_good_request(c);
 	peer_send(f, c->peer, c->frame.buf + HALF, c->frame.len - HALF);
-	/* READABLE may still be that of the first half. */
+	/* READABLE may be for the first half only: poll for the whole Request. */
 	FAKE_POLL(f, ep->reader.have + iw_mpa_sock_unread(&ep->sock) == c->frame.len);
 	iw_mpa_raise(ep, IW_MPA_EV_YIELD);
 	iw_mpa_run(iw_mpa_ep_hold(ep), IW_MPA_EV_READABLE, IW_MPA_BORROWED);
@@ -208,7 +209,10 @@ static void listener_gone_half_open_is_closed(struct kunit *test)
 	FAKE_WAIT(c->f, !READ_ONCE(c->lis->refs));
 }
 
-/* It goes while iw_cm says that it has no room: nobody looks for room, and the memory may go. */
+/*
+ * The listener goes while a Request is queued for room in iw_cm: the poll for room, which uses the
+ * listener's memory, must not be queued.
+ */
 static void listener_gone_looks_no_more(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -227,7 +231,7 @@ static void listener_gone_looks_no_more(struct kunit *test)
 	iw_mpa_ep_drop(ep);
 }
 
-/* It goes while iw_cm says that it has no room: nobody comes back to the Request by itself. */
+/* The listener goes while iw_cm refuses the event for lack of room: there is no later try. */
 /* Rules: P-05; E-9.3-1: nothing after the Reject, and no FIN before the peer's */
 static void listener_gone_while_it_is_asked(struct kunit *test)
 {
@@ -239,7 +243,10 @@ static void listener_gone_while_it_is_asked(struct kunit *test)
 	c->lis->fail_events = 1;
 	c->lis->frozen = true;
 	c->peer = peer_connect(f, c->lis);
-	/* Not the listener's work item asks, for whose end that of the listener waits. */
+	/*
+	 * The end of a listener waits for its work item: so that must not be what reports the
+	 * Request.
+	 */
 	dev = iw_mpa_device_get(f->ibdev);
 	FAKE_POLL(f, half_opens(dev) == 1);
 	iw_mpa_device_put(dev);
@@ -247,7 +254,7 @@ static void listener_gone_while_it_is_asked(struct kunit *test)
 	peer_send_frame(f, c->peer, &c->frame);
 	FAKE_WAIT(f, !READ_ONCE(c->lis->fail_events));
 	fake_destroy(c->lis);
-	/* Its cm_id is there until the event handler returns. */
+	/* The listener's cm_id stays until the event handler returns. */
 	KUNIT_EXPECT_EQ(test, READ_ONCE(c->lis->refs), 1);
 	WRITE_ONCE(c->lis->frozen, false);
 	wake_up_all(&f->wake);
@@ -255,7 +262,7 @@ static void listener_gone_while_it_is_asked(struct kunit *test)
 	FAKE_WAIT(f, !READ_ONCE(c->lis->refs));
 }
 
-/* The same while the Request waits for room in iw_cm */
+/* The listener goes while the Request waits for room in iw_cm. */
 /* Rules: P-05; E-9.3-1: nothing after the Reject, and no FIN before the peer's */
 static void listener_gone_while_room_is_awaited(struct kunit *test)
 {
@@ -264,7 +271,7 @@ static void listener_gone_while_room_is_awaited(struct kunit *test)
 	conn_listen(c);
 	c->lis->fail_events = INT_MAX;
 	conn_send_request(c);
-	/* It is asked for the second time only out of that state. */
+	/* Only the wait for room makes a second try. */
 	FAKE_POLL(c->f, READ_ONCE(c->lis->fail_events) < INT_MAX - 1);
 	fake_destroy(c->lis);
 	conn_expect_refusal(c, "", 0);
@@ -341,7 +348,9 @@ static struct iw_mpa_listener *the_listener(struct fake_id *fid)
 	return lis;
 }
 
-/* It goes while it takes connections from TCP. Those end, too, though their peers are silent. */
+/*
+ * The listener goes while it accepts connections from TCP: they end, though the peers are silent.
+ */
 /* Rules: P-05 */
 static void listener_gone_while_it_accepts(struct kunit *test)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A TCP connection, and a driver that takes it over: what the suites of the takeover share */
+/* A TCP connection and a driver that takes it over, shared by the suites of the takeover */
 
 #include "iw_mpa_leaving.h"
 #include "sock.h"
@@ -7,7 +7,7 @@
 #include <linux/sched/mm.h>
 #include <net/tcp.h>
 
-/* The one of the test that runs: a driver's ops have nothing but the QP. */
+/* That of the running test: a driver's ops get only the QP. */
 static struct leaving *now;
 
 static void leaving_of_sock(struct iw_mpa_sock *ms, enum iw_mpa_event event, int err)
@@ -37,7 +37,7 @@ static int leaving_hold(struct ib_qp *qp, struct sock *sk)
 	return 0;
 }
 
-/* What the device lets go is for the host's TCP, which has to get it. */
+/* The filter that stops input must be gone: TCP has to get the packets that the device lets go. */
 static void leaving_let_go(struct ib_qp *qp)
 {
 	leaving_noted(rcu_access_pointer(now->sk->sk_filter) ? "let_go_too_early" : "let_go");
@@ -124,7 +124,7 @@ struct leaving *leaving_open(struct kunit *test)
 	struct leaving *lv = kunit_kzalloc(test, sizeof(*lv), GFP_KERNEL);
 	struct fakes *f = test->priv;
 
-	memalloc_noio_save();	/* as a runner does; the test ends with its task */
+	memalloc_noio_save();	/* as a runner; ends with the test's task */
 	KUNIT_ASSERT_NOT_NULL(test, lv);
 	lv->ms = &lv->ep.sock;
 	now = lv;
@@ -149,7 +149,7 @@ struct leaving *leaving_open(struct kunit *test)
 	return lv;
 }
 
-/* As state DEAD does */
+/* Release the endpoint's socket and takeover, as state DEAD does. */
 void leaving_release(struct leaving *lv)
 {
 	iw_mpa_sock_release(lv->ms);
@@ -163,7 +163,7 @@ void leaving_end_device(struct leaving *lv)
 		iw_mpa_takeovers_end(&lv->dev);
 }
 
-/* For a test that looks at what is left, or opens another; else leaving_exit() does it. */
+/* For a test that checks what is left, or opens another one; else leaving_exit() calls this. */
 void leaving_close(struct leaving *lv)
 {
 	if (lv->ep.takeover && lv->ms->sock)	/* frozen, and not the device's */
@@ -210,7 +210,7 @@ void leaving_read(struct leaving *lv, size_t len)
 	iw_mpa_sock_discard(lv->ms, len);
 }
 
-/* Both ends have sent bytes, which the other has read. */
+/* Both ends send bytes, and read those of the other. */
 void leaving_talk(struct leaving *lv, struct kunit *test)
 {
 	struct fakes *f = test->priv;

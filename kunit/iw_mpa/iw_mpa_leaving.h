@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A TCP connection, and a driver that takes it over: what the suites of the takeover share */
+/* A TCP connection and a driver that takes it over, shared by the suites of the takeover */
 #ifndef _IW_MPA_LEAVING_H
 #define _IW_MPA_LEAVING_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Listeners: which connections they get, and what iw_create_listen refuses. */
+/* Listeners: the connections that they accept, and calls that iw_create_listen refuses. */
 
 #include "device.h"
 #include "iw_mpa_fakes.h"
@@ -40,8 +40,8 @@ static void listen_takes_several_connections(struct kunit *test)
 }
 
 /*
- * TCP has many connections before the listener comes to take them, and reports no further one: the
- * listener goes on until all are taken.
+ * TCP has many connections before the listener accepts the first, and reports no further one: the
+ * listener has to go on until it has accepted all.
  */
 static void listen_takes_all_of_a_crowd(struct kunit *test)
 {
@@ -58,7 +58,7 @@ static void listen_takes_all_of_a_crowd(struct kunit *test)
 	dev = iw_mpa_device_get(c->lis->id.device);
 	lis = list_first_entry(&dev->listeners, struct iw_mpa_listener, node);
 	iw_mpa_device_put(dev);
-	/* Who accepts waits for this lock. */
+	/* accept() waits for this lock. */
 	lock_sock(lis->sock.sock->sk);
 	for (i = 0; i < LISTEN_CROWD; i++) {
 		KUNIT_EXPECT_EQ(test, 0, sock_create_kern(&init_net, AF_INET, SOCK_STREAM,
@@ -67,7 +67,7 @@ static void listen_takes_all_of_a_crowd(struct kunit *test)
 							sizeof(struct sockaddr_in), 0));
 	}
 	release_sock(lis->sock.sock->sk);
-	/* This looks again and again. */
+	/* Polled, so a stale value does no harm. */
 	FAKE_POLL(c->f, data_race(lis->half_open_count) == LISTEN_CROWD);
 	for (i = 0; i < LISTEN_CROWD; i++)
 		sock_release(peers[i]);
@@ -81,7 +81,7 @@ static struct fake_id *call_wildcard(struct fake_conn *c, struct fakes *f, int f
 	struct sockaddr_storage addr = {};
 	__be16 port;
 
-	conn_listen(c);	/* for a port */
+	conn_listen(c);	/* to get a free port */
 	port = ((struct sockaddr_in *)&c->lis->id.local_addr)->sin_port;
 	fake_destroy(c->lis);
 	addr.ss_family = family;
@@ -103,7 +103,7 @@ static struct fake_id *call_wildcard(struct fake_conn *c, struct fakes *f, int f
 	return lis;
 }
 
-/* A wildcard listener, on both protocols: the ULP is told concrete addresses. */
+/* A wildcard listener, on both protocols: the ULP gets concrete addresses. */
 static void listen_wildcard(struct kunit *test, int family, int peer_family)
 {
 	struct fake_conn *c = conn_new(test);
@@ -165,7 +165,7 @@ static void listen_tos_and_priority_are_those_of_its_connections(struct kunit *t
 	}
 }
 
-/* It could not have one: the port is taken. */
+/* @lis succeeds without a socket: @c->lis uses the port, and gets the connections. */
 static void expect_no_socket(struct fake_conn *c, struct fakes *f, struct fake_id *lis)
 {
 	struct kunit *test = f->test;
@@ -259,7 +259,7 @@ static void listen_wildcard_leaves_addresses_of_other_devices_alone(struct kunit
 
 	KUNIT_ASSERT_NOT_NULL(test, other);
 	other->ops = f->ibdev->ops;
-	conn_listen(c);	/* for a port */
+	conn_listen(c);	/* to get a free port */
 	lis = conn_wildcard(c, f);
 	fake_destroy(c->lis);
 	KUNIT_ASSERT_EQ(test, fake_listen(lis), 0);
@@ -268,7 +268,7 @@ static void listen_wildcard_leaves_addresses_of_other_devices_alone(struct kunit
 	peer = call_address(c, f, address);
 	KUNIT_EXPECT_EQ(test, fake_reject(fake_next_request(lis), NULL, 0), 0);
 	peer_recv_frame(f, peer, &c->frame);
-	peer_fin(peer);		/* while there is still a way to the address */
+	peer_fin(peer);		/* while there is still a route */
 	peer_expect_eof(f, peer);
 	KUNIT_EXPECT_EQ(test, wrong_devices(), before);
 
@@ -280,7 +280,7 @@ static void listen_wildcard_leaves_addresses_of_other_devices_alone(struct kunit
 	KUNIT_EXPECT_EQ(test, wrong_devices(), before + 1);
 	KUNIT_EXPECT_EQ(test, lis->nr_events, 1);
 	call_address(c, f, htonl(INADDR_LOOPBACK));
-	call_address(c, f, htonl(INADDR_LOOPBACK + 1));	/* of lo, but not an address that it has */
+	call_address(c, f, htonl(INADDR_LOOPBACK + 1));	/* routed to lo, not assigned to it */
 	fake_next_request(lis);
 	fake_next_request(lis);
 	KUNIT_EXPECT_EQ(test, wrong_devices(), before + 1);
@@ -288,7 +288,9 @@ static void listen_wildcard_leaves_addresses_of_other_devices_alone(struct kunit
 	fake_netdev_remove(netdev);
 }
 
-/* Nor on a device that cannot be responder: a refusal would end the listener on all devices. */
+/*
+ * A device that cannot be responder gets no socket: an error would end the listener on all devices.
+ */
 static void listen_wildcard_without_fence_has_no_socket(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
