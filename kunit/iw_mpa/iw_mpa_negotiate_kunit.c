@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What two ends agree on. Rows of tables and cases are named after the rules that they show:
- * E-9.1-5 is the fifth of RFC 6581 9.1, and M- stands for RFC 5044. A device has the limits MAX_IRD
- * and MAX_ORD unless a row has others.
+ * Negotiation of IRD, ORD and RTR types. Rows of tables and cases are named after the rules that
+ * they show: E-9.1-5 is the fifth of RFC 6581 9.1, and M- stands for RFC 5044. A device has the
+ * limits MAX_IRD and MAX_ORD unless a row has others.
  */
 
 #include <kunit/test.h>
@@ -11,7 +11,7 @@
 
 #define MAX_IRD	16
 #define MAX_ORD	12
-#define OWN	8	/* what our ULP asks for where the row does not say */
+#define OWN	8	/* what our ULP asks for unless a row says otherwise */
 #define ULP	IW_MPA_DEPTH_ULP
 
 #define S	IW_MPA_RTR_SEND
@@ -43,7 +43,7 @@ struct depth_row {
 	bool			strict;
 	u16			own_ird, own_ord;
 	u16			peer_ird, peer_ord;
-	/* what is to be programmed */
+	/* values for the device */
 	u16			ird, ord;
 	/* responder: what the Reply says */
 	u16			rep_ird, rep_ord;
@@ -54,7 +54,7 @@ struct depth_row {
 #define FEW	IW_MPA_R_INSUFFICIENT_IRD
 
 static const struct depth_row responder_rows[] = {
-	/* ORD: at most the initiator's IRD, at most our wish */
+	/* ORD: at most the initiator's IRD, at most what our ULP asks for */
 	{ "E-9.1-2b_ird_0", 0, 8, 8, 0, 8, 8, 0, 8, 0, OK },
 	{ "E-9.1-2b_ird_1", 0, 8, 8, 1, 8, 8, 1, 8, 1, OK },
 	{ "E-9.1-2b_ird_below_own_ord", 0, 8, 8, 7, 8, 8, 7, 8, 7, OK },
@@ -67,7 +67,7 @@ static const struct depth_row responder_rows[] = {
 	{ "E-9.1-2b_own_ord_0", 0, 8, 0, 8, 8, 8, 0, 8, 0, OK },
 	{ "E-9.1-13_own_ord_3fff", 0, 8, ULP, 5, 8, 8, 5, 8, 5, OK },
 	{ "E-9.1-13_own_ord_3fff_limited", 0, 8, ULP, 0x3ffe, 8, 8, 12, 8, 12, OK },
-	/* IRD: as much of the initiator's ORD as the device has, never less than our wish */
+	/* IRD: as much of the initiator's ORD as the device has, at least what our ULP asks for */
 	{ "E-9.1-3_ord_0", 0, 8, 8, 8, 0, 8, 8, 8, 8, OK },
 	{ "E-9.1-3_ord_0_own_ird_0", 0, 0, 8, 8, 0, 0, 8, 0, 8, OK },
 	{ "E-9.1-3_ord_1", 0, 0, 8, 8, 1, 1, 8, 1, 8, OK },
@@ -78,7 +78,7 @@ static const struct depth_row responder_rows[] = {
 	{ "E-9.1-9_ord_3fff_ird_0_kept", 0, 0, 8, 8, ULP, 0, 8, ULP, 8, OK },
 	{ "E-9.1-13_own_ird_3fff", 0, ULP, 8, 8, 1, 16, 8, 16, 8, OK },
 	{ "E-9.1-9_E-9.1-11_both_3fff_both_kept", 0, 3, 4, ULP, ULP, 3, 4, ULP, ULP, OK },
-	/* strict: our ULP's word stands */
+	/* strict: what our ULP asks for is not changed */
 	{ "E-9.1-2b_strict_ird_enough", 1, 8, 8, 8, 8, 8, 8, 8, 8, OK },
 	{ "E-9.1-2b_strict_ird_more", 1, 8, 8, 9, 8, 8, 8, 8, 8, OK },
 	{ "E-9.1-4_strict_ird_short_required_ord_told", 1, 8, 8, 7, 8, 0, 0, 8, 8, FEW },
@@ -91,7 +91,7 @@ static const struct depth_row responder_rows[] = {
 	{ "E-9.1-13_strict_own_ord_3fff_ird_short", 1, 8, ULP, 11, 8, 0, 0, 8, 12, FEW },
 };
 
-/* The initiator's rows: the peer's columns are the Reply's, rep_* are not used */
+/* Rows for the initiator: the peer's columns are those of the Reply, rep_* are not used */
 static const struct depth_row initiator_rows[] = {
 	/* ORD: at most the responder's IRD */
 	{ "E-9.1-6_ird_0", 0, 8, 8, 0, 8, 8, 0, 0, 0, OK },
@@ -169,7 +169,7 @@ static void negotiate_request_any_depths_as_ruled(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, params.ord, row->ord);
 }
 
-/* Of several reasons to refuse the graver one is told: a revision, then Markers, then depths. */
+/* Of several reasons to refuse, the gravest is reported: revision, then Markers, then depths. */
 static void negotiate_request_graver_reason_told(struct kunit *test)
 {
 	struct iw_mpa_frame req = peer_frame(false, 7, 8), rep;
@@ -217,7 +217,7 @@ static void negotiate_reply_any_depths_as_ruled(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, params.ord, row->ord);
 }
 
-/* RTR, responder: all eight offers to what three devices take */
+/* RTR types, responder: all eight offers, to three devices */
 
 static const struct offer_row {
 	const char	*desc;
@@ -262,7 +262,7 @@ static void negotiate_request_any_offer_answered(struct kunit *test)
 	/* Act */
 	KUNIT_ASSERT_EQ(test, iw_mpa_negotiate_request(&local, &req, &rep, &params), OK);
 
-	/* Assert: A is answered by A, and the driver knows what may come */
+	/* Assert: the Reply has A, too, and the driver gets the types that may arrive */
 	KUNIT_EXPECT_TRUE(test, rep.p2p);
 	KUNIT_EXPECT_TRUE(test, params.p2p);
 	KUNIT_EXPECT_EQ(test, rep.rtr, row->named);
@@ -363,14 +363,14 @@ static void negotiate_request_without_a_client_server(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, params.ird, 0);
 }
 
-/* RTR, initiator */
+/* RTR types, initiator */
 
 struct rtr_row {
 	const char		*desc;
-	u8			send;	/* what our device can */
+	u8			send;	/* types that our device can send */
 	u8			named;	/* what the Reply names */
 	u16			own_ord, max_ord, peer_ird;
-	u8			rtr;	/* what is sent */
+	u8			rtr;	/* type that is sent */
 	u16			ord;
 	enum iw_mpa_reason	reason;
 };
@@ -388,7 +388,7 @@ static const struct rtr_row rtr_rows[] = {
 	{ "E-9.2-9_write_to_read_only", W, R, 8, 16, 8, 0, 0, NONE },
 	{ "E-9.2-9_write_read_to_send_only", W | R, S, 8, 16, 8, 0, 0, NONE },
 	{ "E-9.2-9_send_to_write_read", S, W | R, 8, 16, 8, 0, 0, NONE },
-	/* a Read needs a place in both queues */
+	/* a Read needs ORD at its sender, and IRD at the peer */
 	{ "E-9.1-6_E-9.2-8_read_ord_0_raised_to_peer_ird", R, R, 0, 16, 1, R, 1, OK },
 	{ "E-9.2-8_write_ord_0_stays", W, W | R, 0, 16, 1, W, 0, OK },
 	{ "E-9.1-6_E-9.2-9_read_peer_ird_0", R, R, 8, 16, 0, 0, 0, NONE },
@@ -431,7 +431,7 @@ static void negotiate_reply_with_a_one_rtr_chosen(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, params.ord, row->ord);
 }
 
-/* A on one side only: RFC 6581 9.2 leaves it out; we go on without RTR */
+/* A in one frame only: RFC 6581 9.2 does not define that; we go on without RTR message */
 /* Rules: E-9.2-13: no type */
 static void negotiate_reply_a_on_one_side_no_rtr(struct kunit *test)
 {
@@ -524,7 +524,7 @@ static void make_request_any_wish_told(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, req.pd_len, 0);
 }
 
-/* RFC 6581 9.1: the depths of a Reject reach the ULP, too; nothing else of it counts. */
+/* RFC 6581 9.1: the depths of a Reject reach the ULP, too; its other fields do not count. */
 /* Rules: E-9.1-8: the peer's depths */
 static void negotiate_reply_reject_depths_passed(struct kunit *test)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Two ends negotiate with each other, over the wire format, with all combinations of what each of
- * them asks for: the results of both must fit together (RFC 6581 9.1 and 9.2, RFC 5044 7.1.1).
+ * Two ends negotiate with each other, over the wire format, with random parameters: the results of
+ * both must fit together (RFC 6581 9.1 and 9.2, RFC 5044 7.1.1).
  */
 
 #include <kunit/test.h>
@@ -15,7 +15,7 @@
 #define SEED	6581
 #define ROUNDS	20000
 
-/* One connection: two ends, the frames as each received them, and how it ended */
+/* One negotiation: two ends, the frames as each received them, and the results */
 struct pair {
 	struct kunit		*test;
 	struct iw_mpa_local	ini, res;
@@ -37,7 +37,7 @@ static u16 random_limit(struct rnd_state *rnd)
 	return limits[prandom_u32_state(rnd) % ARRAY_SIZE(limits)];
 }
 
-/* 0..@limit with a liking for the ends, or the ULP's own making */
+/* A random depth: 0 to @limit, both of these more often, or what is left to the ULP */
 static u16 random_depth(struct rnd_state *rnd, u16 limit)
 {
 	switch (prandom_u32_state(rnd) % 8) {
@@ -51,7 +51,7 @@ static u16 random_depth(struct rnd_state *rnd, u16 limit)
 	return prandom_u32_state(rnd) % (limit + 1);
 }
 
-/* Any end that iw_mpa_proto.h allows: a device without IRD cannot take a Read */
+/* Random parameters that iw_mpa_proto.h allows: a device without IRD cannot take a Read */
 static void random_local(struct rnd_state *rnd, struct iw_mpa_local *local)
 {
 	u32 bits = prandom_u32_state(rnd);
@@ -94,7 +94,7 @@ static void pair_negotiate(struct pair *p)
 	p->ini_says = iw_mpa_negotiate_reply(&p->ini, &req, &p->rep, &p->ini_got);
 }
 
-/* Whatever it ends in, a device may be programmed with it. */
+/* Also after a failure the parameters are within the limits of the device. */
 static void expect_limits(struct pair *p, const struct iw_mpa_local *local,
 			  const struct iw_mpa_params *params)
 {
@@ -131,7 +131,7 @@ static void expect_fitting_depths(struct pair *p)
 	EXPECT(i->peer_ird == p->rep.ird && i->peer_ord == p->rep.ord);
 }
 
-/* RTR types that the initiator has the means for */
+/* RTR types that the initiator can send */
 static u8 can_send(const struct pair *p)
 {
 	return p->ini.rtr_send & (p->ini.max_ord ? IW_MPA_RTR_ALL : ~IW_MPA_RTR_READ);
@@ -149,7 +149,7 @@ static u8 can_take(const struct pair *p)
 	return others && (kept_at_0 || !p->res.max_ird) ? others : p->res.rtr_accept;
 }
 
-/* A Request offers what can be sent; a Reply names what of it can come, or else anything. */
+/* A Request names the types that can be sent; a Reply those of them that can be taken, if any. */
 static void expect_rtr_named(struct pair *p)
 {
 	u8 both = p->req.rtr & can_take(p);
@@ -190,7 +190,7 @@ static void expect_common_rtr(struct pair *p)
 	EXPECT(IMPLIES(i->rtr == IW_MPA_RTR_READ, i->ord && r->ird));
 }
 
-/* A Reject tells as much as an Accept, and the initiator sees nothing else in it. */
+/* The result of a Reject is REJECTED, and the Reject has the format and the bit A of an accept. */
 static void expect_rejected(struct pair *p)
 {
 	EXPECT(p->rep.reject);
@@ -209,7 +209,7 @@ static void expect_rejected(struct pair *p)
 	EXPECT(p->res.strict && p->rep.ord > p->req.ird);
 }
 
-/* What the initiator may still refuse, and only for cause; the TERM needs the CRC. */
+/* Check that the initiator refuses an accept only for good reasons; the TERM needs the CRC. */
 static void expect_refused(struct pair *p)
 {
 	EXPECT(p->ini_got.crc == p->res_got.crc);
@@ -274,7 +274,7 @@ static void negotiate_random_pair_ends_fit(struct kunit *test)
 		models[p->ini_got.p2p]++;
 	}
 
-	/* Assert: nothing of this held only because it never happened */
+	/* Assert: each result has occurred, or the checks would prove nothing */
 	KUNIT_EXPECT_GT(test, seen[IW_MPA_R_OK], ROUNDS / 4);
 	KUNIT_EXPECT_GT(test, seen[IW_MPA_R_BAD_REV], 100);
 	KUNIT_EXPECT_GT(test, seen[IW_MPA_R_MARKERS], 100);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What initiator and responder negotiate about the stream: CRC, Markers, and the format of the
- * frames, between ends of either revision.
+ * Negotiation of the stream between ends of either revision: CRC, Markers, and the format of the
+ * frames.
  */
 
 #include <kunit/test.h>
@@ -67,7 +67,7 @@ KUNIT_ARRAY_PARAM_DESC(large, large_rows, desc);
 KUNIT_ARRAY_PARAM_DESC(crc, crc_rows, desc);
 KUNIT_ARRAY_PARAM_DESC(marker, marker_rows, desc);
 
-/* The matrix holds for all revisions alike */
+/* The results are the same for all revisions */
 /* Rules: M-4.4-2 M-7.1.1-7 M-7.1.1-8: whether CRC is on */
 static void negotiate_either_role_crc_if_one_asks(struct kunit *test)
 {
@@ -84,7 +84,7 @@ static void negotiate_either_role_crc_if_one_asks(struct kunit *test)
 					       .crc = row->peer };
 		local.rev = peer.rev;
 
-		/* Act, Assert: responder; a Reply never turns off what it will do */
+		/* Act, Assert: responder; its Reply has C if CRC is on */
 		KUNIT_EXPECT_EQ(test, iw_mpa_negotiate_request(&local, &peer, &own, &params), OK);
 		KUNIT_EXPECT_EQ(test, params.crc, row->on);
 		KUNIT_EXPECT_EQ(test, own.crc, row->on);
@@ -170,7 +170,7 @@ static const struct interop_row {
 	bool			req_enhanced;
 	u8			rep_rev;
 	bool			rep_enhanced;
-	enum iw_mpa_reason	reason;	/* initiator's */
+	enum iw_mpa_reason	reason;	/* of the initiator */
 } interop_rows[] = {
 	{ "E-6-3_E-10-2_v1_to_v1", 1, 0, 1, 0, OK },
 	{ "E-10-2_E-10-4_v2_without_s_to_same", 2, 0, 2, 0, OK },
@@ -183,7 +183,7 @@ static const struct interop_row {
 
 KUNIT_ARRAY_PARAM_DESC(interop, interop_rows, desc);
 
-/* Who gets no RFC 6581 data programs what its own ULP asked for, and sends no RTR */
+/* An end that gets no RFC 6581 data uses what its own ULP asked for, and sends no RTR message */
 static void expect_unenhanced(struct kunit *test, const struct iw_mpa_params *params)
 {
 	KUNIT_EXPECT_FALSE(test, params->enhanced);

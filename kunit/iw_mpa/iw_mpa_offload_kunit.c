@@ -11,7 +11,7 @@
 #include <linux/tcp.h>
 #include <net/tcp.h>
 
-/* A hooked socket with a peer, and a line with a QP. Of the endpoint nothing else is used. */
+/* A hooked socket with a peer, a device and a QP; little else of the endpoint is used. */
 struct line {
 	struct iw_mpa_ep	ep;
 	struct iw_mpa_device	dev;
@@ -60,7 +60,7 @@ static enum iw_mpa_event line_passive(struct line *line, bool fence)
 	return iw_mpa_offload_passive(&line->ep, fence, LINE_REPLY, LINE_REPLY_LEN);
 }
 
-/* Bytes that were read */
+/* Return the number of bytes that were read. */
 static int line_read(struct line *line, size_t len)
 {
 	return iw_mpa_sock_discard(line->ms, len);
@@ -68,7 +68,9 @@ static int line_read(struct line *line, size_t len)
 
 static const struct iw_mpa_sock_opts called_opts;
 
-/* A listener, and a connection that it has accepted, which is nobody's yet. Return: the peer. */
+/*
+ * A listener, and a connection that it has accepted and no endpoint has adopted. Return the peer.
+ */
 static struct socket *called_open(struct kunit *test, struct iw_mpa_sock *listener,
 				  struct socket **sock)
 {
@@ -113,7 +115,7 @@ static void others_data_ready(struct sock *sk)
 {
 }
 
-/* TCP goes on with a socket that was closed: what it calls then must not be ours. */
+/* TCP still uses a socket that was closed: its callbacks must not be the library's. */
 static void sock_drop_gives_the_callbacks_back(struct kunit *test)
 {
 	struct iw_mpa_sock listener = {};
@@ -140,7 +142,7 @@ static void sock_drop_gives_the_callbacks_back(struct kunit *test)
 	}
 }
 
-/* What came before the connection was adopted */
+/* What arrived before the connection was adopted */
 static const struct before {
 	const char	*desc;
 	size_t		octets;
@@ -182,7 +184,7 @@ static void sock_adopt_tells_of_the_end(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tc->octets, ep->reader.have);
 	KUNIT_EXPECT_EQ(test, tc->rst ? IW_MPA_EV_PEER_RESET : IW_MPA_EV_NONE,
 			iw_mpa_startup_read_request(ep));
-	/* What is given back is TCP's: the connection has inherited the listener's callbacks. */
+	/* Unhooking restores TCP's callbacks: the connection has inherited the listener's. */
 	iw_mpa_sock_unhook(&ep->sock);
 	sk = sock->sk;
 	KUNIT_EXPECT_TRUE(test, sk->sk_data_ready == listener.data_ready);
@@ -242,7 +244,7 @@ static void passive_counts_the_reply(struct kunit *test)
 	line_close(line);
 }
 
-/* Loopback may deliver in another context: until the bytes are there. */
+/* Loopback may deliver in another context: wait until the bytes have arrived. */
 static void line_await_octets(struct line *line, int octets)
 {
 	struct sock *sk = line->ms->sock->sk;
@@ -263,12 +265,12 @@ static void early_data_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, line->ep.reason, IW_MPA_R_EARLY_DATA);
 	KUNIT_EXPECT_STREQ(test, line->qp->log, "");
 	KUNIT_EXPECT_NULL(test, line->ep.sock.stream.qp);
-	/* and is still there */
+	/* the byte is still in the socket */
 	KUNIT_EXPECT_EQ(test, 1, line_read(line, 1));
 	line_close(line);
 }
 
-/* The bytes come while the driver prepares: it has to let go again. */
+/* The byte arrives while the driver prepares, so that stop is called. */
 /* Rules: M-7.1.5-1: the reason, for a device that cannot take it */
 static void early_data_while_the_driver_prepares_is_refused(struct kunit *test)
 {
@@ -352,7 +354,7 @@ static void active_rtr_that_fails_is_told(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach send_rtr stop");
 }
 
-/* A responder's rtr says what may come, not what to send. */
+/* For a responder @rtr is the set of types that may arrive, not a type to send. */
 /* Rules: M-7.1.2-10: open_tx is not called */
 static void passive_p2p_keeps_tx_closed(struct kunit *test)
 {
@@ -387,7 +389,7 @@ static void reply_that_fails_is_told(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach stop");
 }
 
-/* TCP told only the driver of bytes that came before, so the library looks for some. */
+/* TCP has reported bytes only to the driver, so the library has to look for some. */
 static void stop_takes_the_callbacks_back(struct kunit *test)
 {
 	struct line *line = line_open(test->priv);
@@ -396,7 +398,7 @@ static void stop_takes_the_callbacks_back(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, line_passive(line, true), IW_MPA_EV_HANDED_OFF_FENCED);
 	iw_mpa_offload_kick_rx(&line->ep);
-	line->qp->stop_rx = true;	/* the driver leaves it to TCP */
+	line->qp->stop_rx = true;	/* the driver does not read */
 	peer_send(test->priv, line->peer, "x", 1);
 	FAKE_POLL((struct fakes *)test->priv, tcp_inq(sk) == 1);
 	iw_mpa_offload_stop(&line->ep, IW_MPA_R_STREAM);
@@ -422,7 +424,7 @@ static void passive_without_attach_leaves_the_socket(struct kunit *test)
 	f->drv.kick_rx = NULL;
 	KUNIT_EXPECT_EQ(test, line_passive(line, true), IW_MPA_EV_HANDED_OFF_FENCED);
 	iw_mpa_offload_kick_rx(&line->ep);
-	/* TCP is the device's: the socket does not know what was sent. */
+	/* The device has its own TCP: the socket does not know what was sent. */
 	KUNIT_EXPECT_FALSE(test, iw_mpa_offload_is_untouched(&line->ep));
 	line_close(line);
 	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare stop");

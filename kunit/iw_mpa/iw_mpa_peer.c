@@ -19,7 +19,7 @@ static int peer_addr_len(const struct sockaddr_storage *addr)
 					    sizeof(struct sockaddr_in6);
 }
 
-/* Closed at the end of the test, unless before. */
+/* Close the socket at the end of the test, unless it was closed before. */
 static void peer_keep(struct fakes *f, struct socket *sock)
 {
 	if (f->nr_socks == FAKE_SOCKS) {
@@ -55,7 +55,7 @@ static void peer_loopback(struct sockaddr_storage *addr, int family)
 		((struct sockaddr_in6 *)addr)->sin6_addr = in6addr_loopback;
 }
 
-/* Like rdma_cm, which has a port space of its own. */
+/* Choose a source port as rdma_cm does, which has a port space of its own. */
 static void peer_choose_source(struct sockaddr_storage *addr, int family)
 {
 	static atomic_t port = ATOMIC_INIT(25000);
@@ -147,7 +147,7 @@ void peer_send(struct fakes *f, struct socket *sock, const void *buf, size_t len
 			(int)len);
 }
 
-/* At most @len bytes, in FAKE_WAIT_MS; otherwise like recvmsg. */
+/* Receive at most @len bytes within FAKE_WAIT_MS, otherwise like recvmsg(). */
 static int peer_recv_some(struct socket *sock, void *buf, size_t len)
 {
 	struct kvec iov = { .iov_base = buf, .iov_len = len };
@@ -185,7 +185,7 @@ void peer_expect_eof(struct fakes *f, struct socket *sock)
 	KUNIT_EXPECT_EQ(f->test, peer_recv_some(sock, &octet, 1), 0);
 }
 
-/* For a while nothing comes, and no FIN. */
+/* Expect that neither bytes nor FIN arrive for a while. */
 void peer_expect_quiet(struct fakes *f, struct socket *sock)
 {
 	struct msghdr msg = {};
@@ -204,7 +204,7 @@ void peer_expect_rst(struct fakes *f, struct socket *sock)
 	KUNIT_EXPECT_EQ(f->test, peer_recv_some(sock, &octet, 1), -ECONNRESET);
 }
 
-/* The library closes with bytes unread or not, which makes RST or FIN of it. */
+/* Expect FIN or RST: TCP sends RST if the library closes with bytes unread. */
 void peer_expect_end(struct fakes *f, struct socket *sock)
 {
 	u8 octet;
@@ -232,7 +232,7 @@ void peer_expect_rst_on_send(struct fakes *f, struct socket *sock)
 	KUNIT_EXPECT_EQ(f->test, len, -EPIPE);
 }
 
-/* RFC 5040 4.8 with layer 2, error type 0 */
+/* Receive a Terminate message (RFC 5040 4.8) of layer 2, error type 0, and with @code. */
 void peer_recv_term(struct fakes *f, struct socket *sock, u8 code)
 {
 	const u8 expected[IW_MPA_FPDU_TERM_SIZE - 4] = {
@@ -321,7 +321,7 @@ void peer_send_frame(struct fakes *f, struct socket *sock,
 	peer_send(f, sock, frame->buf, frame->len);
 }
 
-/* One startup frame and not a byte more. */
+/* Receive one startup frame, and not a byte more. */
 void peer_recv_frame(struct fakes *f, struct socket *sock,
 		     struct peer_frame *frame)
 {

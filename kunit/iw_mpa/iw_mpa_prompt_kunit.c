@@ -9,7 +9,7 @@
 
 #include <linux/preempt.h>
 
-/* A responder that has sent its Reply; the peer wants an RTR message, or is of RFC 5044. */
+/* A responder that has sent its Reply to a Request for the peer-to-peer model, or of RFC 5044. */
 static struct fake_conn *prompt_accept(struct kunit *test, bool p2p)
 {
 	struct fake_conn *c = conn_new(test);
@@ -52,7 +52,7 @@ static void prompt_fence_opens_where_the_first_fpdu_comes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->fid->nr_events, 1);
 }
 
-/* iw_cm does not take the event: what follows sleeps, and is done in a process. */
+/* iw_cm refuses the event: the end of the connection sleeps, and is left to a process. */
 static void prompt_event_lost_ends_in_a_process(struct kunit *test)
 {
 	struct fake_conn *c = prompt_accept(test, true);
@@ -65,7 +65,7 @@ static void prompt_event_lost_ends_in_a_process(struct kunit *test)
 	peer_expect_eof(c->f, c->peer);
 }
 
-/* An op is under way that finds the RTR message: the driver is called after it, not within. */
+/* kick_rx finds the RTR message: the library calls open_tx after kick_rx, not within. */
 static void prompt_rtr_that_kick_rx_finds_waits_for_it(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -80,7 +80,7 @@ static void prompt_rtr_that_kick_rx_finds_waits_for_it(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach kick_rx open_tx");
 }
 
-/* What was raised before waits for a process, and so does what comes after it. */
+/* An event that was raised before waits for a process, and so does FIRST_FPDU after it. */
 static void prompt_event_in_front_is_not_overtaken(struct kunit *test)
 {
 	struct fake_conn *c = prompt_accept(test, true);
@@ -97,7 +97,7 @@ static void prompt_event_in_front_is_not_overtaken(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach kick_rx open_tx stop");
 }
 
-/* What is raised while such a runner is at work is handled after it, by a process. */
+/* An event that is raised while open_tx runs within RX is handled afterwards, by a process. */
 static void prompt_event_beside_is_handled(struct kunit *test)
 {
 	struct fake_conn *c = prompt_accept(test, true);

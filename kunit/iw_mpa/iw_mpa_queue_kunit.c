@@ -24,10 +24,10 @@ static void queue_exit(struct kunit *test)
 	fakes_exit(test);
 }
 
-/* The first QP is an application's. */
+/* A connection whose QP, the first, belongs to an application */
 static struct fake_conn *queue_conn(struct kunit *test)
 {
-	/* compared with NULL alone */
+	/* only compared with NULL */
 	static struct ib_uqp_object *const object = (void *)1;
 	struct fake_conn *c = conn_new(test);
 
@@ -47,7 +47,7 @@ static struct fake_conn *queue_user(struct kunit *test, bool initiator)
 	return c;
 }
 
-/* The second one is of a ULP of the kernel. */
+/* A connection of a ULP of the kernel, with the second QP */
 static struct fake_conn *queue_kernel(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -105,8 +105,8 @@ static int queue_look_for_item(struct ib_qp *qp, const struct iw_mpa_handoff *ho
 }
 
 /*
- * Before accept nobody knows whose QP it will be. An item that is queued by then must not stop the
- * driver later, when it runs.
+ * Before iw_accept the library does not know whether the QP will be an application's. A work item
+ * that was queued by then must not call the driver's stop later.
  */
 static void queue_item_of_an_application_leaves_the_queue_of_others(struct kunit *test)
 {
@@ -152,7 +152,9 @@ static void queue_stop(struct ib_qp *qp, enum iw_mpa_reason why)
 	queue_drv.stop(qp, why);
 }
 
-/* Within iw_accept, and within a work item. So lockdep sees which locks an op takes as a runner. */
+/*
+ * Ops run within iw_accept and within a work item: lockdep sees which locks they take as a runner.
+ */
 static void queue_runner_is_known_to_lockdep(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);

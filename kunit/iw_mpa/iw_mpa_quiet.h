@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* How long a suite looks for what must not come */
+/* How long a suite waits for what must not happen */
 #ifndef _IW_MPA_QUIET_H
 #define _IW_MPA_QUIET_H
 
@@ -22,7 +22,7 @@ static inline void iw_mpa_quiet_hop(struct work_struct *work)
  */
 static inline void iw_mpa_quiet(unsigned int ms)
 {
-	unsigned long rounds = msecs_to_jiffies(ms) + 1;	/* the first tick is near */
+	unsigned long rounds = msecs_to_jiffies(ms) + 1;	/* the first tick may be near */
 	struct work_struct work;
 
 	INIT_WORK_ONSTACK(&work, iw_mpa_quiet_hop);

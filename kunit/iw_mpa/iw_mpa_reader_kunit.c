@@ -21,7 +21,7 @@
  * Feed a reader as a socket with @len bytes would, at most @chunk bytes at a time, or with @cuts a
  * random number of them.
  *
- * Return: what the reader says at last; @used: bytes taken out of the stream.
+ * Return the last result of the reader; @used: bytes taken out of the stream.
  */
 static enum iw_mpa_reason feed_cut(struct kunit *test, struct iw_mpa_reader *rd, bool reply,
 				   const u8 *stream, size_t len, size_t chunk,
@@ -58,7 +58,7 @@ static struct iw_mpa_reader *reader_alloc(struct kunit *test)
 	return rd;
 }
 
-/* The same frames through the reader, in chunks of every size up to one shot */
+/* Good frames through the reader, in chunks of every size up to the whole frame */
 /* Rules: M-7.1.2-16: each byte of the frame, for each cut */
 static void reader_feed_good_any_chunk_taken_whole(struct kunit *test)
 {
@@ -110,7 +110,7 @@ static void reader_feed_malformed_any_chunk_same_reason(struct kunit *test)
 	}
 }
 
-/* The key of the wrong role, and then garbage: what it is must not depend on the split. */
+/* The key of the other role with a wrong byte: the reason must not depend on the split. */
 /* Rules: M-7.1.2-14: the reason, for each cut */
 static void reader_feed_other_role_garbled_any_chunk_same_reason(struct kunit *test)
 {
@@ -138,7 +138,7 @@ static void reader_feed_other_role_garbled_any_chunk_same_reason(struct kunit *t
 	}
 }
 
-/* Garbage is known by the first byte that fits no key: there is no wait for a whole one. */
+/* Garbage is refused at the first byte that fits no key, not after a whole key. */
 /* Rules: M-7.1.2-11 M-8-2: the reason, at the first byte that is wrong */
 static void reader_feed_garbage_known_at_once(struct kunit *test)
 {
@@ -161,7 +161,9 @@ static void reader_feed_garbage_known_at_once(struct kunit *test)
 	}
 }
 
-/* Frame and FPDU in one stream, as fast peers send them: the FPDU is the RNIC's. */
+/*
+ * A frame and an FPDU in one stream, as fast peers send them: the FPDU must be left for the RNIC.
+ */
 /* Rules: M-7.1-1 M-7.1.2-16: how many bytes it asks for */
 static void reader_want_any_length_never_behind_frame(struct kunit *test)
 {
@@ -225,7 +227,7 @@ static void reader_feed_any_bit_inverted_agrees_with_decode(struct kunit *test)
 	}
 }
 
-/* Noise after a key that is good, but for one bit at times: lengths are good often enough */
+/* A random header after a good key, at times with a wrong bit in it; some lengths are good */
 static void random_header(struct rnd_state *rnd, bool reply, u8 *buf)
 {
 	u32 bit = prandom_u32_state(rnd) % (4 * 8 * IW_MPA_HDR_SIZE);
@@ -242,7 +244,7 @@ static void random_header(struct rnd_state *rnd, bool reply, u8 *buf)
 
 #define HOLDS(cond)	KUNIT_ASSERT_TRUE_MSG(test, cond, "seed %u, round %d", SEED, round)
 
-/* Any split, the same verdict; and decode agrees with the reader. */
+/* Any split gives the same result, and decode agrees with the reader. */
 static void reader_feed_random_header_any_split_same_result(struct kunit *test)
 {
 	unsigned int seen[IW_MPA_R_COUNT] = {};
@@ -270,7 +272,7 @@ static void reader_feed_random_header_any_split_same_result(struct kunit *test)
 		whole = feed(test, rd, reply, buf, IW_MPA_FRAME_MAX, IW_MPA_FRAME_MAX, &used);
 		split = feed_cut(test, rd, reply, buf, IW_MPA_FRAME_MAX, chunk, &rnd, &taken);
 
-		/* Assert: a bad key is told early, all else at the same byte */
+		/* Assert: split, a bad key is found earlier; all else is found at the same byte */
 		seen[whole]++;
 		HOLDS(split == whole);
 		HOLDS(memcmp(buf, reply ? REP : REQ, IW_MPA_KEY_SIZE) ? taken <= used :
@@ -284,7 +286,7 @@ static void reader_feed_random_header_any_split_same_result(struct kunit *test)
 
 #undef HOLDS
 
-/* Whoever has little room at first: the rest goes on in a larger buffer. */
+/* The caller has a small buffer for the header: the rest goes into a larger one. */
 static void reader_buffer_replaced_frame_goes_on(struct kunit *test)
 {
 	u8 stream[IW_MPA_HDR_SIZE + 8] = REQ "\x40\x02\x00\x08lateroom";

@@ -91,14 +91,14 @@ static void reason_any_errno_and_term_in_range(struct kunit *test)
 			continue;
 		timeouts++;
 		KUNIT_EXPECT_EQ_MSG(test, err, -ETIMEDOUT, "%s", name);
-		/* Only of the verdict it is this end that was not in time. */
+		/* Only the time limit for the ULP's answer is exceeded by this end. */
 		KUNIT_EXPECT_EQ_MSG(test, term, reason == IW_MPA_R_TIMEOUT_VERDICT ? 5 : 0, "%s",
 				    name);
 	}
 	KUNIT_EXPECT_EQ(test, timeouts, 6);
 }
 
-/* rdma_cm takes -ECONNREFUSED for what the peer's consumer said */
+/* rdma_cm takes -ECONNREFUSED for a Reject by the peer's ULP */
 static void reason_any_refused_only_by_consumer(struct kunit *test)
 {
 	int reason;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What a driver must bring to its registration. */
+/* Checks of a driver that registers a device. */
 
 #include "iw_mpa_fakes.h"
 #include "main.h"
@@ -11,7 +11,7 @@
 #include <linux/percpu.h>
 #include <linux/string.h>
 
-/* What a driver brings to its registration */
+/* What a driver passes to its registration */
 struct brought {
 	struct iw_mpa_driver_ops	drv;
 	struct iw_mpa_device_attr	attr;
@@ -73,7 +73,7 @@ static void make_change(struct brought *b, const struct change *change)
 
 static const struct check_case {
 	const char	*desc;
-	const char	*problem;	/* a word of it, or NULL if all is well */
+	const char	*problem;	/* a word of the message, or NULL for no problem */
 	struct change	changes[4];
 } check_cases[] = {
 	{ "complete", NULL },
@@ -184,7 +184,7 @@ static void register_refuses_missing_verbs(struct kunit *test)
 	*ops = all;
 }
 
-/* What is not set here is the library's. */
+/* Statistics that the driver does not set are the library's: it must set all of these or none. */
 static void register_refuses_half_of_the_statistics(struct kunit *test)
 {
 	struct fakes *f = test->priv;
@@ -208,7 +208,7 @@ static void register_twice_is_refused(struct kunit *test)
 	struct fakes *f = test->priv;
 
 	KUNIT_EXPECT_EQ(test, fake_register(f), -EEXIST);
-	f->registered = true;	/* the first time */
+	f->registered = true;	/* from the first time */
 }
 
 static void unregister_twice_is_harmless(struct kunit *test)
@@ -221,7 +221,7 @@ static void unregister_twice_is_harmless(struct kunit *test)
 	f->registered = true;
 }
 
-/* Refused again and again, and no page more is used for counters */
+/* Many refused registrations take no further page for counters */
 static void register_refused_leaves_nothing(struct kunit *test)
 {
 	struct fakes *f = test->priv;
@@ -238,7 +238,7 @@ static void register_refused_leaves_nothing(struct kunit *test)
 }
 
 static const struct setting_case {
-	const char	*desc;	/* its name */
+	const char	*desc;	/* name of the setting */
 	const char	*least;
 	const char	*greatest;
 	const char	*below;
@@ -253,7 +253,7 @@ static const struct setting_case {
 
 KUNIT_ARRAY_PARAM_DESC(setting, setting_cases, desc);
 
-/* /sys/class/infiniband/DEVICE/iw_mpa/..., as a person writes and reads it */
+/* /sys/class/infiniband/DEVICE/iw_mpa/..., as text that is written and read */
 static void register_device_has_settings(struct kunit *test)
 {
 	const struct setting_case *c = test->param_value;
@@ -284,7 +284,7 @@ static void register_device_has_settings(struct kunit *test)
 	free_page((unsigned long)page);
 }
 
-/* What iw_cm gets for the number of @qp if the current task is one of a process, with @cred */
+/* Return what iw_get_qp finds by the number of @qp if the caller is a process with @cred */
 static struct ib_qp *named_by_process(const struct ib_qp *qp, const struct cred *cred)
 {
 	const struct cred *before = override_creds(cred);
@@ -297,7 +297,7 @@ static struct ib_qp *named_by_process(const struct ib_qp *qp, const struct cred 
 	return found;
 }
 
-/* A number of a QP is easily guessed. @root has made the application's QP, or this very process. */
+/* A QP number is easily guessed: a process must not use the QP of another user. */
 static void qp_is_for_its_own_user(struct kunit *test)
 {
 	/* compared with NULL alone */
@@ -310,15 +310,15 @@ static void qp_is_for_its_own_user(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, other);
 	other->uid = KUIDT_INIT(1000);
 	cap_clear(other->cap_effective);
-	/* of a ULP of the kernel */
+	/* a QP of a ULP of the kernel */
 	KUNIT_EXPECT_PTR_EQ(test, qp->device->ops.iw_get_qp(qp->device, qp->qp_num), qp);
 	KUNIT_EXPECT_PTR_EQ(test, named_by_process(qp, root), qp);
 	KUNIT_EXPECT_NULL(test, named_by_process(qp, other));
-	/* as mount.cifs mounts */
+	/* with CAP_SYS_ADMIN, as mount.cifs has it */
 	cap_raise(other->cap_effective, CAP_SYS_ADMIN);
 	KUNIT_EXPECT_PTR_EQ(test, named_by_process(qp, other), qp);
 	cap_clear(other->cap_effective);
-	/* of an application */
+	/* a QP of an application, of root, and then of the current process */
 	qp->uobject = object;
 	qp->res.task = &init_task;
 	KUNIT_EXPECT_PTR_EQ(test, named_by_process(qp, root), qp);

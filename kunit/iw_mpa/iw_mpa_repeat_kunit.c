@@ -12,7 +12,7 @@
 
 #define UP	"prepare attach send_rtr kick_rx"
 #define REPEAT	" repeat_rtr"
-/* All repeats and the time after the last, in ms, if the first comes after one */
+/* Time for all repeats and the wait after the last, in ms, if the first is after 1 ms */
 #define ALL_REPEATS_MS	(1 + 4 + 16 + 64 + 256 + 1024)
 
 /* The peer has the RTR message, and named Write alone in its Reply. */
@@ -31,7 +31,7 @@ static void expect_repeat(struct fake_conn *c)
 	peer_recv_rtr(c->f, c->peer, IW_MPA_RTR_WRITE);
 }
 
-/* FIN follows what was expected until now, and nothing else. */
+/* Expect FIN after what was received until now, and nothing between them. */
 static void end(struct fake_conn *c)
 {
 	peer_fin(c->peer);
@@ -51,7 +51,7 @@ static void repeat_five_times_to_a_silent_peer(struct kunit *test)
 	end(c);
 }
 
-/* One byte is enough: the peer looks at the stream. */
+/* One byte of the peer is enough: it shows that the peer reads the stream. */
 static void repeat_until_the_peer_speaks(struct kunit *test)
 {
 	struct fake_conn *c = unanswered(test, 300);
@@ -64,7 +64,7 @@ static void repeat_until_the_peer_speaks(struct kunit *test)
 	fake_expect_closed(c->fid, 2);
 }
 
-/* The peer misses what came before its last look; a FIN alone might find it asleep. */
+/* The peer may have missed the RTR message, and a FIN alone might not wake it. */
 static void repeat_before_the_end(struct kunit *test)
 {
 	struct fake_conn *c = unanswered(test, 1000);
@@ -93,7 +93,7 @@ static void repeat_that_fails_is_no_error(struct kunit *test)
 	end(c);
 }
 
-/* The ULP's word goes out after the RTR message. Return: a time before both, in jiffies */
+/* The ULP sends data after the RTR message. Return a time before both, in jiffies. */
 static unsigned long ulp_speaks(struct kunit *test, struct fake_conn *c, unsigned int repeat_ms)
 {
 	struct kvec iov = { .iov_base = "word", .iov_len = 4 };
@@ -171,7 +171,7 @@ static void repeat_ends_with_the_device(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, c->qp->log, UP " stop");
 }
 
-/* Who need not repeat: nothing but the RTR message goes out. */
+/* Initiators that do not repeat the RTR message. */
 static const struct once {
 	const char *desc;
 	unsigned int repeat_ms;
@@ -238,7 +238,7 @@ static void fence_is_lifted_if_the_administrator_says_when(struct kunit *test)
 
 	FAKE_WAIT(c->f, strstr(c->qp->log, " open_tx"));
 	KUNIT_EXPECT_GE(test, jiffies_to_msecs(jiffies - start), 500);
-	/* The first FPDU has nothing to open any more. */
+	/* TX is open already when the first FPDU arrives. */
 	conn_send_rtr(c);
 	iw_mpa_quiet(50);
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach kick_rx open_tx");
@@ -258,7 +258,7 @@ static void fence_is_opened_once_by_an_early_fpdu(struct kunit *test)
 	fake_expect_closed(c->fid, 2);
 }
 
-/* It has the processor for itself, as a host that is busy with something else. */
+/* Occupy the processor, as other work of a busy host does. */
 static int hog(void *unused)
 {
 	unsigned long end;
@@ -272,7 +272,7 @@ static int hog(void *unused)
 	return 0;
 }
 
-/* What a test of a silence relies on: a kernel that is slow is looked at for longer. */
+/* Tests of silence rely on this: the wait is longer on a slow kernel. */
 static void quiet_is_longer_where_the_kernel_is_slow(struct kunit *test)
 {
 	unsigned long start;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Requests that the ULP does not hear of, or does not answer. */
+/* Requests that are not reported to the ULP, or that it does not answer. */
 
 #include "ep.h"
 #include "iw_mpa_fakes.h"
@@ -7,7 +7,7 @@
 #include <linux/net.h>
 #include <linux/sizes.h>
 
-/* What a peer may do instead of a good Request: iw_cm never hears of it. */
+/* Requests in error, and ends of a connection before the whole Request: iw_cm gets no event. */
 static const struct bad_case {
 	const char	*desc;
 	u8		flags;
@@ -108,7 +108,7 @@ static void unanswered_is_rejected_by_timer_and_freed(struct kunit *test)
 	FAKE_POLL(c->f, fakes_has_no_endpoint());
 }
 
-/* A number that leads nowhere any more does not lead to the next connection. */
+/* The provider_data of a connection that has ended must not lead to the next connection. */
 static void accept_after_end_leaves_others_alone(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test), *next = conn_new(test);
@@ -124,10 +124,10 @@ static void accept_after_end_leaves_others_alone(struct kunit *test)
 	fake_expect_event(next->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
 }
 
-/* RFC 5044 7.1.2: an initiator waits for the Reply. What it sends before is kept up to this. */
+/* RFC 5044 7.1.2: an initiator waits for the Reply. Of what it sends before, this much is kept. */
 #define EARLY_MAX	SZ_16K
 
-/* Return: so many bytes, which mean nothing, with room for a Request in front of them */
+/* Return a buffer of zeros: room for a Request, and one byte more than the limit */
 static u8 *early_octets(struct kunit *test)
 {
 	u8 *octets = kunit_kzalloc(test, IW_MPA_FRAME_MAX + EARLY_MAX + 1, GFP_KERNEL);
@@ -157,7 +157,7 @@ static void early_octets_past_the_limit_end_the_wait(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), -ECONNRESET);
 }
 
-/* TCP does not read past urgent data: it counts all the same. */
+/* A read stops at urgent data, but the bytes after it count against the limit, too. */
 static void early_octets_past_urgent_data_end_the_wait(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -171,7 +171,7 @@ static void early_octets_past_urgent_data_end_the_wait(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), -ECONNRESET);
 }
 
-/* In one segment with the Request: the ULP is not asked. */
+/* Too many bytes in one segment with the Request: the ULP gets no CONNECT_REQUEST. */
 static void early_octets_past_the_limit_with_the_request_end_it(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -186,7 +186,7 @@ static void early_octets_past_the_limit_with_the_request_end_it(struct kunit *te
 	KUNIT_EXPECT_EQ(test, c->lis->nr_events, 0);
 }
 
-/* The same while the Request waits for room in iw_cm */
+/* Too many bytes arrive while the Request waits for room in iw_cm. */
 static void early_octets_past_the_limit_end_the_wait_for_room(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);

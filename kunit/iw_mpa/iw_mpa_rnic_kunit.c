@@ -8,7 +8,7 @@
 
 struct rnic_look {
 	int	count;
-	int	err;	/* what the second one gets */
+	int	err;	/* result of the call for the second device */
 };
 
 static int rnic_count(struct iw_mpa_device *dev, void *arg)
@@ -18,7 +18,7 @@ static int rnic_count(struct iw_mpa_device *dev, void *arg)
 	return ++look->count == 2 ? look->err : 0;
 }
 
-/* Known once each, looked at one by one until the first error, and nothing stays locked. */
+/* Each device is in the list once; a walk ends at the first error, and leaves no lock held. */
 static void rnic_list_of_devices(struct kunit *test)
 {
 	static struct ib_device ib[3];

@@ -2,11 +2,11 @@
 /*
  * How long a call of iw_cm takes while events arrive faster than they are handled. iw_cm calls
  * iw_reject from a single worker, which serves all connections of the host: a peer that sends one
- * byte after the other must not keep it busy.
+ * byte after the other must not keep the worker busy.
  *
  * The socket's recvmsg is replaced: each time the runner reads, a further byte has arrived.
  *
- * At the end: an event whose time has passed, and one for which there is another runner.
+ * The last tests are about a timeout of an earlier wait, and an event that another runner handles.
  */
 
 #include "ep.h"
@@ -34,7 +34,7 @@ struct flood {
 
 static struct flood *flood;
 
-/* It sleeps, so that the test's task gets the processor. */
+/* Sleep, so that the test's task gets the processor. */
 static int flood_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flags)
 {
 	if (READ_ONCE(flood->ep->awaited))
@@ -85,7 +85,7 @@ static void flood_unhook_peer(void)
 	write_unlock_bh(&flood->peer->sk_callback_lock);
 }
 
-/* No event was lost: the flood was read to its end, and the peer's FIN after it. */
+/* Check that no event was lost: the flood was read to its end, and the peer's FIN after it. */
 static void flood_end(struct fake_conn *c)
 {
 	FAKE_POLL(c->f, READ_ONCE(flood->reads) == RUNNER_FLOOD);
@@ -95,7 +95,7 @@ static void flood_end(struct fake_conn *c)
 	iw_mpa_ep_drop(flood->ep);
 }
 
-/* The ULP was asked, was silent for too long, and the peer sends one byte after the other. */
+/* The ULP has not answered in time, and the peer sends one byte after the other. */
 static struct fake_conn *flood_after_the_verdict(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -130,7 +130,7 @@ static void runner_lets_an_accept_in(struct kunit *test)
 	flood_end(c);
 }
 
-/* The ULP rejects, and its own task is the runner of what the peer sends then. */
+/* The ULP rejects, and its task is the runner that reads what the peer sends then. */
 static void runner_reject(struct kunit *test, int found, int reads)
 {
 	struct fake_conn *c = conn_new(test);
@@ -160,7 +160,7 @@ static void runner_of_a_reject_reads_in_turns(struct kunit *test)
 	runner_reject(test, 1, 2 * RUNNER_EVENTS);
 }
 
-/* The endpoint of a ULP that was asked, and that has no runner; with a reference */
+/* Return an endpoint that waits for the ULP's answer and has no runner, with a reference. */
 static struct iw_mpa_ep *runner_of_none(struct kunit *test, struct fake_conn *c)
 {
 	struct iw_mpa_ep *ep;
@@ -172,7 +172,7 @@ static struct iw_mpa_ep *runner_of_none(struct kunit *test, struct fake_conn *c)
 	return ep;
 }
 
-/* The timer has fired, and then the wait that it was for has ended: another one has begun. */
+/* The timer of an earlier wait has expired, but that wait has ended, and another one has begun. */
 static void runner_drops_the_end_of_an_earlier_wait(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -186,14 +186,14 @@ static void runner_drops_the_end_of_an_earlier_wait(struct kunit *test)
 	conn_establish(c);
 }
 
-/* The work item comes for an event, and finds that iw_accept has become the runner. */
+/* The work item runs for an event, and finds that iw_accept is the runner. */
 static void runner_that_is_late_leaves_all_to_the_other(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 	struct iw_mpa_ep *ep = runner_of_none(test, c);
 
 	c->qp->nap[FAKE_PREPARE] = HZ / 10;
-	/* Nobody runs between the two. */
+	/* No runner handles the event before iw_accept runs. */
 	iw_mpa_raise(ep, IW_MPA_EV_PEER_CLOSED);
 	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), 0);
 	iw_mpa_ep_drop(ep);

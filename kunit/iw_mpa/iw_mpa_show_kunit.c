@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What debugfs says of endpoints and listeners; the files are read as user space reads them. */
+/* Endpoints and listeners in debugfs; the files are read as user space reads them. */
 
 #include "device.h"
 #include "ep.h"
@@ -22,14 +22,14 @@ static void show_walk(struct seq_file *seq)
 	     at = seq->op->next(seq, at, &pos)) {
 		size_t count = seq->count;
 
-		/* What is skipped leaves nothing. */
+		/* An element that is skipped leaves no text. */
 		if (seq->op->show(seq, at))
 			seq->count = count;
 	}
 	seq->op->stop(seq, at);
 }
 
-/* Return: all of a file of debugfs, as a string */
+/* Return the contents of a file of debugfs as a string. */
 static const char *show_read(struct kunit *test, const char *name)
 {
 	struct file_system_type *type = get_fs_type("debugfs");
@@ -71,7 +71,7 @@ static int show_count(const char *text, const char *word)
 	return n;
 }
 
-/* Each once, as long as it is there */
+/* A listener is shown once, as long as it exists. */
 static void show_listeners_each_once(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -168,7 +168,7 @@ static void show_responder(struct kunit *test)
 			1);
 }
 
-/* One that is on its way out with its device, and one that has no addresses yet */
+/* An endpoint without addresses, and one whose device is being removed, are not shown. */
 static void show_nothing_of_what_cannot_be_looked_at(struct kunit *test)
 {
 	struct iw_mpa_device *gone = kunit_kzalloc(test, sizeof(*gone), GFP_KERNEL);
@@ -190,7 +190,7 @@ static void show_nothing_of_what_cannot_be_looked_at(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, show_read(test, "iw_mpa/endpoints"), "");
 	ep->dev = dev;
 	iw_mpa_ep_unregister(ep);
-	iw_mpa_device_put(dev);		/* what iw_mpa_ep_create() has taken */
+	iw_mpa_device_put(dev);		/* the reference of iw_mpa_ep_create() */
 	iw_mpa_ep_drop(ep);
 	iw_mpa_device_put(dev);
 }

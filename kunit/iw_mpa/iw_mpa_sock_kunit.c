@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A socket's callbacks: whose they are, and when. */
+/* Callbacks of a socket: the library's, a driver's, and TCP's. */
 
 #include "iw_mpa_fakes.h"
 #include "sock.h"
@@ -10,15 +10,15 @@
 
 static unsigned int sock_drivers_calls, sock_drivers_calls_locked;
 
-/* What a driver that has the stream puts there: it takes sk_callback_lock. */
+/* A driver's callback. It takes sk_callback_lock, so the library must not hold this lock. */
 static void sock_drivers(struct sock *sk)
 {
 	sock_drivers_calls++;
-	/* On one CPU this is all that is left of the lock. */
+	/* Without SMP the lock only disables bottom halves. */
 	sock_drivers_calls_locked += !!softirq_count();
 }
 
-/* A listener that is let go has the callbacks of a socket that was never ours. */
+/* An unhooked listener has the callbacks of a socket that the library has never had. */
 static void sock_unhook_restores_each_callback(struct kunit *test)
 {
 	struct fake_id *fid = fake_id_create(test->priv);
@@ -38,7 +38,7 @@ static void sock_unhook_restores_each_callback(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, sk->sk_data_ready == other->sk->sk_data_ready);
 	KUNIT_EXPECT_FALSE(test, sk->sk_state_change == other->sk->sk_state_change);
 	KUNIT_EXPECT_FALSE(test, sk->sk_error_report == other->sk->sk_error_report);
-	/* Storage may wait for a connection: TCP does not wait for storage. */
+	/* Storage may wait for a connection: so TCP must not wait for storage. */
 	KUNIT_EXPECT_EQ(test, sk->sk_allocation, IW_MPA_SOCK_GFP);
 	iw_mpa_sock_unhook(&ms);
 	KUNIT_EXPECT_TRUE(test, sk->sk_data_ready == other->sk->sk_data_ready);
@@ -50,7 +50,7 @@ static void sock_unhook_restores_each_callback(struct kunit *test)
 	sock_release(other);
 }
 
-/* Once it is let go somebody else may use the socket: BPF, which has flags in sk_user_data. */
+/* BPF may use an unhooked socket, with flags in sk_user_data: a second unhook changes nothing. */
 static void sock_unhook_leaves_alone_what_is_not_ours(struct kunit *test)
 {
 	static const uintptr_t flags[] = { 0, SK_USER_DATA_PSOCK | SK_USER_DATA_NOCOPY };
@@ -81,7 +81,7 @@ static void sock_unhook_leaves_alone_what_is_not_ours(struct kunit *test)
 	}
 }
 
-/* Somebody has bound the port, and shares it no more. TCP says so when the library listens. */
+/* Another socket has bound the port, and shares it no more. TCP reports this only in listen(). */
 static void sock_that_cannot_listen_is_closed(struct kunit *test)
 {
 	union iw_mpa_addr addr = {
@@ -106,7 +106,7 @@ static void sock_that_cannot_listen_is_closed(struct kunit *test)
 	sock_release(other);
 }
 
-/* A driver has changed what it may change: the library has the stream again, and TCP its own. */
+/* Detaching undoes what a driver may change: the library's data_ready and TCP's write_space. */
 static void sock_detach_takes_both_callbacks_back(struct kunit *test)
 {
 	struct fake_id *fid = fake_id_create(test->priv);
@@ -125,7 +125,7 @@ static void sock_detach_takes_both_callbacks_back(struct kunit *test)
 	tcps = sk->sk_write_space;
 	sk->sk_data_ready = sock_drivers;
 	sk->sk_write_space = sock_drivers;
-	/* TCP had read the pointer before. */
+	/* TCP may have read the library's pointer before: the driver's callback is called. */
 	sock_drivers_calls = 0;
 	sock_drivers_calls_locked = 0;
 	ours(sk);
@@ -137,7 +137,7 @@ static void sock_detach_takes_both_callbacks_back(struct kunit *test)
 	iw_mpa_sock_release(&ms);
 }
 
-/* A driver of storage lets its socket use the reserves. What the library sends changes nothing. */
+/* A driver of storage lets its socket use memory reserves: sends of the library keep that. */
 static void sock_send_leaves_the_reserves_to_the_socket(struct kunit *test)
 {
 	union iw_mpa_addr to = {
@@ -172,7 +172,7 @@ static void sock_send_leaves_the_reserves_to_the_socket(struct kunit *test)
 }
 
 #if IS_ENABLED(CONFIG_IPV6)
-/* A listener of IPv6 alone leaves the port of IPv4 to others; one of both takes that, too. */
+/* A listener for IPv6 only leaves the port free for IPv4; one for both occupies it. */
 static void sock_listens_to_ipv6_alone(struct kunit *test)
 {
 	union iw_mpa_addr any6 = {

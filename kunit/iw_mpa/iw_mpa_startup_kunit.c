@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Startup frames and TCP: an endpoint whose events nobody handles, called step by step. */
+/* Startup frames and TCP: step by step, with an endpoint whose events are not handled. */
 
 #include "device.h"
 #include "ep.h"
@@ -66,7 +66,7 @@ static void startup_request_of_revision_1_sent(struct kunit *test)
 	startup_close(&s);
 }
 
-/* TCP has reported what has become of the stream: another event says so. */
+/* TCP reports the end of the stream by another event, so sending must not report a failure. */
 static void startup_request_to_a_stream_that_has_ended(struct kunit *test)
 {
 	static const int errors[] = { 0, ECONNRESET, EPIPE };
@@ -95,14 +95,14 @@ static void startup_request_that_tcp_refuses(struct kunit *test)
 	startup_close(&s);
 }
 
-/* TCP is up, and reports nothing when it has room again: nobody would send the rest. */
+/* TCP takes a part of the Request. It does not report free space, so the rest is never sent. */
 static void startup_request_that_tcp_takes_in_part(struct kunit *test)
 {
 	struct startup s = startup_open(test);
 	struct sock *sk = s.ep->sock.sock->sk;
 
 	lock_sock(sk);
-	sk->sk_sndbuf = 1;		/* of several segments, the first */
+	sk->sk_sndbuf = 1;		/* TCP takes the first of several segments */
 	sk->sk_gso_max_segs = 1;
 	tcp_sk(sk)->mss_cache = STARTUP_MSS;
 	release_sock(sk);
@@ -114,7 +114,7 @@ static void startup_request_that_tcp_takes_in_part(struct kunit *test)
 	startup_close(&s);
 }
 
-/* A frame that does not fit into the endpoint, wherever TCP cuts it */
+/* A frame that is longer than the endpoint's buffer, cut by TCP at several places */
 static void startup_longest_reply_taken(struct kunit *test)
 {
 	static const size_t cuts[] = { 1, IW_MPA_HDR_SIZE, IW_MPA_EP_FRAME, 500 };
@@ -142,7 +142,7 @@ static void startup_longest_reply_taken(struct kunit *test)
 	}
 }
 
-/* As long as the room in the endpoint, one byte longer, and longer than the header alone shows */
+/* Replies as long as the endpoint's buffer, a byte longer, and with private data of its length */
 static void startup_reply_has_room(struct kunit *test)
 {
 	static const u8 lens[] = {
@@ -168,7 +168,7 @@ static void startup_reply_has_room(struct kunit *test)
 	}
 }
 
-/* The ULP is told of the private data later. */
+/* The frame stays in memory: the ULP gets the private data later. */
 static void startup_long_request_stays(struct kunit *test)
 {
 	struct startup s = startup_open(test);
@@ -190,7 +190,7 @@ static void startup_long_request_stays(struct kunit *test)
 	startup_close(&s);
 }
 
-/* No errno is behind what this end has found by itself. */
+/* An error in the peer's frame is no error of a call: the errno stays 0. */
 static void startup_reply_that_is_none(struct kunit *test)
 {
 	static const u8 junk[IW_MPA_HDR_SIZE] = "HTTP/1.1 400 Bad";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A TCP connection leaves the host's TCP: the record, the silence, and the way back. */
+/* Takeover of a TCP connection: the record of its state, the host's silence, and the way back. */
 
 #include "iw_mpa_leaving.h"
 #include "sock.h"
@@ -8,7 +8,7 @@
 #include <linux/tcp.h>
 #include <net/tcp.h>
 
-/* What one end calls its own, the other knows by another name. */
+/* The peer's TCP has the same values under other names. */
 static void record_agrees_with_the_peer(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
@@ -21,7 +21,7 @@ static void record_agrees_with_the_peer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tcb->snd_una, tcb->snd_nxt);
 	KUNIT_EXPECT_EQ(test, tcb->rcv_nxt, peer->snd_nxt);
 	KUNIT_EXPECT_EQ(test, tcb->copied_seq, tcb->rcv_nxt);
-	/* The host owes nothing, and the peer knows. */
+	/* The host has acknowledged all bytes, and the peer has that acknowledgment. */
 	KUNIT_EXPECT_EQ(test, tcb->rcv_wup, tcb->rcv_nxt);
 	KUNIT_EXPECT_EQ(test, tcb->rcv_wup, peer->snd_una);
 	KUNIT_EXPECT_EQ(test, tcb->rcv_wup + tcb->rcv_wnd, peer->snd_una + peer->snd_wnd);
@@ -29,7 +29,7 @@ static void record_agrees_with_the_peer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tcb->snd_wscale, (u8)peer->rx_opt.rcv_wscale);
 	KUNIT_EXPECT_EQ(test, tcb->rcv_wscale, (u8)peer->rx_opt.snd_wscale);
 	KUNIT_EXPECT_EQ(test, tcb->options, iw_mpa_tcb_options(lv->peer->sk));
-	/* What Linux asks for by itself */
+	/* Options that Linux uses by default */
 	KUNIT_EXPECT_EQ(test, tcb->options & ~IW_MPA_TCP_ECN,
 			IW_MPA_TCP_TIMESTAMPS | IW_MPA_TCP_WSCALE | IW_MPA_TCP_SACK);
 	KUNIT_EXPECT_GE(test, (s32)(tcb->ts_val - peer->rx_opt.ts_recent), 0);
@@ -64,7 +64,7 @@ static void record_has_what_came_early(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, lv->tcb.rcv_nxt, tcp_sk(lv->peer->sk)->snd_nxt);
 }
 
-/* The host's setting, unless the socket has one of its own */
+/* The TTL is the host's setting, unless the socket has its own */
 static void record_has_the_time_to_live(struct kunit *test)
 {
 	u8 was = READ_ONCE(init_net.ipv4.sysctl_ip_default_ttl);
@@ -80,7 +80,7 @@ static void record_has_the_time_to_live(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, lv->tcb.ttl, 7);
 }
 
-/* The route may have gone meanwhile; the device looks for one. */
+/* The socket may have lost its route: the device has to look for one. */
 static void record_without_a_route(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
@@ -92,7 +92,7 @@ static void record_without_a_route(struct kunit *test)
 	KUNIT_EXPECT_NE(test, lv->tcb.remote.in.sin_port, 0);
 }
 
-/* Who has sent a frame keeps no memory for it, and what is sent later waits for no storage. */
+/* After a frame the socket keeps no page, and later sends do not wait for storage. */
 static void frame_leaves_no_page_behind(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
@@ -103,7 +103,7 @@ static void frame_leaves_no_page_behind(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sk->sk_allocation, IW_MPA_SOCK_GFP);
 }
 
-/* A segment that never leaves the host is not waited for without end. */
+/* The wait for segments that have not left the host has an end. */
 static void segment_under_way_is_a_reason(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
@@ -115,7 +115,7 @@ static void segment_under_way_is_a_reason(struct kunit *test)
 	WARN_ON(refcount_sub_and_test(100, &sk->sk_wmem_alloc));
 }
 
-/* A timer that has begun holds the socket, and lets go when it is stopped. */
+/* A started timer has a reference on the socket, and drops it when it is stopped. */
 static void timers_of_a_frozen_socket_are_stopped(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
@@ -164,7 +164,7 @@ static void octets_behind_the_hold_are_not_for_tcp(struct kunit *test)
 	FAKE_POLL(f, tcp_inq(sk) == 4);
 }
 
-/* Probes come at once, and one without an answer is the end. */
+/* Keepalive with the first probe at once; one probe without an answer ends the connection. */
 static void leaving_probes(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -175,7 +175,7 @@ static void leaving_probes(struct sock *sk)
 	sock_set_keepalive(sk);
 }
 
-/* As a handler does that has begun before the timers were stopped, and found the socket in use */
+/* A handler that ran before the timers were stopped, and found the socket in use, restarts one. */
 static void late_keepalive_finds_nothing_to_do(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
@@ -209,7 +209,7 @@ static void undone_takeover_goes_on_with_keepalive(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sk->sk_state, TCP_ESTABLISHED);
 }
 
-/* Who did not want probes does not get them. */
+/* A takeover that is undone does not turn on keepalive. */
 static void undone_takeover_has_no_keepalive_of_its_own(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
@@ -241,14 +241,14 @@ static void frozen_socket_is_silent(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tcp_inq(sk), 0);
 	KUNIT_EXPECT_EQ(test, leaving_count(lv, IW_MPA_CNT_held_back), 0);
 
-	/* Even if TCP is told to speak */
+	/* Even if TCP is asked to send */
 	lock_sock(sk);
 	tcp_send_ack(sk);
 	release_sock(sk);
 	kernel_sock_shutdown(lv->ms->sock, SHUT_WR);
 	iw_mpa_quiet(QUIET_MS);
 	KUNIT_EXPECT_EQ(test, peer->segs_in, segs_in);
-	/* TCP does not look for this socket any more: what the peer repeats later finds none. */
+	/* tcp_abort() makes TCP forget the socket: what the peer repeats later would get a RST. */
 	tcp_abort(sk, ECONNABORTED);
 	KUNIT_EXPECT_EQ(test, peer->segs_in, segs_in);
 	KUNIT_EXPECT_EQ(test, lv->peer->sk->sk_state, TCP_ESTABLISHED);
@@ -276,7 +276,7 @@ static void undone_takeover_leaves_no_trace(struct kunit *test)
 	peer_expect_eof(f, lv->peer);
 }
 
-/* TCP had no memory for its acknowledgment when input was stopped: so the peer gets it now. */
+/* As if TCP had had no memory for an acknowledgment before the takeover: it is sent now. */
 static void undone_takeover_acknowledges_what_came_before(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
@@ -294,7 +294,7 @@ static void undone_takeover_acknowledges_what_came_before(struct kunit *test)
 	FAKE_POLL(f, tcp_sk(lv->peer->sk)->segs_in != segs_in);
 }
 
-/* It is the device's until the driver says otherwise, also when the endpoint has gone. */
+/* The device has the 4-tuple until the driver releases it, even after the endpoint has gone. */
 static void four_tuple_is_held_until_released(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
@@ -310,7 +310,7 @@ static void four_tuple_is_held_until_released(struct kunit *test)
 	iw_mpa_sock_shutdown(lv->ms);
 	KUNIT_EXPECT_EQ(test, lv->closed, 0);
 	iw_mpa_offload_stop(&lv->ep, IW_MPA_R_ULP_CLOSE);
-	/* Nobody will tell of the peer's FIN. */
+	/* After stop there is no report of the peer's FIN to wait for. */
 	iw_mpa_sock_shutdown(lv->ms);
 	KUNIT_EXPECT_EQ(test, lv->closed, 1);
 	leaving_release(lv);
@@ -327,7 +327,7 @@ static void four_tuple_is_held_until_released(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, lv->log, "hold prepare open_tx stop");
 }
 
-/* "ss -K": TCP calls the connection dead, in whose output nothing leaves the host. */
+/* "ss -K" ends the connection in the host's TCP, which reports an error and sends nothing. */
 static void end_by_the_administrator_is_reported(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
@@ -343,7 +343,7 @@ static void end_by_the_administrator_is_reported(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, peer->segs_in, segs_in);
 }
 
-/* What the endpoint still does after the device has the connection */
+/* What the endpoint may still call after the device has the connection */
 static void endpoint_without_a_socket_does_nothing_to_tcp(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
@@ -395,7 +395,9 @@ static void stream_behind_a_fin_is_refused(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, lv->log, "hold let_go");
 }
 
-/* The options of TCP: a connection of this test has agreed on all, unless told otherwise. */
+/*
+ * The options of TCP: a connection of these tests has agreed on all, unless a test says otherwise.
+ */
 static const struct {
 	u8	option;
 	u8	*sysctl;
@@ -426,7 +428,7 @@ static struct leaving *leaving_open_with(struct kunit *test, u8 without, u8 lack
 	return lv;
 }
 
-/* Each alone */
+/* A device that lacks one option, for each of the options */
 static void option_that_the_device_lacks_is_refused(struct kunit *test)
 {
 	int i;
@@ -442,7 +444,7 @@ static void option_that_the_device_lacks_is_refused(struct kunit *test)
 	}
 }
 
-/* The connection of a device that also works on sockets goes on there. */
+/* If the device also works on sockets, the connection stays on its socket. */
 static void option_that_the_device_lacks_keeps_it_on_the_socket(struct kunit *test)
 {
 	struct fakes *f = test->priv;
@@ -462,7 +464,7 @@ static void option_that_the_device_lacks_keeps_it_on_the_socket(struct kunit *te
 	}
 }
 
-/* A device need not know what nobody uses. */
+/* The device need not have an option that the connection does not use. */
 static void option_that_was_not_agreed_on_is_no_reason(struct kunit *test)
 {
 	int i;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A TCP connection that the device has takes another path, and the driver is told. */
+/* The path of a taken-over TCP connection changes, and the driver gets a report. */
 
 #include "iw_mpa_leaving.h"
 #include "takeover/path.h"
@@ -22,7 +22,7 @@ static struct leaving *leaving_open_watched(struct kunit *test)
 	return lv;
 }
 
-/* The next hop of all that goes over the loopback device, whose own address it has */
+/* Set the link-layer address of the next hop for packets over the loopback device. */
 static void neighbour_moves(struct kunit *test, const struct dst_entry *dst, const u8 *to)
 {
 	struct neighbour *neigh = dst_neigh_lookup(dst, &(__be32){ htonl(INADDR_LOOPBACK) });
@@ -33,7 +33,7 @@ static void neighbour_moves(struct kunit *test, const struct dst_entry *dst, con
 	neigh_release(neigh);
 }
 
-/* As long as the device has the connection, also after stop, and no longer */
+/* Reports as long as the device has the connection, also after stop, and no longer */
 static void driver_is_told_of_a_neighbour_that_moves(struct kunit *test)
 {
 	static const u8 home[ETH_ALEN], away[ETH_ALEN] = { 2, 0, 0, 0, 0, 1 };
@@ -49,7 +49,7 @@ static void driver_is_told_of_a_neighbour_that_moves(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, lv->path.mtu, lv->tcb.path.mtu);
 	KUNIT_EXPECT_EQ(test, lv->path.ifindex, lv->tcb.path.ifindex);
 
-	/* What is no change is no news. */
+	/* The same address again is not reported. */
 	neighbour_moves(test, dst, away);
 	iw_mpa_quiet(QUIET_MS);
 	KUNIT_EXPECT_EQ(test, leaving_told(lv), 1);
@@ -67,7 +67,7 @@ static void driver_is_told_of_a_neighbour_that_moves(struct kunit *test)
 	dst_release(dst);
 }
 
-/* A look has begun when the driver says that it has done with the connection. */
+/* The driver releases the connection while the library looks at its path. */
 static void driver_that_releases_amid_a_look_is_told_nothing(struct kunit *test)
 {
 	static const u8 home[ETH_ALEN], away[ETH_ALEN] = { 2, 0, 0, 0, 0, 1 };
@@ -76,7 +76,7 @@ static void driver_that_releases_amid_a_look_is_told_nothing(struct kunit *test)
 	struct fakes *f = test->priv;
 
 	KUNIT_ASSERT_NOT_NULL(test, dst);
-	lock_sock(lv->sk);	/* for which the look waits */
+	lock_sock(lv->sk);	/* the library waits for this lock */
 	neighbour_moves(test, dst, away);
 	FAKE_POLL(f, mutex_is_locked(&lv->dev.takeovers->looking));
 	iw_mpa_stream_released(lv->takeover);
@@ -94,7 +94,7 @@ static void loopback_mtu(struct kunit *test, int mtu)
 	rtnl_unlock();
 }
 
-/* No notifier tells of this one. */
+/* No notifier reports this change. */
 static void driver_is_told_of_a_route_that_changes(struct kunit *test)
 {
 	int mtu = init_net.loopback_dev->mtu;
@@ -109,7 +109,7 @@ static void driver_is_told_of_a_route_that_changes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, lv->path.mtu, lv->tcb.path.mtu);
 }
 
-/* Nobody looks in between. */
+/* Does the event start a look at paths? Preemption is off, so no look runs in between. */
 static bool event_stirs(struct leaving *lv, unsigned long event, void *arg)
 {
 	bool stirs;
@@ -121,7 +121,7 @@ static bool event_stirs(struct leaving *lv, unsigned long event, void *arg)
 	return stirs;
 }
 
-/* A redirect is a reason to look, and the rest is not. */
+/* A redirect makes the library look at the path, a change of the multipath hash does not. */
 static void redirect_has_the_path_looked_at(struct kunit *test)
 {
 	struct leaving *lv = leaving_open_watched(test);
@@ -129,7 +129,7 @@ static void redirect_has_the_path_looked_at(struct kunit *test)
 	struct fakes *f = test->priv;
 	unsigned int round;
 
-	/* The wish to know is a reason, too. */
+	/* The driver's request for reports makes the library look, too: wait for that. */
 	FAKE_POLL(f, READ_ONCE(lv->dev.takeovers->round) && !READ_ONCE(lv->dev.takeovers->stirred));
 	KUNIT_EXPECT_FALSE(test, event_stirs(lv, NETEVENT_IPV4_MPATH_HASH_UPDATE, &init_net));
 	round = READ_ONCE(lv->dev.takeovers->round);
@@ -138,7 +138,7 @@ static void redirect_has_the_path_looked_at(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, leaving_told(lv), 0);
 }
 
-/* The path changes, and somebody has time to tell. */
+/* Change the path, and leave time for a report. */
 static void path_changes_within_prepare(void)
 {
 	rtnl_lock();
@@ -147,7 +147,7 @@ static void path_changes_within_prepare(void)
 	iw_mpa_quiet(QUIET_MS);
 }
 
-/* What it has given to be told with may be gone when it refuses. */
+/* The argument for the report may be gone when prepare fails. */
 static void driver_is_told_nothing_before_it_has_prepared(struct kunit *test)
 {
 	int mtu = init_net.loopback_dev->mtu;
@@ -177,7 +177,7 @@ static void driver_is_told_when_it_has_prepared(struct kunit *test)
 	loopback_mtu(test, mtu);
 }
 
-/* Not its connection, and not its wish any more */
+/* A driver that has refused the connection gets no reports, though it had asked for them. */
 static void driver_that_refuses_is_told_nothing(struct kunit *test)
 {
 	int mtu = init_net.loopback_dev->mtu;
@@ -193,7 +193,7 @@ static void driver_that_refuses_is_told_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, leaving_told(lv), 0);
 }
 
-/* Each of what makes a path, alone; another route that leads there is none of it. */
+/* Paths differ by each of their parts alone; another route with the same parts is no difference. */
 static void path_differs_in_one_thing(struct kunit *test)
 {
 	static const struct dst_entry routes[2];
@@ -221,7 +221,7 @@ static void path_differs_in_one_thing(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, iw_mpa_path_differs(&one, &other));
 }
 
-/* An entry without an address, and a socket that TCP has closed */
+/* A neighbour entry without an address, and a closed socket */
 static void path_that_is_not_known(struct kunit *test)
 {
 	static const u8 home[ETH_ALEN];
@@ -256,7 +256,7 @@ static void path_that_is_not_known(struct kunit *test)
 	sock_release(closed);
 }
 
-/* A round of looks that takes long puts the next one off by as much. */
+/* A long round is measured, since it delays the next round by as much. */
 static void look_that_takes_long_is_measured(struct kunit *test)
 {
 	static const u8 home[ETH_ALEN], away[ETH_ALEN] = { 2, 0, 0, 0, 0, 1 };

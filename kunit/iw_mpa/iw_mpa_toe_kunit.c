@@ -100,7 +100,7 @@ static int toe_test_init(struct kunit *test)
 	return 0;
 }
 
-/* The wire to @to, in pieces of @size, until @to takes no more. */
+/* Carry what is on the wire to @to, in pieces of @size, until @to takes no more. */
 static void carry(struct end *to, size_t size)
 {
 	struct end *from = to->other;
@@ -137,7 +137,7 @@ static void expect_wire(struct kunit *test, const struct end *end,
 	KUNIT_EXPECT_EQ(test, memcmp(end->wire, want, len), 0);
 }
 
-/* How the bytes come is nobody's choice. */
+/* Bytes may arrive in pieces of any size. */
 static const size_t sizes[] = { 1, 7, 20, 24, WIRE_SIZE };
 
 static void size_desc(const size_t *size, char *desc)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Events to iw_cm: each phase with each call, and what an event tells. */
+/* Events to iw_cm: each phase with each call, and the fields of the events. */
 
 #include "device.h"
 #include "ep.h"
@@ -27,7 +27,7 @@ static struct iw_mpa_ep *line_new(struct kunit *test)
 	return &line->ep;
 }
 
-/* A line in the phase that connect or accept leaves it in. */
+/* A line in the phase in which iw_connect or iw_accept leaves it. */
 static struct fake_id *line_up(struct kunit *test, struct iw_mpa_ep **ep,
 			       enum iw_mpa_upcall_phase phase)
 {
@@ -151,7 +151,10 @@ static void upcall_up_hands_on_private_data(struct kunit *test)
 	line_is_down(ep, IW_MPA_R_OK, &peer);
 }
 
-/* iw_cm hands the pointer of ESTABLISHED on without a copy (the fake checks). */
+/*
+ * iw_cm passes on the private data of ESTABLISHED without a copy: there must be none (see the
+ * fake).
+ */
 static void upcall_up_established_has_no_private_data(struct kunit *test)
 {
 	struct iw_mpa_frame peer = reply_with(some_pd, 20);
@@ -266,7 +269,7 @@ static void upcall_cancel_is_silent(struct kunit *test)
 	fid->state = FAKE_IDLE;		/* as iw_accept that failed leaves it */
 }
 
-/* iw_cm is in IDLE, where each event is a BUG. What was due is taken as told; the cm_id goes. */
+/* iw_cm is in IDLE, where each event is a BUG(): nothing is reported, and the cm_id is released. */
 static void upcall_rejected_is_silent(struct kunit *test)
 {
 	struct iw_mpa_ep *ep;
@@ -280,7 +283,7 @@ static void upcall_rejected_is_silent(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ep->up.phase, IW_MPA_UP_SILENT);
 }
 
-/* What up could not tell is still due, and down tells it. */
+/* If iw_cm refuses the event of up, down reports the failure. */
 static void upcall_up_enomem_is_reported_by_down(struct kunit *test)
 {
 	struct iw_mpa_frame peer = reply_with(some_pd, 3);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Which route a connection takes: TCP's, or that by the interface which rdma_cm has chosen. */
+/* The route of a connection: TCP's, or that over the interface which rdma_cm has chosen. */
 
 #include "iw_mpa_fakes.h"
 #include "sock.h"
@@ -82,7 +82,7 @@ static void way_of_two_cards_is_what_rdma_cm_chose(struct kunit *test)
 	fake_netdev_remove(eth0);
 }
 
-/* TCP itself goes by the interface that the address names. */
+/* TCP itself uses the interface that a link-local address names. */
 static void way_of_a_link_local_address_is_tcps(struct kunit *test)
 {
 	union iw_mpa_addr local = { .in6 = { .sin6_family = AF_INET6, .sin6_scope_id = 1 } };
