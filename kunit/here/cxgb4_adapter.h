@@ -140,7 +140,7 @@ static inline struct adapter *adapter_new(struct kunit *test, bool initiator)
 	return a;
 }
 
-/* An initiator that has sent its Request, which is gone */
+/* An initiator that has sent its Request, which is taken out of @a->out */
 static inline void adapter_connect(struct kunit *test, struct adapter *a)
 {
 	KUNIT_ASSERT_EQ(test, c4mpa_connect(&a->conn, 4, 2, "hello", 5), 0);
@@ -149,7 +149,7 @@ static inline void adapter_connect(struct kunit *test, struct adapter *a)
 	a->sends = 0;
 }
 
-/* How bytes come in is nobody's choice: in pieces, each in a buffer of just its size */
+/* Bytes may arrive in pieces of any size: pass each in a buffer of exactly its size */
 static inline enum c4mpa_verdict adapter_rx(struct kunit *test, struct adapter *a,
 					    const u8 *octets, size_t len, size_t piece)
 {

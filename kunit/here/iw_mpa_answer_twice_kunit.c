@@ -6,7 +6,7 @@
 
 #include "iw_mpa_fakes.h"
 
-/* iw_cm takes another QP reference and overwrites its pointer to the first. */
+/* With a second accept iw_cm gets another reference on the QP, and forgets the first. */
 static void accept_again_is_accepted_once(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -27,7 +27,7 @@ static int accept_with(struct fake_conn *c, u32 qpn)
 	return fake_accept(c->fid, &c->param);
 }
 
-/* Of each QP whoever made it has one. */
+/* After CLOSE each QP has one reference left, that of its creator. */
 static void closed_with_references(struct fake_conn *c, int nr_qps)
 {
 	struct fakes *f = c->fid->f;
@@ -40,8 +40,8 @@ static void closed_with_references(struct fake_conn *c, int nr_qps)
 }
 
 /*
- * With each accept iw_cm forgets the reference on the QP of the accept before. If iw_cm closes, it
- * closes the QP of the last accept, which is not the one that the connection uses.
+ * With each accept iw_cm forgets its reference on the QP of the accept before. To close, iw_cm uses
+ * the QP of the last accept, which is not the one of the connection.
  */
 static void accept_of_another_qp_ends_the_connection(struct kunit *test)
 {
@@ -63,7 +63,7 @@ static void accept_of_another_qp_ends_the_connection(struct kunit *test)
 	closed_with_references(c, 3);
 }
 
-/* Likewise where ESTABLISHED was raised, but iw_cm has not come to it */
+/* The same after the library has raised ESTABLISHED, which iw_cm has not handled yet */
 static void accept_of_another_qp_ends_what_is_up(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -84,7 +84,7 @@ static void accept_of_another_qp_ends_what_is_up(struct kunit *test)
 	closed_with_references(c, 2);
 }
 
-/* The connection of QP 1 ends, and iw_cm does not know. */
+/* The connection of QP 1 ends, and iw_cm has not handled the events of that. */
 static void accept_and_end_late(struct fake_conn *c, struct fakes *f)
 {
 	conn_call(c);
@@ -94,7 +94,7 @@ static void accept_and_end_late(struct fake_conn *c, struct fakes *f)
 	FAKE_WAIT(f, c->fid->nr_held == 2 && c->fid->refs == 1);
 }
 
-/* An error would have iw_cm go to IDLE, and BUG when it comes to ESTABLISHED. */
+/* If iw_accept failed, iw_cm would go to IDLE, and ESTABLISHED would be a BUG() there. */
 static void accept_behind_the_end_is_void(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -108,7 +108,7 @@ static void accept_behind_the_end_is_void(struct kunit *test)
 	closed_with_references(c, 2);
 }
 
-/* iw_cm forgets two references while nobody finds the QP. Its end is told of later. */
+/* iw_cm forgets two references while iw_get_qp does not find the QP, which is destroyed later. */
 static void accept_behind_the_end_of_its_qp_is_void(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -127,7 +127,7 @@ static void accept_behind_the_end_of_its_qp_is_void(struct kunit *test)
 	closed_with_references(c, 2);
 }
 
-/* iw_cm should not ask for a device that is gone, but an error would be its BUG again. */
+/* iw_cm should not call for a removed device, but an error would lead to the same BUG(). */
 static void accept_behind_the_end_of_the_device_is_void(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -143,18 +143,18 @@ static void accept_behind_the_end_of_the_device_is_void(struct kunit *test)
 	closed_with_references(c, 1);
 }
 
-/* When destroy_qp hides the QP, and the library is told */
+/* When destroy_qp hides the QP and calls the library */
 enum destroy {
-	DESTROY_BEFORE,		/* before iw_accept, but after iw_cm's reference */
-	DESTROY_BETWEEN,	/* after that, before the iw_accept that forgets the reference */
-	DESTROY_BEHIND,		/* after both */
+	DESTROY_BEFORE,		/* after iw_cm has its reference, before iw_accept */
+	DESTROY_BETWEEN,	/* before the next iw_accept, which forgets the reference */
+	DESTROY_BEHIND,		/* after both calls of iw_accept */
 	DESTROYS
 };
 
 /*
- * iw_cm has a reference on QP 2, which the driver does not find any more since it is being
- * destroyed. The next accept, with QP 3, makes iw_cm forget that reference, for which destruction
- * of QP 2 waits.
+ * iw_cm has a reference on QP 2, which iw_get_qp no longer finds since the QP is being destroyed.
+ * The next accept, with QP 3, makes iw_cm forget that reference, but the destruction of QP 2 waits
+ * for it.
  */
 static void accept_and_destroy(struct fake_conn *c, struct fakes *f, enum destroy when)
 {
@@ -221,7 +221,7 @@ static void accept_of_a_qp_that_is_being_destroyed_is_refused(struct kunit *test
 	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
 }
 
-/* iw_cm is in CONN_RECV until ESTABLISHED: destroy rejects what was accepted. */
+/* iw_cm is in CONN_RECV until ESTABLISHED: destroying the cm_id rejects the accepted connection. */
 static void accept_destroyed_before_rtr_ends_silently(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -246,8 +246,8 @@ static void accepted_and_held(struct fake_conn *c, struct fakes *f, enum fake_op
 
 /*
  * The ULP rejects while the driver runs @op, after which the library would report an event. The
- * reject brings iw_cm to the state IDLE, in which it accepts no event of the connection. When it
- * returns iw_cm destroys the cm_id, possibly in its own work queue: if the library still had a
+ * reject brings iw_cm to the state IDLE, in which it accepts no event of the connection. After the
+ * reject iw_cm destroys the cm_id, possibly in its own work queue: if the library still had a
  * reference on the cm_id, that queue would wait for itself.
  */
 static void reject_is_silent_during(struct fake_conn *c, const char *op, int err)
@@ -289,8 +289,8 @@ static void reject_while_accepted_comes_up_is_silent(struct kunit *test)
 }
 
 /*
- * The connection ends in order while iw_cm has not handled ESTABLISHED yet, and the ULP rejects:
- * from then on iw_cm does not accept CLOSE, either.
+ * The connection ends in order before iw_cm has handled ESTABLISHED, and the ULP rejects: after a
+ * reject iw_cm does not accept CLOSE, either.
  */
 static void reject_of_what_ends(struct fakes *f, int nr, void (*end)(struct fake_conn *c))
 {
@@ -347,7 +347,7 @@ static void reject_of_what_ends_is_silent(struct kunit *test)
 		reject_of_what_ends(f, i, ends[i]);
 }
 
-/* iw_cm looked at its state before the reject, and calls after it. */
+/* iw_cm has checked its state before the reject, but calls iw_accept after it. */
 /* Rules: P-09 */
 static void accept_that_a_reject_overtakes_is_void(struct kunit *test)
 {
@@ -379,8 +379,8 @@ static void reject_within_prepare(struct work_struct *work)
 }
 
 /*
- * The ULP rejects while iw_accept runs, and in it the driver's prepare. After a reject iw_cm does
- * not allow iw_accept to fail.
+ * The ULP rejects while iw_accept runs the driver's prepare. After a reject iw_cm does not allow
+ * iw_accept to fail.
  */
 static void reject_while_accept_runs(struct fake_conn *c, struct fakes *f, int err)
 {
@@ -419,7 +419,9 @@ static void reject_while_accept_fails_is_silent(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare");
 }
 
-/* Between the last op and the report: the QP is not the connection's any more. */
+/*
+ * The ULP rejects after the last op of the driver, while the library drops its reference on the QP.
+ */
 static void reject_while_the_qp_is_let_go_is_silent(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);

@@ -15,7 +15,7 @@ static void crc32c_rfc3720_b4_zeroes_matches(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ~crc32c(~0, zeroes, sizeof(zeroes)), 0x8a9136aaU);
 }
 
-/* The suites have to do without the RDMA core: nobody may lean on it unseen. */
+/* The suites must not depend on the RDMA core, so the kernel must not have it. */
 static void kernel_without_infiniband_is_used(struct kunit *test)
 {
 	KUNIT_EXPECT_FALSE(test, IS_ENABLED(CONFIG_INFINIBAND));

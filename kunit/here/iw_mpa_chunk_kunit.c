@@ -96,7 +96,7 @@ static void chunk_encode_good_each_byte(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, iw_mpa_chunk_code(vec_frame(row)), row->code);
 }
 
-/* @len bytes of their exact size, so that KASAN sees a read after them */
+/* Copy @len bytes to a buffer of exactly this size, so that KASAN detects a read after it */
 static u8 *exact(struct kunit *test, const u8 *bytes, size_t len)
 {
 	u8 *buf = kunit_kmalloc(test, len, GFP_KERNEL);
@@ -155,7 +155,7 @@ static void chunk_decode_good_each_field(struct kunit *test)
 			    (const u8 *)buf + row->len - row->frame.pd_len);
 }
 
-/* What a receiver makes of chunks that no sender should send, but may */
+/* Chunks that a sender should not send, but that a receiver accepts */
 
 /* Rules: S-5.2.3-5: the code of a Terminate with private data, which is not passed on */
 static void chunk_decode_terminate_with_data_ignored(struct kunit *test)
@@ -193,7 +193,7 @@ static const struct bad_row {
 	u32			ppid;
 	u16			ssn;
 	u16			code;
-	size_t			len;	/* all of it: 4 and private data */
+	size_t			len;	/* of the chunk: 4 and private data */
 	enum iw_mpa_reason	reason;
 } bad_rows[] = {
 	{ "S-5.1-2_ppid_0", 0, 1, 1, 4, IW_MPA_R_BAD_KEY },
@@ -244,7 +244,7 @@ static void chunk_decode_bad_reason_named(struct kunit *test)
 
 	decode(row->ppid, buf, row->len, &chunk);
 
-	/* Nothing of it gets through but its place */
+	/* Nothing of the chunk is returned but its DDP-SSN */
 	KUNIT_EXPECT_EQ(test, chunk.reason, row->reason);
 	KUNIT_EXPECT_EQ(test, chunk.code, IW_MPA_CHUNK_BAD);
 	KUNIT_EXPECT_EQ(test, chunk.ssn, row->ssn);
@@ -269,7 +269,7 @@ static void most(struct kunit *test, bool enhanced, u16 pd_len)
 		pd[i] = 0x80 + 7 * i;
 	frame.pd = pd;
 
-	/* One byte less room, and nothing is written. */
+	/* With one byte less room nothing is written. */
 	memset(buf, 0xa5, sizeof(buf));
 	KUNIT_EXPECT_EQ(test, -ENOSPC,
 			iw_mpa_chunk_encode(0, &frame, buf,
@@ -283,7 +283,7 @@ static void most(struct kunit *test, bool enhanced, u16 pd_len)
 	KUNIT_ASSERT_EQ(test, chunk.frame.pd_len, pd_len);
 	KUNIT_EXPECT_EQ(test, 0, memcmp(chunk.frame.pd, pd, pd_len));
 
-	/* One byte more, and it is refused. */
+	/* One byte more is refused. */
 	memset(buf, 0xa5, sizeof(buf));
 	frame.pd_len++;
 	KUNIT_EXPECT_EQ(test, -EMSGSIZE,

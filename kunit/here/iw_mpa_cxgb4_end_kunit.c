@@ -30,7 +30,7 @@ static struct adapter *connecting(struct kunit *test)
 	return a;
 }
 
-/* A responder whose ULP was asked */
+/* A responder whose ULP has the CONNECT_REQUEST */
 static struct adapter *asked(struct kunit *test, const struct raw *raw)
 {
 	struct adapter *a = adapter_new(test, false);
@@ -50,7 +50,7 @@ static void expect_failed(struct kunit *test, const struct adapter *a, enum iw_m
 	KUNIT_EXPECT_EQ(test, a->event[0].pd_len, 0);
 }
 
-/* FPDUs in one buffer with the frame cannot be given back to the device. */
+/* FPDUs in one buffer with the frame cannot be returned to the device: abort. */
 static void cxgb4_octets_behind_a_frame_abort(struct kunit *test)
 {
 	u8 octets[IW_MPA_FRAME_MAX + 1] = {};
@@ -71,7 +71,7 @@ static void cxgb4_octets_behind_a_frame_abort(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, a->armed);
 }
 
-/* The ULP is asked once, and what comes while it thinks has no place to wait. */
+/* There is no buffer for bytes that arrive before the ULP's answer: abort. */
 static void cxgb4_octets_while_the_ulp_thinks_abort(struct kunit *test)
 {
 	struct adapter *a = connecting(test);
@@ -88,7 +88,7 @@ static void cxgb4_octets_while_the_ulp_thinks_abort(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a->out_len, 0);
 }
 
-/* Whoever handles the timer has the connection, and tells the ULP. */
+/* The timer has expired: its handler ends the connection, and reports to the ULP. */
 static void cxgb4_reply_behind_the_timer_is_left_alone(struct kunit *test)
 {
 	static const struct raw * const rows[] = { &reply_v2, &reject_v2, &reply_send_only };
@@ -118,7 +118,7 @@ static void cxgb4_bad_frame_behind_the_timer_is_told_to_nobody(struct kunit *tes
 	KUNIT_EXPECT_EQ(test, a->out_len, 0);
 }
 
-/* A part of a frame decides nothing. */
+/* Nothing happens before the whole frame has arrived. */
 static void cxgb4_part_of_a_frame_waits_for_the_rest(struct kunit *test)
 {
 	const struct good_row *row = test->param_value;
@@ -176,7 +176,10 @@ static void cxgb4_device_that_does_not_send_fails_the_connection(struct kunit *t
 	KUNIT_EXPECT_EQ(test, c4mpa_reject(&a->conn, NULL, 0), -ENOBUFS);
 }
 
-/* iw_cm has private data of 255 bytes at most; what does not fit into a frame is no frame. */
+/*
+ * Private data that does not fit into a frame is refused, though iw_cm never has more than 255
+ * bytes.
+ */
 static void cxgb4_private_data_beyond_a_frame_are_refused(struct kunit *test)
 {
 	struct adapter *a = adapter_new(test, true);
@@ -189,7 +192,7 @@ static void cxgb4_private_data_beyond_a_frame_are_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a->out_len, IW_MPA_FRAME_MAX);
 }
 
-/* A peer that wants Markers would not understand the message without. */
+/* A peer that wants Markers would not understand a Terminate message without Markers. */
 static void cxgb4_no_terminate_message_to_a_peer_that_wants_markers(struct kunit *test)
 {
 	static const struct raw raw = { REP, 0xd0, 2, 4, 4, 0xc004, 0x0002 };
@@ -204,7 +207,7 @@ static void cxgb4_event_lost_ends_the_connection(struct kunit *test)
 {
 	struct adapter *a = connecting(test);
 
-	/* up: iw_cm is told anew, with less */
+	/* established: the event is reported again, with less */
 	a->events_lost = 1;
 	KUNIT_EXPECT_EQ(test, rx(test, a, &reply_v2), C4MPA_ABORT);
 	KUNIT_EXPECT_EQ(test, a->conn.why, IW_MPA_R_EVENT_LOST);
@@ -214,7 +217,7 @@ static void cxgb4_event_lost_ends_the_connection(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a->event[1].status, -ENOMEM);
 	KUNIT_EXPECT_EQ(test, a->event[1].pd_len, 0);
 
-	/* rejected: that is what it stays */
+	/* rejected: this stays the reason */
 	a = connecting(test);
 	a->events_lost = 1;
 	KUNIT_EXPECT_EQ(test, rx(test, a, &reject_v2), C4MPA_CLOSE);
@@ -223,7 +226,7 @@ static void cxgb4_event_lost_ends_the_connection(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a->event[1].status, -ECONNREFUSED);
 	KUNIT_EXPECT_EQ(test, a->event[1].pd_len, 0);
 
-	/* a Request: nobody will answer it */
+	/* a Request: without the event there will be no answer */
 	a = adapter_new(test, false);
 	a->events_lost = 1;
 	KUNIT_EXPECT_EQ(test, rx(test, a, &request_v2), C4MPA_ABORT);
@@ -293,7 +296,7 @@ static void cxgb4_fin_in_place_of_a_reply_falls_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c4mpa_rx_fin(&a->conn), C4MPA_FIN_ENDS);
 	KUNIT_EXPECT_TRUE(test, a->armed);
 
-	/* Whoever handles the timer has the connection. */
+	/* The timer has expired: its handler ends the connection, and reports to the ULP. */
 	adapter_reset(a, &settings, true);
 	adapter_connect(test, a);
 	a->expired = true;
@@ -308,7 +311,7 @@ static void cxgb4_fin_in_place_of_a_reply_falls_back(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, c4mpa_take_again(&a->conn));
 }
 
-/* The second attempt may be aborted before it has sent a Request: that is its end. */
+/* The second attempt may end by an abort before its Request: then there is no third. */
 static void cxgb4_fin_is_an_answer_once(struct kunit *test)
 {
 	struct adapter *a = connecting(test);
@@ -318,7 +321,7 @@ static void cxgb4_fin_is_an_answer_once(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, c4mpa_take_again(&a->conn));
 }
 
-/* Without an abort the device never says that it is done: the ULP has to hear of it now. */
+/* If the abort fails the device never reports its end: so the ULP gets the failure at once. */
 static void cxgb4_fin_is_the_end_without_an_abort(struct kunit *test)
 {
 	struct adapter *a = connecting(test);
@@ -366,7 +369,9 @@ static void cxgb4_revision_1_has_the_rtr_of_the_settings(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a->program.ird, 0);
 }
 
-/* A module that asks for no RTR answers one that does: RFC 6581 9.2 wants A returned. */
+/*
+ * RFC 6581 9.2: a Request with A gets a Reply with A, though this module asks for no RTR message.
+ */
 static void cxgb4_peer_to_peer_is_the_initiators_to_ask(struct kunit *test)
 {
 	struct c4mpa_settings settings = settings_plain;
@@ -380,7 +385,7 @@ static void cxgb4_peer_to_peer_is_the_initiators_to_ask(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a->out[20] & 0x80, 0x80);
 }
 
-/* The ULP has named no depths: those of the Request, as far as the device goes */
+/* The ULP has named no depths: the Reject has those of the Request, within the device's limits. */
 static void cxgb4_reject_has_the_depths_that_were_asked_for(struct kunit *test)
 {
 	static const struct raw few = { REQ, 0x50, 2, 4, 4, 0x8009, 0x4005 };
@@ -396,7 +401,7 @@ static void cxgb4_reject_has_the_depths_that_were_asked_for(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, get_unaligned_be16(a->out + 22), 0x4000 | MAX_ORD);
 }
 
-/* Two of them */
+/* Two instances */
 
 static void connect_pair(struct kunit *test, struct adapter *ini, struct adapter *res, size_t piece)
 {
@@ -432,7 +437,7 @@ static void expect_pair(struct kunit *test, const struct adapter *ini, const str
 	KUNIT_EXPECT_EQ(test, r->ord, 4);
 }
 
-/* All settings of both, with the frames in pieces */
+/* All settings of both ends, with the frames in pieces */
 static void cxgb4_two_of_them_connect(struct kunit *test)
 {
 	struct c4mpa_settings settings[2] = { settings_plain, settings_plain };

@@ -11,7 +11,7 @@
 
 #define OK	IW_MPA_R_OK
 
-/* Those of the good frames that a role gets */
+/* Iterate over the good frames that a role receives */
 static const void *good_of(const void *prev, char *desc, bool reply)
 {
 	const struct good_row *row = prev;
@@ -32,7 +32,7 @@ static const void *good_reply_gen_params(const void *prev, char *desc)
 	return good_of(prev, desc, true);
 }
 
-/* What the ULP is to see of the private data in @octets */
+/* Expect in @event the private data that is in @octets */
 static void expect_pd(struct kunit *test, const struct c4mpa_event *event,
 		      const struct iw_mpa_frame *peer, const u8 *octets)
 {
@@ -66,7 +66,7 @@ static void expect_asked(struct kunit *test, const struct adapter *a,
 	KUNIT_EXPECT_TRUE(test, a->armed);
 }
 
-/* The RTR type that the device is told to await: one, common if there is one */
+/* The single RTR type that the device is told to await, one of the Request's if possible */
 static u8 rtr_awaited(const struct iw_mpa_frame *req)
 {
 	if (!req->enhanced)
@@ -76,7 +76,7 @@ static u8 rtr_awaited(const struct iw_mpa_frame *req)
 	return (req->rtr & (W | R)) == W ? W : R;
 }
 
-/* Byte by byte: key, flags, revision, length, RFC 6581 data, private data */
+/* Expect a Reply, byte by byte: key, flags, revision, length, RFC 6581 data, private data */
 static void expect_reply(struct kunit *test, const struct adapter *a,
 			 const struct iw_mpa_frame *req, bool reject, const char *pd)
 {
@@ -160,7 +160,7 @@ static void cxgb4_good_request_is_asked_about_and_answered(struct kunit *test)
 
 /* Initiator */
 
-/* A Reply with A and a type that the device does not have */
+/* Does a Reply have A, but no type of the device? */
 static bool no_rtr(const struct iw_mpa_frame *rep)
 {
 	return rep->enhanced && rep->p2p && !(rep->rtr & (W | R));
@@ -280,7 +280,7 @@ static void cxgb4_reply_that_fits_the_request_or_not_is_taken(struct kunit *test
 	take_reply(test);
 }
 
-/* Depths of a Reply: @reason, and what is programmed */
+/* Depths of a Reply, and the expected reason and limits of the device */
 static const struct depth_row {
 	const char		*desc;
 	u16			ird, ord;	/* of the Reply */
@@ -321,7 +321,7 @@ static void cxgb4_depths_of_a_reply_are_programmed_or_terminated(struct kunit *t
 	KUNIT_EXPECT_EQ(test, a->program.rtr, R);
 }
 
-/* What goes out first, byte by byte */
+/* The Request, byte by byte */
 static void cxgb4_request_names_one_rtr_type(struct kunit *test)
 {
 	static const u8 read[] = { 0x50, 2, 0, 9, 0x80, 4, 0x40, 2, 'h' };
@@ -370,7 +370,7 @@ static void cxgb4_bad_frame_is_aborted(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, a->out_len, 0);
 		KUNIT_EXPECT_EQ(test, a->starts, 0);
 		KUNIT_EXPECT_FALSE(test, a->armed);
-		/* A ULP that listens hears nothing of it, one that connects is told. */
+		/* A ULP that listens gets no event, one that connects gets an error. */
 		KUNIT_ASSERT_EQ(test, a->events, row->reply);
 		if (!row->reply)
 			continue;

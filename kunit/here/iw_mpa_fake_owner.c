@@ -29,13 +29,13 @@ struct rdma_cm_id *fake_own(struct fake_id *fid)
 	return owner;
 }
 
-/* From now on the ULP is in another network namespace than the device. */
+/* Move the ULP to another network namespace than the device's. */
 void fake_live_elsewhere(struct fake_id *fid)
 {
 	fake_own(fid)->route.addr.dev_addr.net = fakes_elsewhere(fid->f);
 }
 
-/* A cm_id without an owner is taken for one of the device's namespace. */
+/* The library takes a cm_id without an owner for one of the device's namespace. */
 void fake_live_here(struct fake_id *fid)
 {
 }

@@ -14,7 +14,7 @@
 
 #define UP	"prepare attach send_rtr kick_rx"
 
-/* An initiator that is connected; its driver finishes at once, or when the test says so. */
+/* A connected initiator; its driver finishes at once, or if @slow when the test says so. */
 static struct fake_conn *active_up(struct kunit *test, bool slow)
 {
 	struct fake_conn *c = conn_new(test);
@@ -33,7 +33,7 @@ static void expect_closed(struct fake_conn *c, enum iw_mpa_reason why, const cha
 	KUNIT_EXPECT_STREQ(test, c->qp->log, log);
 }
 
-/* For a while nothing happens. */
+/* Expect that nothing arrives at the peer for a while, and that the ULP gets no event. */
 static void expect_nothing(struct fake_conn *c)
 {
 	peer_expect_quiet(c->f, c->peer);
@@ -69,7 +69,7 @@ static void ulp_closes_and_fin_waits_for_the_driver(struct kunit *test)
 	expect_closed(c, IW_MPA_R_ULP_CLOSE, UP " finish_tx kick_rx stop");
 }
 
-/* The peer closes while the driver lets out what the ULP had posted before it closed. */
+/* The peer closes while the driver sends what the ULP had posted before it closed. */
 /* Rules: M-7.2-1: the order of FIN and CLOSE */
 static void peer_closes_while_the_driver_finishes(struct kunit *test)
 {
@@ -97,7 +97,7 @@ static void peer_closes_and_what_was_posted_goes_out(struct kunit *test)
 	FAKE_WAIT(c->f, strstr(c->qp->log, "finish_tx"));
 	expect_nothing(c);
 	KUNIT_EXPECT_EQ(test, c->qp->nr_fpdus, 1);
-	/* The ULP is told of the end by us: what it says itself changes nothing. */
+	/* The end has begun: a close by the ULP changes nothing. */
 	fake_disconnect(c->fid);
 	expect_nothing(c);
 	fake_qp_tx_finished(c->qp);
@@ -119,7 +119,7 @@ static void peer_closes_within_an_fpdu(struct kunit *test)
 	peer_expect_end(c->f, c->peer);
 }
 
-/* The driver, or the peer, does not do its part. */
+/* Ends in which the driver does not finish, or the peer does not close */
 static const struct stuck {
 	const char *desc;
 	bool slow;		/* the driver */
@@ -157,11 +157,11 @@ static void end_is_bounded_by_a_timer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->qp->why, IW_MPA_R_TIMEOUT_FINISH);
 	if (!tc->fin)
 		peer_expect_end(c->f, c->peer);
-	/* What the driver says too late means nothing. */
+	/* A late call of the driver has no effect. */
 	fake_qp_tx_finished(c->qp);
 }
 
-/* What was posted goes out, or the peer goes on sending after this end's FIN. */
+/* The driver sends a byte, or the peer does after this end's FIN. */
 static void move_an_octet(struct fake_conn *c, const struct stuck *tc)
 {
 	struct kvec iov = { .iov_base = "x", .iov_len = 1 };
@@ -177,8 +177,8 @@ static void move_an_octet(struct fake_conn *c, const struct stuck *tc)
 #define MOVE_TRIES	5
 
 /*
- * Was the host too slow? A byte began to move at the time @moved. If the next one begins so much
- * later that the linger timer may have seen no progress, the test proves nothing, and is repeated.
+ * Was the host too slow? A byte was sent at the time @moved. If so much time has passed since then
+ * that the linger timer may have seen no progress, the test proves nothing, and is repeated.
  */
 static bool too_slow(unsigned long moved)
 {
@@ -197,7 +197,7 @@ static bool octets_move(struct kunit *test, struct fake_conn *c, const struct st
 		events = READ_ONCE(c->fid->nr_events);
 		if (too_slow(moved))
 			return false;
-		KUNIT_ASSERT_EQ(test, events, 1);	/* or the socket is gone */
+		KUNIT_ASSERT_EQ(test, events, 1);	/* else there is no socket */
 		moved = jiffies;
 		move_an_octet(c, tc);
 	}
@@ -208,7 +208,7 @@ static bool octets_move(struct kunit *test, struct fake_conn *c, const struct st
 	return true;
 }
 
-/* Nothing moves any more. */
+/* Without further bytes the connection ends by the linger timer. */
 static void ended_by_a_slow_host(struct fake_conn *c)
 {
 	conn_expect_closed(c, IW_MPA_R_TIMEOUT_FINISH);
@@ -278,7 +278,7 @@ static void end_has_a_limit_whatever_moves(struct kunit *test)
 			break;
 		ended_by_a_slow_host(c);
 	}
-	/* A part of it has passed before the first byte. */
+	/* A part of the limit has passed before the first byte. */
 	KUNIT_EXPECT_GE(test, took, 700);
 	conn_expect_closed(c, IW_MPA_R_TIMEOUT_FINISH);
 }
@@ -310,7 +310,7 @@ static void end_on_a_device_that_goes_is_short(struct kunit *test)
 	conn_expect_closed(c, IW_MPA_R_TIMEOUT_FINISH);
 }
 
-/* What else may come while an orderly end is under way */
+/* Events that cut an orderly end short */
 enum breaker {
 	BREAK_ABORT,
 	BREAK_RST,
@@ -320,7 +320,7 @@ enum breaker {
 	BREAKERS
 };
 
-/* An orderly end that fails ends for that; one that the ULP or the host cuts short does not. */
+/* RST replaces the reason of an orderly end, and so does an error unless the peer closed first. */
 static enum iw_mpa_reason why_broken(const struct stuck *tc, enum breaker breaker)
 {
 	if (breaker == BREAK_RST)
@@ -382,7 +382,7 @@ static void abrupt_end_does_not_finish(struct kunit *test)
 	peer_fin(c->peer);
 }
 
-/* While TX is closed the ULP's work has not begun. */
+/* While TX is closed the ULP's work has not begun, so there is nothing to finish. */
 /* Rules: M-7.1.2-10: neither open_tx nor finish_tx */
 static void fenced_end_does_not_finish(struct kunit *test)
 {
@@ -397,7 +397,7 @@ static void fenced_end_does_not_finish(struct kunit *test)
 	peer_fin(c->peer);
 }
 
-/* Work that was posted is lost then, as the contract says. */
+/* Then work that was posted is lost, as the contract of drivers says. */
 static void driver_that_cannot_finish_stops(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -409,7 +409,7 @@ static void driver_that_cannot_finish_stops(struct kunit *test)
 	peer_fin(c->peer);
 }
 
-/* The RTR message is repeated before, and not after. */
+/* The RTR message is repeated before finish_tx, and not after. */
 static void unanswered_end_finishes(struct kunit *test)
 {
 	struct fakes *f = test->priv;
@@ -428,7 +428,7 @@ static void unanswered_end_finishes(struct kunit *test)
 	expect_closed(c, IW_MPA_R_ULP_CLOSE, UP " repeat_rtr finish_tx kick_rx stop");
 }
 
-/* librdmacm closes a QP, and so does iw_cm. For the second time there is nothing to run. */
+/* librdmacm closes a QP, and so does iw_cm: the second close must not queue a work item. */
 static void second_close_queues_no_work(struct kunit *test)
 {
 	struct fake_conn *c = active_up(test, false);
@@ -471,7 +471,7 @@ static void close_sends_fin_at_once(struct kunit *test)
 	expect_closed(c, IW_MPA_R_ULP_CLOSE, UP " finish_tx kick_rx stop");
 }
 
-/* The driver takes its time: FIN waits for it, and the caller does not. */
+/* FIN waits for a slow driver, but the caller of iw_mpa_close() does not. */
 static void close_leaves_fin_to_a_slow_driver(struct kunit *test)
 {
 	struct fake_conn *c = active_up(test, true);
@@ -489,7 +489,7 @@ static void close_leaves_fin_to_a_slow_driver(struct kunit *test)
 	expect_closed(c, IW_MPA_R_ULP_CLOSE, UP " finish_tx kick_rx stop");
 }
 
-/* stop may wait for a lock that the ULP's caller has: it comes from the work item. */
+/* stop may wait for a lock that the caller of iw_mpa_close() holds: so the work item calls it. */
 static void close_leaves_stop_to_the_work_item(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -508,7 +508,7 @@ static void close_leaves_stop_to_the_work_item(struct kunit *test)
 	peer_fin(c->peer);
 }
 
-/* What was raised before goes first. */
+/* An event that was raised before the close is handled first. */
 static void close_does_not_overtake(struct kunit *test)
 {
 	struct fake_conn *c = active_up(test, false);
@@ -525,9 +525,8 @@ static void close_does_not_overtake(struct kunit *test)
 }
 
 /*
- * An event that the state table does not list for the present state is kept if another event, which
- * also waits for a runner, may lead to a state that does list it. And of the faults that the driver
- * reports, the first one is logged.
+ * An event that is not in the state table for the present state is kept if another raised event may
+ * lead to a state that has it. Of the faults that the driver reports, the first one is logged.
  */
 static void event_waits_behind_another(struct kunit *test)
 {

@@ -61,13 +61,13 @@ static void going_request_that_awaits_room_is_rejected(struct kunit *test)
 	conn_listen(c);
 	c->lis->fail_events = INT_MAX;
 	conn_send_request(c);
-	/* It is asked for the second time only out of that state. */
+	/* Only the wait for room makes a second try. */
 	FAKE_POLL(c->f, READ_ONCE(c->lis->fail_events) < INT_MAX - 1);
 	no_core.client->remove(c->f->ibdev, NULL);
 	conn_expect_reject_and_fin(c);
 }
 
-/* Its ULP ends it. */
+/* The library leaves it to the ULP to end an established connection. */
 /* Rules: L-02 */
 static void going_established_connection_stays(struct kunit *test)
 {
@@ -90,7 +90,7 @@ static void moved_device_connects(struct kunit *test)
 	conn_active_up(c);
 }
 
-/* While it is moved, rdma_cm gets it anew, with all wildcard listeners. */
+/* While a device is moved rdma_cm listens on it again, for all wildcard listeners. */
 static void moved_device_is_attached_where_a_port_is_taken(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -107,7 +107,7 @@ static void moved_device_is_attached_where_a_port_is_taken(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_listen(lis[2]), -EADDRINUSE);
 }
 
-/* A client that comes while the library refuses endpoints is not forgotten. */
+/* A connection that arrives while the library refuses all is closed, later ones are served. */
 static void moved_device_serves_who_came_meanwhile(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -132,7 +132,7 @@ static void foreign_device_is_left_alone(struct kunit *test)
 	no_core.client->remove(f->ibdev, NULL);
 }
 
-/* As the module does: the RDMA core calls nobody who has gone. */
+/* As at the end of the module: the RDMA core does not call a client that has unregistered. */
 static void library_that_goes_is_no_client(struct kunit *test)
 {
 	ib_unregister_client(&iw_mpa_device_client);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/* In a kernel without INFINIBAND: what the library and srnic call of the RDMA core. */
+/*
+ * For kernels without INFINIBAND: the functions of the RDMA core that the library and srnic call.
+ */
 
 #include "iw_mpa_no_core.h"
 
@@ -13,14 +15,14 @@
 
 struct no_core no_core;
 
-/* The library refers to this symbol of iw_cm; nobody calls it. */
+/* The library refers to this function of iw_cm, but does not call it. */
 struct iw_cm_id *iw_create_cm_id(struct ib_device *device, iw_cm_handler cm_handler,
 				 void *context)
 {
 	return NULL;
 }
 
-/* The library hands its counters to it. */
+/* The library passes its counters to this. */
 struct rdma_hw_stats *rdma_alloc_hw_stats_struct(const struct rdma_stat_desc *descs,
 						 int num_counters, unsigned long lifespan)
 {
@@ -68,7 +70,7 @@ void no_core_process_end(void)
 	kthread_unuse_mm(&init_mm);
 }
 
-/* For rings of applications: there is room for one of them. */
+/* For rings of applications; there is room for a single one. */
 int rdma_user_mmap_entry_insert_range(struct ib_ucontext *ctx, struct rdma_user_mmap_entry *entry,
 				      size_t len, u32 min_pgoff, u32 max_pgoff)
 {
@@ -105,7 +107,7 @@ void rdma_free_hw_stats_struct(struct rdma_hw_stats *stats)
 {
 }
 
-/* Nobody here can pin memory, so nobody asks for its pieces. */
+/* Not called, since no memory can be pinned here. */
 void __rdma_block_iter_start(struct ib_block_iter *biter, struct scatterlist *sglist,
 			     unsigned int nents, unsigned long pgsz)
 {
@@ -116,7 +118,7 @@ bool __rdma_block_iter_next(struct ib_block_iter *biter)
 	return false;
 }
 
-/* For "rdma resource", which nobody here asks for */
+/* For "rdma resource", which is not used here */
 int rdma_nl_put_driver_u32(struct sk_buff *msg, const char *name, u32 value)
 {
 	return 0;

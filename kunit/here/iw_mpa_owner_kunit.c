@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the library reads of the id of rdma_cm that is the context of a cm_id. */
+/* Fields of rdma_cm's id, the context of a cm_id, that the library reads and changes. */
 
 #include "device.h"
 #include "ep.h"
@@ -11,7 +11,7 @@
 #include <linux/string.h>
 #include <rdma/rdma_cm.h>
 
-/* What rdma_cm's id says, or what is no id of rdma_cm's at all */
+/* Contents of rdma_cm's id, or a context that is no id of rdma_cm */
 static const struct owner_case {
 	const char	*desc;
 	bool		none;		/* the cm_id has no context */
@@ -58,7 +58,7 @@ static struct rdma_cm_id *owner_of(const struct owner_case *c, struct fake_id *f
 	return owner;
 }
 
-/* A listener: rdma_cm's id is changed if it is known to be one, and only for the wildcard. */
+/* A listener: the port is set in rdma_cm's id, not in another context, and only for a wildcard. */
 static void owner_keep_requests_sets_the_port(struct kunit *test)
 {
 	struct ib_device *other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);
@@ -74,7 +74,7 @@ static void owner_keep_requests_sets_the_port(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, owner->port_num, c->want_port);
 }
 
-/* A connection: its addresses say whether the context is rdma_cm's id; the ports may be mapped. */
+/* A connection: the context is rdma_cm's id if the addresses agree; ports may be mapped. */
 static void owner_device_is_what_rdma_cm_chose(struct kunit *test)
 {
 	struct ib_device *other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);
@@ -119,7 +119,7 @@ static void accept_with_a_qp_of_another_device_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
 }
 
-/* With the QP of its own device nothing changes. */
+/* The same with a QP of the listener's device */
 static void accept_with_a_qp_of_the_device_comes_up(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);

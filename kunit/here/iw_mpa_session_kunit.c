@@ -37,7 +37,7 @@ static int may_send(const struct iw_mpa_session *session, char letter)
 	return iw_mpa_session_may_send(session, code_of(letter));
 }
 
-/* @ssn is in order: what is wrong with a chunk is its code, and why it is BAD. */
+/* Receive a chunk whose DDP-SSN is in order: what may be wrong is its code, or @letter is 'b'. */
 static enum iw_mpa_reason receive(struct iw_mpa_session *session, char letter)
 {
 	u8 bytes[8] = {};
@@ -52,7 +52,7 @@ static enum iw_mpa_reason receive(struct iw_mpa_session *session, char letter)
 	return iw_mpa_session_received(session, &chunk);
 }
 
-/* Walk what is legal, as the end that is @active sees it. */
+/* Send and receive a legal sequence, as the active or passive end. */
 static void walk(struct kunit *test, struct iw_mpa_session *session,
 		 bool active, const char *sequence)
 {
@@ -81,8 +81,8 @@ static void walk(struct kunit *test, struct iw_mpa_session *session,
 
 struct step_row {
 	const char	*desc;
-	const char	*before;	/* legal so far */
-	const char	*next;		/* all that is legal now */
+	const char	*before;	/* a legal sequence */
+	const char	*next;		/* all letters that are legal after it */
 };
 
 /* Each state, and how it is reached */
@@ -109,7 +109,7 @@ static const struct step_row step_rows[] = {
 
 KUNIT_ARRAY_PARAM_DESC(step, step_rows, desc);
 
-/* What an end is in after a chunk that is not legal: can it still send a Terminate? */
+/* The state of an end after an illegal chunk: can the end still send a Terminate? */
 static enum iw_mpa_session_state broken(const struct step_row *row, bool active)
 {
 	bool ended = strpbrk(row->before, active ? "T" : "trx");
@@ -137,7 +137,7 @@ static void receive_step(struct kunit *test, const struct step_row *row,
 	enum iw_mpa_reason reason;
 	bool legal = strchr(row->next, letter);
 
-	/* A Reject of what was enhanced is taken, and never sent. */
+	/* A Reject of an enhanced request is accepted, and never sent. */
 	legal |= letter == 'r' && !strcmp(row->before, "E");
 	walk(test, &session, active, row->before);
 
@@ -171,7 +171,7 @@ static void session_each_chunk_at_each_point(struct kunit *test)
 	}
 }
 
-/* A Reject of what was enhanced is taken, and ends the session as an Enhanced Reject does. */
+/* A Reject of an enhanced request is accepted, and ends the session as an Enhanced Reject does. */
 static void session_reject_of_enhanced_taken(struct kunit *test)
 {
 	struct iw_mpa_session session;
@@ -182,11 +182,11 @@ static void session_reject_of_enhanced_taken(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, session.state, IW_MPA_SESSION_OVER);
 }
 
-/* Why a session was broken */
+/* Violations, and the reasons that they are recorded with */
 
 static const struct fault_row {
 	const char		*desc;
-	bool			active;		/* the end that judges */
+	bool			active;		/* the end that receives @fault */
 	const char		*before;
 	char			fault;
 	enum iw_mpa_reason	reason;
@@ -418,7 +418,7 @@ static void session_ssn_taken_when_sent(struct kunit *test)
 	for (i = 1; i < 0x10010; i++) {
 		KUNIT_ASSERT_EQ(test, session.tx_ssn, (u16)i);
 		KUNIT_ASSERT_EQ(test, 0, may_send(&session, 's'));
-		/* Here SCTP would refuse the first of two tries. */
+		/* As if SCTP refused the first of two tries */
 		if (i & 1)
 			KUNIT_ASSERT_EQ(test, 0, may_send(&session, 's'));
 		iw_mpa_session_sent(&session, IW_MPA_CHUNK_SEGMENT);
@@ -439,7 +439,7 @@ static void session_ssn_restarts_with_a_session(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, session.state, IW_MPA_SESSION_NONE);
 }
 
-/* What may overtake what */
+/* Order of chunks that SCTP delivers unordered */
 
 /* Rules: S-6.6-1: no Terminate until the Accept was acknowledged, while Segments may be sent */
 static void session_terminate_waits_for_ack(struct kunit *test)
@@ -489,7 +489,7 @@ static void session_segment_waits_for_accept(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, may_send(&session, 's'));
 }
 
-/* Who owes a Terminate */
+/* Which end has to send a Terminate */
 
 static const struct owe_row {
 	const char	*before;

@@ -40,7 +40,7 @@ static void pause_a_little(struct rnd_state *rnd)
 		schedule_timeout_uninterruptible(1 + below(rnd, 4));
 }
 
-/* Whatever happens to the peer's socket is no failure. */
+/* Errors of the peer's socket are no failure. */
 static void storm_send(struct socket *sock, const void *buf, size_t len)
 {
 	struct kvec iov = { .iov_base = (void *)buf, .iov_len = len };
@@ -81,7 +81,7 @@ static void storm_make_frame(struct storm *s, struct rnd_state *rnd, struct peer
 		frame->len = 1 + below(rnd, frame->len);
 }
 
-/* The peer, which does not care for what is allowed */
+/* The peer, which may violate the protocol */
 static int storm_peer(void *data)
 {
 	struct storm *s = data;
@@ -129,7 +129,7 @@ static int storm_peer(void *data)
 	return 0;
 }
 
-/* The ULP, and the driver for it, which keep to what rdma_cm and iw_cm let them do */
+/* The ULP, and the driver on its behalf, within the rules of rdma_cm and iw_cm */
 static void storm_ulp_step(struct storm *s, struct rnd_state *rnd, struct fake_id *fid)
 {
 	struct fake_qp *qp = &s->f->qps[below(rnd, FAKE_QPS)];
@@ -182,7 +182,7 @@ static void storm_ulp(struct storm *s, struct rnd_state *rnd)
 	}
 }
 
-/* What this connection meets: times, and a driver that fails */
+/* Random time limits and failures of the driver */
 static void storm_set_up(struct storm *s, struct rnd_state *rnd)
 {
 	struct iw_mpa_config *config = s->f->config;
@@ -226,7 +226,7 @@ static void storm_begin(struct storm *s, struct rnd_state *rnd)
 	s->c->fid->fail_events = below(rnd, 6) ? 0 : 1;
 }
 
-/* As the RDMA core tears down; then nothing is left. */
+/* Tear down as the RDMA core does; no object may be left. */
 static void storm_end(struct storm *s)
 {
 	struct fakes *f = s->f;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Counters of the sender: each moves for its cause, by how much, and no other one does. */
+/*
+ * Counters of the sender: each cause changes the right counters by the right amount, and no others.
+ */
 
 #include <kunit/test.h>
 #include <net/sock.h>
@@ -35,7 +37,7 @@ static void count_expect(struct kunit *test, const struct count_row *rows)
 	}
 }
 
-/* Three Sends that one doorbell lets out together; a sender that finds nothing has run, too. */
+/* One doorbell sends three Sends; a run of the sender without work counts, too. */
 static void count_messages_and_who_sends_them(struct kunit *test)
 {
 	static const struct count_row rows[] = {
@@ -53,7 +55,7 @@ static void count_messages_and_who_sends_them(struct kunit *test)
 	count_expect(test, rows);
 }
 
-/* What TCP has no room for stays where it was posted. */
+/* Without room in TCP no FPDU is made. */
 static void count_no_room(struct kunit *test)
 {
 	static const struct count_row rows[] = {
@@ -70,7 +72,7 @@ static void count_no_room(struct kunit *test)
 	sk->sk_wmem_queued = queued;
 }
 
-/* The FPDU is made, and waits: first for memory of TCP, then for room. */
+/* The FPDU is made, and waits: first for TCP's memory, then for room. */
 static void count_no_memory_and_then_no_room(struct kunit *test)
 {
 	static const struct count_row first[] = {
@@ -89,7 +91,7 @@ static void count_no_memory_and_then_no_room(struct kunit *test)
 	pair_tcp_post(test, 1);
 	pair_tcp.err = -ENOMEM;
 	srnic_tx_doorbell(qp);
-	/* The case does what the timer would. */
+	/* The test does what the timer would. */
 	cancel_delayed_work_sync(&qp->tx.retry);
 	count_expect(test, first);
 	WRITE_ONCE(qp->tx.starved, false);

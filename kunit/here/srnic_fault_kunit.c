@@ -95,7 +95,7 @@ static const struct fault_row fault_rows[] = {
 
 KUNIT_ARRAY_PARAM_DESC(fault, fault_rows, desc);
 
-/* One Terminate message, nothing placed, nothing delivered */
+/* A single bad FPDU: one Terminate message, nothing placed, nothing delivered */
 /* Rules: R-6.2.1-1: the error and each byte of the Terminate message, and untouched memory */
 static void fault_one_fpdu_judged(struct kunit *test)
 {
@@ -158,7 +158,7 @@ static void fault_one_fpdu_amid_others_judged(struct kunit *test)
 	fault_expect_term(p, row, ulpdu, len);
 }
 
-/* Each bit of an FPDU counts, and nothing of it is placed */
+/* A wrong bit anywhere in an FPDU is found, and nothing of the FPDU is placed */
 /*
  * Rules: F-4.4-3: the error for each bit that is flipped; F-6-1 F-8-5: no memory is changed, though
  * a good FPDU follows each bad one; R-7.1-2: the error is that of the first bad FPDU
@@ -173,7 +173,7 @@ static void fault_any_bit_flipped_crc_found(struct kunit *test)
 	u16 len = fault_ulpdu(w, &row, ulpdu);
 	u32 size = iw_mpa_fpdu_size(len), bit;
 
-	/* The length itself is left alone: it may ask for bytes that never come. */
+	/* The length is not changed: RX would wait for bytes that never arrive. */
 	for (bit = 16; bit < size * 8; bit++) {
 		qp->state = SRNIC_RTS;
 		qp->fault.err = SRNIC_ERR_NONE;
@@ -189,7 +189,7 @@ static void fault_any_bit_flipped_crc_found(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, get_unaligned_be32(term), 0x20020000);
 }
 
-/* The first or second Marker points elsewhere with a right CRC; reserved bits do not count */
+/* A Marker with a wrong pointer under a right CRC is an error; reserved bits do not count */
 /* Rules: F-8-2: the error for each bit of FPDUPTR; F-4.2-1: no error for a bit that is reserved */
 static void fault_marker_points_elsewhere_found(struct kunit *test)
 {
@@ -224,7 +224,7 @@ static void fault_marker_points_elsewhere_found(struct kunit *test)
 	}
 }
 
-/* With CRC off the field is not looked at */
+/* With CRC off the CRC field is not checked */
 /* Rules: F-4.1-4: the bytes are placed */
 static void fault_junk_crc_with_crc_off_fine(struct kunit *test)
 {
@@ -241,7 +241,7 @@ static void fault_junk_crc_with_crc_off_fine(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(w->mem, 0x55, SIZE), NULL);
 }
 
-/* Any ULPDU that is shorter than its header */
+/* ULPDUs that are shorter than their header */
 /*
  * Rules: F-4.1-5 T-20: the error for a ULPDU of each opcode and each length that is too short for a
  * header, and the bytes of the Terminate message for the last of them
@@ -271,7 +271,7 @@ static void fault_short_ulpdu_found(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, get_unaligned_be32(term), 0x02ff0000);
 }
 
-/* Exactly the IRD that was negotiated, Reads of no bytes too */
+/* A responder accepts as many open Reads as its IRD; Reads of no bytes count, too */
 /* Rules: R-6.1-3 R-5.2.1-1: no error up to IRD, and 1/2/02 for one more, all of them of nothing */
 static void fault_one_read_more_than_ird_refused(struct kunit *test)
 {
@@ -294,7 +294,7 @@ static void fault_one_read_more_than_ird_refused(struct kunit *test)
 	fault_expect_term(w->p, &row, ulpdu, 46);
 }
 
-/* A slot is free before the last segment of the response is on the wire */
+/* A Read is no longer open when its response is made, before the last segment is on the wire */
 /* Rules: R-6.1-4: no error in 100 Reads, each after a response that was only made */
 static void fault_next_read_behind_response_fine(struct kunit *test)
 {

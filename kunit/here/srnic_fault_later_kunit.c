@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A peer violates the protocol after correct FPDUs: by answers to Reads, by later segments, by
- * second errors. And errors of the end under test.
+ * second errors. And errors that the end under test makes itself.
  */
 
 #include "srnic_victim.h"
@@ -17,15 +17,15 @@
 #include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
 #include "fpdu.h"
 
-/* What a peer may do wrong with the answer to a Read of SIZE bytes at BASE */
+/* Responses to a Read of SIZE bytes at BASE, good and bad */
 static const struct resp_row {
 	const char	*desc;
 	enum srnic_err	err;
 	u32		lens[3];	/* of up to three segments */
 	u8		segments;
-	s32		shift;		/* of the last one's offset */
-	bool		stag;		/* the last one's is wrong */
-	bool		open;		/* the last one has no L */
+	s32		shift;		/* error in the last segment's offset */
+	bool		stag;		/* the last segment's STag is wrong */
+	bool		open;		/* the last segment has no L bit */
 } resp_rows[] = {
 	{ "R-5.2.2-4_exact", SRNIC_ERR_NONE, { SIZE }, 1 },
 	{ "R-5.2.2-4_last_is_empty", SRNIC_ERR_NONE, { SIZE, 0 }, 2 },
@@ -76,7 +76,7 @@ static void fault_read_response_judged(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(w->mem, 0x55, SIZE), NULL);
 }
 
-/* Bytes for a Read of nothing, to its sink and to another */
+/* A byte in the response to a Read of no bytes, with the Read's STag or another one */
 /* Rules: R-5.2.2-3: the error for a byte that nobody asked for */
 static void fault_octets_for_a_read_of_nothing_judged(struct kunit *test)
 {
@@ -108,14 +108,14 @@ static void fault_octets_for_a_read_of_nothing_judged(struct kunit *test)
 		pair_put_ulpdu(w->p, 0, ulpdu, sizeof(ulpdu));
 		pair_deliver(w->p, 0);
 		pair_expect_fault(w->p, 1, rows[i].err);
-		/* For the next row */
+		/* Clean up for the next row */
 		srnic_place_flush(qp, &up);
 		srnic_retire_flush(qp, &up);
 		qp->state = SRNIC_RTS;
 	}
 }
 
-/* Revoked in the middle of the response */
+/* The source of a Read is invalidated in the middle of the response */
 /*
  * Rules: R-4.8-6: the copied header in the Terminate message has size, SinkTO and SourceTO as they
  * are after two segments; R-8.1.1-6: no byte is sent after the invalidation
@@ -153,7 +153,7 @@ static void fault_source_revoked_in_response_rest_told(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rest.src_to, 2 * 1428);
 }
 
-/* An empty segment without L says nothing of those after it */
+/* An empty segment without L has no effect on the checks of those after it */
 /*
  * Rules: D-5.2-6 T-1: a segment with payload is placed that follows one without; T-22: the error,
  * and unchanged memory, for a segment that follows the invalidation
@@ -181,7 +181,7 @@ static void fault_each_segment_checked_by_itself(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->mem[8], 0xee);
 }
 
-/* A third segment of a Send, behind two of 8 bytes */
+/* A third segment of a Send, after two of 8 bytes */
 static const struct fault_row third_rows[] = {
 	{ "D-4.3-5_opcode", SRNIC_ERR_OPCODE, 0x41, 0x45, .msn = 1, .mo = 16, .len = 8,
 	  .term = { 2, 6, 0xc0 }, .term_len = MD_U },
@@ -191,7 +191,7 @@ static const struct fault_row third_rows[] = {
 
 KUNIT_ARRAY_PARAM_DESC(third, third_rows, desc);
 
-/* A Write inside of a Send does no harm; another opcode or offset does */
+/* Between the segments of a Send a Write is allowed; another opcode or offset is an error */
 /* Rules: D-4.3-5: the error for the third segment; D-5.3-2: no error for a Write within the Send */
 static void fault_third_segment_of_a_send_refused(struct kunit *test)
 {
@@ -217,7 +217,7 @@ static void fault_third_segment_of_a_send_refused(struct kunit *test)
 	fault_expect_term(w->p, row, ulpdu, len);
 }
 
-/* The receive is full, and the message ends with a segment of nothing: not before that. */
+/* A Send that fills the receive ends by an empty segment: the receive completes only then. */
 static void fault_full_receive_completes_with_the_last_segment(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);
@@ -239,7 +239,7 @@ static void fault_full_receive_completes_with_the_last_segment(struct kunit *tes
 	pair_expect_wc(p, &p->end[1].rcq, 1, IB_WC_SUCCESS);
 }
 
-/* A work request that cannot be done; what was before it is sent and completes */
+/* A work request in error: what was posted before it is sent and completes */
 /*
  * Rules: R-7.1-1: the completion has LOC_PROT_ERR, the four bytes of the Terminate message are
  * right, and the Send before it succeeds
@@ -272,7 +272,7 @@ static void fault_local_work_request_terminates(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, get_unaligned_be32(term), 0);
 }
 
-/* The first error is told, and no other */
+/* Only the first error is reported */
 /* Rules: R-7.1-2: the error is the first one's */
 static void fault_second_error_not_told(struct kunit *test)
 {
@@ -287,7 +287,7 @@ static void fault_second_error_not_told(struct kunit *test)
 	pair_expect_fault(w->p, 1, SRNIC_ERR_MSN);
 }
 
-/* A Read whose sink cannot be used does not leave */
+/* A Read with an invalid sink is not sent */
 /* Rules: R-7.1-1: LOC_PROT_ERR of the Read; R-5.2.2-6: no FPDU is made */
 static void fault_read_without_a_sink_terminates(struct kunit *test)
 {
@@ -307,7 +307,7 @@ static void fault_read_without_a_sink_terminates(struct kunit *test)
 	pair_expect_wc(w->p, &e->scq, 1, IB_WC_LOC_PROT_ERR);
 }
 
-/* Of a segment that needs two SGEs nothing is placed if the second is bad */
+/* Of a segment for two SGEs nothing is placed if the second SGE is bad */
 /* Rules: R-7.1-1: LOC_PROT_ERR of the receive, and memory of the good piece */
 static void fault_second_sge_of_a_receive_nothing_placed(struct kunit *test)
 {
@@ -336,7 +336,7 @@ static void fault_second_sge_of_a_receive_nothing_placed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->mem[8], 0xee);
 }
 
-/* A stream must not end after the first segment of a Write */
+/* After the first segment of a Write the end of the stream would cut the message */
 /* Rules: F-8-1: a FIN after the first segment would be an abort */
 static void fault_end_within_a_write_is_cut(struct kunit *test)
 {

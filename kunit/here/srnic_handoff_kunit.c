@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the library asks of srnic: a QP gets a stream, and gives it back. */
+/* The ops that the library calls: a QP gets a stream, and loses it. */
 
 #include "srnic_single.h"
 
@@ -29,7 +29,7 @@ static void handoff_begin(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, single.qp->tx.sock, single.p->sock);
 }
 
-/* Nothing is left of the stream. */
+/* Call stop, and check that nothing of the stream is left. */
 static void handoff_stop_as(struct kunit *test, enum iw_mpa_reason why)
 {
 	srnic_driver_ops.stop(&single.qp->ibqp, why);
@@ -42,7 +42,7 @@ static void handoff_stop_as(struct kunit *test, enum iw_mpa_reason why)
 	KUNIT_EXPECT_FALSE(test, single.qp->sq.rtr_read);
 }
 
-/* One stream at a time, and none for a QP that is in error or ends */
+/* prepare fails for a QP that has a stream, is in error or is being destroyed */
 static void handoff_prepared_when_idle_alone(struct kunit *test)
 {
 	struct srnic_qp *qp = single.qp;
@@ -67,7 +67,7 @@ static void handoff_prepared_when_idle_alone(struct kunit *test)
 	handoff_stop_as(test, IW_MPA_R_ULP_CLOSE);
 }
 
-/* A stream that was aborted, or has failed, leaves nothing to the next one. */
+/* A stream that was aborted, or has failed, leaves no state to the next one. */
 static void handoff_begins_anew(struct kunit *test)
 {
 	struct ib_qp_attr sqd = { .qp_state = IB_QPS_SQD };
@@ -76,7 +76,7 @@ static void handoff_begins_anew(struct kunit *test)
 	qp->broken_off = true;
 	qp->sq.limited = true;
 	qp->fault = (struct srnic_fault) { .err = SRNIC_ERR_CRC, .own = true };
-	qp->events = BIT(IB_EVENT_QP_FATAL);	/* the ULP was not told yet */
+	qp->events = BIT(IB_EVENT_QP_FATAL);	/* not reported to the ULP yet */
 	handoff_begin(test);
 	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_NONE);
 	KUNIT_EXPECT_FALSE(test, qp->fault.own);
@@ -89,8 +89,8 @@ static void handoff_begins_anew(struct kunit *test)
 }
 
 /*
- * Storage of this host is behind kernel ULPs that connect: they may have the last memory. The
- * socket keeps the right, since a packet in such memory may be on its way.
+ * Kernel ULPs that connect may serve this host's storage, so their sockets may use the reserves. A
+ * socket keeps this right after stop, since a packet in such memory may be on its way.
  */
 static void handoff_reserves_shared_with_storage(struct kunit *test)
 {
@@ -108,7 +108,9 @@ static void handoff_reserves_shared_with_storage(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, sock_flag(sk, SOCK_MEMALLOC), i == 1);
 		KUNIT_EXPECT_EQ(test, !!(sk->sk_allocation & __GFP_MEMALLOC), i == 1);
 		KUNIT_EXPECT_EQ(test, memcmp(&single.qp->params, &params, sizeof(params)), 0);
-		/* An application's QP is looked at again and again: see qp_flush_locked(). */
+		/*
+		 * For an application's QP flush_work runs again and again: see qp_flush_locked().
+		 */
 		handoff_stop_as(test, IW_MPA_R_ULP_CLOSE);
 		cancel_delayed_work_sync(&single.qp->flush_work);
 		KUNIT_EXPECT_EQ(test, sock_flag(sk, SOCK_MEMALLOC), i == 1);
@@ -119,9 +121,9 @@ static void handoff_reserves_shared_with_storage(struct kunit *test)
 	single.qp->user = false;
 }
 
-/* --- its end --- */
+/* --- the end of a stream --- */
 
-/* What was under way as the stream ended */
+/* Work that was under way as the stream ended */
 enum handoff_cut {
 	CUT_NOT,
 	CUT_SEND,
@@ -133,7 +135,7 @@ static const struct handoff_row {
 	enum iw_mpa_reason	why;
 	enum handoff_cut	cut;
 	bool			ended;		/* the peer has closed */
-	bool			abrupt;		/* the ULP does not care */
+	bool			abrupt;		/* the ULP has asked for an abrupt end */
 	bool			fails;
 } handoff_rows[] = {
 	{ "reset",			IW_MPA_R_PEER_RESET, .fails = true },
@@ -188,7 +190,7 @@ static void handoff_close(struct work_struct *unused)
 	srnic_driver_ops.stop(&single.qp->ibqp, IW_MPA_R_PEER_CLOSED);
 }
 
-/* RX may be under way in another context: what it says of the end is waited for. */
+/* RX may run in another context: stop waits for what it finds about the end. */
 static void handoff_stop_waits_for_the_socket(struct kunit *test)
 {
 	const struct iw_mpa_params params = { .crc = true, .ird = PAIR_IRD };
@@ -225,7 +227,7 @@ static void handoff_tell_desc(const struct handoff_tell *tell, char *desc)
 
 KUNIT_ARRAY_PARAM(handoff_tell, handoff_tells, handoff_tell_desc);
 
-/* The first fault is what the ULP hears of, whatever TCP says after it. */
+/* The ULP gets the event of the first fault, whatever TCP reports later. */
 static void handoff_stop_tells_of_the_fault(struct kunit *test)
 {
 	const struct handoff_tell *tell = test->param_value;
@@ -237,7 +239,7 @@ static void handoff_stop_tells_of_the_fault(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, single.events[0], tell->event);
 }
 
-/* With an SRQ there is one more, after the last completion. */
+/* With an SRQ the ULP gets one more event, after the last completion. */
 static void handoff_stop_tells_of_the_last_wqe(struct kunit *test)
 {
 	struct srnic_srq *srq = kunit_kzalloc(test, sizeof(*srq), GFP_KERNEL);
@@ -250,7 +252,7 @@ static void handoff_stop_tells_of_the_last_wqe(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, single.events[0], IB_EVENT_QP_LAST_WQE_REACHED);
 }
 
-/* What is posted when the stream ends completes, and was not sent. */
+/* Work requests that are posted when the stream ends complete with an error, and are not sent. */
 static void handoff_stop_flushes(struct kunit *test)
 {
 	struct pair_end *e = &single.p->end[0];
@@ -278,7 +280,7 @@ static void handoff_tcp_write_space(struct sock *sk)
 	handoff_spaces++;
 }
 
-/* TCP's own callback is called each time, the sender if there is room and a stream. */
+/* TCP's own callback is called each time, the sender only if there is room and a stream. */
 static void handoff_write_space_passed_on(struct kunit *test)
 {
 	struct iw_mpa_stream stream = { .write_space = handoff_tcp_write_space };
@@ -318,7 +320,7 @@ static void handoff_write_space_passed_on(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, handoff_spaces, 3);
 	flush_work(&single.qp->tx.work);
 	KUNIT_EXPECT_EQ(test, pair_count(single.p, SRNIC_CNT_tx_work), works + 2);
-	/* The library takes the callbacks back. */
+	/* The library has detached the stream: the callbacks do nothing. */
 	stream.priv = NULL;
 	sk->sk_write_space(sk);
 	sk->sk_data_ready(sk);

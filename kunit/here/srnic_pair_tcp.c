@@ -33,7 +33,7 @@ struct pair_kept {
 static struct pair_kept pair_kept[PAIR_TCP_KEPT];
 static unsigned int pair_nkept;
 
-/* No room: as far as its queue shows it, too, so TCP will call write_space */
+/* TCP has no room, and its queue shows this, so that TCP will call write_space */
 static void tcp_is_full(struct sock *sk)
 {
 	sk->sk_wmem_queued = sk->sk_sndbuf;
@@ -45,7 +45,7 @@ static void tcp_is_full(struct sock *sk)
  */
 static int tcp_refuses(struct sock *sk, int flags)
 {
-	/* What TCP has is not written to, which it is told: tcp_keep() proves it. */
+	/* The sender promises not to write to what TCP has: tcp_keep() checks this. */
 	WARN_ON_ONCE(!(flags & MSG_NO_SHARED_FRAGS));
 	pair_tcp.calls++;
 	pair_tcp.task_flags = current->flags;
@@ -71,7 +71,7 @@ static void tcp_keep(struct page *page, u32 offset, u32 len)
 	};
 }
 
-/* As many bytes of a piece as there is room for */
+/* Take as many bytes of a piece as there is room for */
 static int tcp_take(struct sock *sk, struct page *page, u32 offset, u32 len)
 {
 	struct pair_end *e = pair_tcp.to;
@@ -91,14 +91,14 @@ static int tcp_take(struct sock *sk, struct page *page, u32 offset, u32 len)
 	return len;
 }
 
-/* What the sender calls before Linux 6.5 */
+/* The sender calls this before Linux 6.5 */
 int pair_kernel_sendpage_locked(struct sock *sk, struct page *page, int offset, size_t size,
 				int flags)
 {
 	return tcp_refuses(sk, flags) ?: tcp_take(sk, page, offset, size);
 }
 
-/* And since */
+/* The sender calls this since Linux 6.5 */
 int pair_tcp_sendmsg_locked(struct sock *sk, struct msghdr *msg, size_t size)
 {
 	struct iov_iter *iter = &msg->msg_iter;
@@ -120,7 +120,7 @@ int pair_tcp_sendmsg_locked(struct sock *sk, struct msghdr *msg, size_t size)
 	return sent;
 }
 
-/* The peer has acknowledged all. What TCP had until now, to send it again, was left alone. */
+/* The peer has acknowledged all. Check that nobody wrote to what TCP kept for retransmission. */
 void pair_tcp_acked(struct kunit *test)
 {
 	while (pair_nkept) {
@@ -132,7 +132,7 @@ void pair_tcp_acked(struct kunit *test)
 	}
 }
 
-/* A test's endpoint is a pointer and no more. */
+/* The endpoint of a test is a pointer that is not followed. */
 struct iw_mpa_ep *pair_iw_mpa_ep_get(struct iw_mpa_ep *ep)
 {
 	return ep;
@@ -186,14 +186,14 @@ bool pair_skb_page_frag_refill(unsigned int sz, struct page_frag *frag, gfp_t gf
 		return false;
 	frag->size = PAGE_SIZE << order;
 	frag->offset = frag->size - pair_tcp.piece;
-	/* What TCP gets though nobody has written it is seen. */
+	/* Bytes that TCP gets without being written are found by this pattern. */
 	memset(page_address(frag->page), 0xa5, frag->size);
 	return true;
 }
 
 #define PAIR_TCP_PATIENCE_MS	2000
 
-/* A suite's init: end 0 sends, and what TCP takes comes to its wire. */
+/* A suite's init: end 0 sends, and the bytes that TCP takes are put on its wire. */
 int pair_tcp_init(struct kunit *test)
 {
 	srnic_wq = alloc_workqueue("srnic_pair_tcp", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
@@ -216,7 +216,7 @@ void pair_tcp_exit(struct kunit *test)
 	pair_tcp.wants_page = NULL;
 	for (i = 0; p && i < 2; i++) {
 		srnic_tx_stop(p->end[i].qp);
-		/* It finds no stream, but needs the QP. */
+		/* The work item finds no stream, but needs the QP. */
 		cancel_work_sync(&p->end[i].qp->tx.work);
 	}
 	pair_tcp_acked(test);
@@ -230,7 +230,7 @@ void pair_tcp_exit(struct kunit *test)
 	srnic_wq = NULL;
 }
 
-/* A stream of the pair; end 0 may send. */
+/* Begin a stream of the pair, in which end 0 may send. */
 struct srnic_qp *pair_tcp_begin(struct kunit *test, const struct pair_opts *opts)
 {
 	struct pair *p = test->priv;
@@ -240,7 +240,7 @@ struct srnic_qp *pair_tcp_begin(struct kunit *test, const struct pair_opts *opts
 	return p->end[0].qp;
 }
 
-/* A Send of PAIR_TCP_LEN bytes, and a receive for it */
+/* Post a Send of PAIR_TCP_LEN bytes, and a receive for it */
 void pair_tcp_post(struct kunit *test, u64 id)
 {
 	struct pair *p = test->priv;
@@ -254,7 +254,7 @@ void pair_tcp_post(struct kunit *test, u64 id)
 	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr), 0);
 }
 
-/* As who posts: the sender has its turn, until it stops by itself */
+/* Run the sender, as a post does, until it stops by itself */
 void pair_tcp_run(struct srnic_qp *qp)
 {
 	srnic_tx_kick(qp);
@@ -262,14 +262,14 @@ void pair_tcp_run(struct srnic_qp *qp)
 		;
 }
 
-/* What end 1 has sent comes to end 0, whose sender is kicked if it waits for that. */
+/* Deliver to end 0 what end 1 has sent, and run the sender if it waits for that. */
 void pair_tcp_arrive(struct pair *p)
 {
 	if (pair_deliver(p, 1))
 		pair_tcp_run(p->end[0].qp);
 }
 
-/* TCP has room for so many bytes more, and calls write_space; U32_MAX: for any number */
+/* Give TCP room for @len more bytes, U32_MAX for any number, and call write_space */
 void pair_tcp_give_room(struct pair *p, u32 len)
 {
 	pair_tcp.limited = len != U32_MAX;
@@ -311,7 +311,7 @@ void pair_tcp_pass(unsigned int ms)
 	}
 }
 
-/* Does it come to that? */
+/* Does *@value become @want in time? */
 bool pair_tcp_poll(const unsigned int *value, unsigned int want)
 {
 	int ms;
@@ -321,7 +321,7 @@ bool pair_tcp_poll(const unsigned int *value, unsigned int want)
 	return *value == want;
 }
 
-/* All that was posted arrives. */
+/* Deliver all, and expect that the Send @id has arrived. */
 void pair_tcp_expect_arrival(struct kunit *test, u64 id)
 {
 	struct pair *p = test->priv;

@@ -23,15 +23,15 @@
 
 static const struct pair_opts post_opts = { .crc = true, .emss = 1448, .ord = 2 };
 
-/* When the ULP posts once more, or for the first time */
+/* Moments at which the ULP posts once more, or for the first time */
 enum post_moment {
 	AT_BEFORE,		/* before stop */
 	AT_SOCKET,		/* stop waits for the socket */
 	AT_SENDER,		/* stop waits for a sender, which is in TCP's code */
 	AT_LAST,		/* stop gives TCP the Terminate message */
-	AT_HANDLER,		/* the handler is called for what TCP took as the last thing */
-	AT_FLUSH,		/* the handler is called for what is flushed */
-	AT_EVENT,		/* the ULP hears of the stream's end */
+	AT_HANDLER,		/* handler called for the last bytes that TCP took */
+	AT_FLUSH,		/* handler called for the flush */
+	AT_EVENT,		/* event of the stream's end */
 	AT_AFTER,		/* stop has returned */
 	AT_NEVER
 };
@@ -81,7 +81,7 @@ static bool post_send_app(u32 key)
 	};
 
 	pair_post_user(&single.p->end[0], post.sends++, &sqe);
-	/* The element is written before the one in front of it is looked at. */
+	/* Write the element before the VALID bit of the previous one is read. */
 	smp_mb();
 	return !(READ_ONCE(before->flags) & SIW_WQE_VALID);
 }
@@ -97,7 +97,7 @@ static void post_send_kernel(u32 key)
 	WARN_ON(srnic_verbs.post_send(post_qp(), &wr, &bad));
 }
 
-/* True: a thread of the application has to ring */
+/* Return true if a thread of the application has to ring the doorbell */
 static bool post_send(u32 key)
 {
 	if (post.app)
@@ -125,7 +125,7 @@ static void post_recv(void)
 	post.recvs++;
 }
 
-/* From any context: an application does it on another CPU. */
+/* Post, in any context: an application would do so on another CPU. */
 static void post_more(enum post_moment now)
 {
 	if (post.at != now)
@@ -153,7 +153,7 @@ static void post_stop(struct work_struct *unused)
 	srnic_driver_ops.stop(post_qp(), post.why);
 }
 
-/* TCP is asked: a sender is there, or stop with the Terminate message. */
+/* Called by a sender, or by stop for the Terminate message, in TCP's code. */
 static void post_tcp_asked(void)
 {
 	int ms;
@@ -230,7 +230,7 @@ static void post_prepare(struct work_struct *unused)
 	};
 	const struct iw_mpa_handoff ho = {
 		.params = &params, .sock = single.p->sock,
-		.ep = (struct iw_mpa_ep *)&post,	/* handed on alone */
+		.ep = (struct iw_mpa_ep *)&post,	/* not followed */
 	};
 
 	WARN_ON(srnic_driver_ops.prepare(post_qp(), &ho));
@@ -270,9 +270,9 @@ static void post_open(void)
 	flush_workqueue(srnic_user_wq);
 }
 
-/* --- what becomes of it --- */
+/* --- completions --- */
 
-/* Each once, in order, and none succeeds after one that has failed */
+/* Check that each completes once, in order, and none successfully after a failed one */
 static void post_take_completions(struct kunit *test)
 {
 	struct pair_end *e = &single.p->end[0];
@@ -337,7 +337,7 @@ static void post_moment_desc(const char * const *name, char *desc)
 
 KUNIT_ARRAY_PARAM(post_moment, post_moments, post_moment_desc);
 
-/* What is under way when stop comes, so that stop has that moment */
+/* Prepare what makes stop reach the moment @at */
 static void post_before_stop(struct kunit *test, enum post_moment at)
 {
 	static const u8 bad_opcode[18] = { 0x41, 0x4f };
@@ -346,12 +346,12 @@ static void post_before_stop(struct kunit *test, enum post_moment at)
 	switch (at) {
 	case AT_LAST:
 	case AT_EVENT:
-		/* An error of the peer, that was not reported until now */
+		/* An error of the peer that was not reported before */
 		pair_put_ulpdu(p, 1, bad_opcode, sizeof(bad_opcode));
 		pair_deliver(p, 1);
 		break;
 	case AT_HANDLER:
-		/* One of our own; TCP has room again for what is before it. */
+		/* An error of this end; TCP has room again for what was posted before. */
 		post_send(POST_BAD);
 		pair_tcp.limited = true;
 		p->sock->sk->sk_wmem_queued = 0;
@@ -416,7 +416,7 @@ POST_END(application_srq, ULP_APP_SRQ)
 
 /* --- the beginning --- */
 
-/* What there is to send when TX is opened */
+/* Work for the sender when TX is opened */
 enum post_what {
 	WHAT_SEND,
 	WHAT_RESPONSE,
@@ -427,7 +427,7 @@ static const struct post_open {
 	const char	*desc;
 	enum post_what	what;
 	enum post_ulp	ulp;
-	bool		preparing;	/* prepare has not ended when it comes */
+	bool		preparing;	/* posted before prepare has returned */
 } post_opens[] = {
 	{ "Send, kernel, in prepare", WHAT_SEND, ULP_KERNEL, true },
 	{ "Send, kernel", WHAT_SEND, ULP_KERNEL },
@@ -542,7 +542,7 @@ static void post_chain_of_recvs(struct kunit *test)
 	post.recvs++;
 }
 
-/* What is in front of it is sent or flushed, as it would be alone. */
+/* The work requests before a refused one are sent or flushed, as without it. */
 static void post_what_is_before_a_refused_one_counts(struct kunit *test)
 {
 	struct pair *p = single.p;
@@ -556,7 +556,7 @@ static void post_what_is_before_a_refused_one_counts(struct kunit *test)
 	pair_deliver(p, 0);
 	pair_expect_wc(p, &p->end[1].rcq, 7, IB_WC_SUCCESS);
 	post_stop(NULL);
-	/* Each asks for a flush. */
+	/* Each receive queues a flush. */
 	post_chain_of_recvs(test);
 	flush_workqueue(srnic_wq);
 	post_take_completions(test);

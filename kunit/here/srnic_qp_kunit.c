@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* QPs without a stream: what a ULP may do to them, flush, events, end. */
+/* QPs without a stream: state changes by the ULP, flush, events, destruction. */
 
 #include "srnic_single.h"
 
@@ -44,7 +44,7 @@ static void qp_post_recvs(void)
 		pair_post_recv(&single.p->end[0], 100 + i, single.p->end[0].mem, 8);
 }
 
-/* Sends and receives, each by its number */
+/* Post Sends and receives, each with a number */
 static void qp_post_all(struct kunit *test)
 {
 	int i;
@@ -59,7 +59,7 @@ static void qp_post_all(struct kunit *test)
 	qp_post_recvs();
 }
 
-/* Each once, in the order in which they were posted */
+/* Expect that all are flushed once, in the order in which they were posted */
 static void qp_expect_flushed(void)
 {
 	struct pair_end *e = &single.p->end[0];
@@ -75,7 +75,7 @@ static void qp_expect_flushed(void)
 
 /* --- the table of states --- */
 
-/* What a ULP asks of a QP that has no connection any more, or not yet */
+/* modify_qp before and after a connection */
 static const struct qp_row {
 	const char		*desc;
 	u8			from;
@@ -133,12 +133,12 @@ static void qp_modified_by_the_table(struct kunit *test)
 	qp->state = row->from;
 	KUNIT_EXPECT_EQ(test, qp_modify(qp, row->to), row->err);
 	KUNIT_EXPECT_EQ(test, srnic_qp_state(qp), (enum ib_qp_state)row->is);
-	/* Nobody holds on to the QP. */
+	/* No lock is left held. */
 	KUNIT_EXPECT_EQ(test, qp_modify(qp, IB_QPS_SQE), -EINVAL);
 	KUNIT_EXPECT_FALSE(test, mutex_is_locked(&qp->tx.lock));
 }
 
-/* A ULP that is wrong about the state changes nothing; one that asks for no state neither. */
+/* A wrong cur_qp_state, and a call without IB_QP_STATE, change nothing. */
 static void qp_modified_by_mask(struct kunit *test)
 {
 	struct srnic_qp *qp = single.qp;
@@ -154,7 +154,7 @@ static void qp_modified_by_mask(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_qp_state(qp), IB_QPS_RESET);
 }
 
-/* As of any RNIC: a QP can have receives before it has a connection. */
+/* A new QP is in INIT, as with any RNIC, so that it can have receives before a connection. */
 static void qp_that_is_new_says_init(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, srnic_qp_state(single.qp), IB_QPS_INIT);
@@ -162,7 +162,7 @@ static void qp_that_is_new_says_init(struct kunit *test)
 
 /* --- work without a stream --- */
 
-/* What was posted before there is a connection goes with RESET, without a word; later nothing. */
+/* RESET before a connection drops what was posted, without completions; with one it is refused. */
 static void qp_reset_forgets_what_was_posted(struct kunit *test)
 {
 	qp_post_recvs();
@@ -177,7 +177,7 @@ static void qp_reset_forgets_what_was_posted(struct kunit *test)
 	pair_expect_no_wc(single.p, &single.p->end[0].rcq);
 }
 
-/* In ERR all of it completes, before the QP can be used again. */
+/* In ERR all work requests complete, before the QP can be used again. */
 static void qp_error_flushes_in_order(struct kunit *test)
 {
 	single.qp->state = SRNIC_ERROR;
@@ -192,8 +192,8 @@ static void qp_error_flushes_in_order(struct kunit *test)
 }
 
 /*
- * A Read is not answered. Meanwhile the application was allowed to reuse the elements of its ring,
- * and has filled all of them again. None of these may become part of the QP's next connection.
+ * While a Read is not answered, an application may reuse the elements of its ring, and has filled
+ * all of them again. None of these may become part of the QP's next connection.
  */
 static void qp_error_flushes_what_was_posted_twice_around(struct kunit *test)
 {
@@ -229,7 +229,7 @@ static void qp_note_caller(struct ib_cq *cq, void *unused)
 	qp_called_with_the_lock = mutex_is_locked(&single.qp->tx.lock);
 }
 
-/* While a stream ends only the end flushes: whoever has a completion can use the QP again. */
+/* While a stream ends only its end flushes: after a completion the ULP may use the QP again. */
 static void qp_flushed_by_the_end_of_the_stream_alone(struct kunit *test)
 {
 	struct srnic_cq *cq = &single.p->end[0].rcq;
@@ -246,7 +246,7 @@ static void qp_flushed_by_the_end_of_the_stream_alone(struct kunit *test)
 	srnic_req_notify_cq(&cq->ibcq, IB_CQ_NEXT_COMP);
 	srnic_qp_forget(single.qp);
 	KUNIT_EXPECT_EQ(test, (int)single.qp->state, SRNIC_ERROR);
-	/* The handler may take as long as it likes: senders do not wait for it. */
+	/* The handler is called without the lock: senders do not wait for it. */
 	KUNIT_EXPECT_PTR_EQ(test, qp_called_by, current);
 	KUNIT_EXPECT_FALSE(test, qp_called_with_the_lock);
 	qp_expect_flushed();
@@ -254,7 +254,7 @@ static void qp_flushed_by_the_end_of_the_stream_alone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_count(single.p, SRNIC_CNT_wr_flushed), 2 * QP_WRS);
 }
 
-/* The ULP may hold locks that its handler takes. */
+/* The ULP may hold locks in modify_qp that its handler takes. */
 static void qp_handler_not_called_from_within_modify(struct kunit *test)
 {
 	struct srnic_cq *cq = &single.p->end[0].rcq;
@@ -271,7 +271,7 @@ static void qp_handler_not_called_from_within_modify(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, cq->overflowed);
 }
 
-/* Where there is no connection, nobody but modify has it flushed. */
+/* Without a connection only modify_qp starts a flush. */
 static void qp_to_err_flushes_soon(struct kunit *test)
 {
 	qp_post_recvs();
@@ -281,8 +281,8 @@ static void qp_to_err_flushes_soon(struct kunit *test)
 }
 
 /*
- * The sender may be slow: what is posted meanwhile does not go out, whoever tells the sender of the
- * end, and how often.
+ * What is posted after the close is not sent, however slow the sender is, and however often it is
+ * told of the close.
  */
 /* Rules: D-6.2.1-1: the limit is what was posted before the close, not what was later */
 static void qp_closing_bounds_what_goes_out(struct kunit *test)
@@ -300,9 +300,9 @@ static void qp_closing_bounds_what_goes_out(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, qp->sq.limit, QP_WRS);
 }
 
-/* --- what the ULP is told --- */
+/* --- events for the ULP --- */
 
-/* Each once; what ends the use of an SRQ comes before why */
+/* Each event once; LAST_WQE_REACHED, for the SRQ, comes before the reason */
 static void qp_events_told_once(struct kunit *test)
 {
 	srnic_qp_tell(single.qp, BIT(IB_EVENT_QP_ACCESS_ERR) | BIT(IB_EVENT_QP_LAST_WQE_REACHED));
@@ -322,7 +322,7 @@ static void qp_events_told_once(struct kunit *test)
 	single_expect_events(test, 4);
 }
 
-/* A ULP may want to hear of none. */
+/* A ULP need not have an event handler. */
 static void qp_without_handler_told_nothing(struct kunit *test)
 {
 	single.qp->ibqp.event_handler = NULL;
@@ -331,7 +331,7 @@ static void qp_without_handler_told_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, single.qp->events, 0);
 }
 
-/* ib_drain_qp() waits for it; without an SRQ there is no such thing. */
+/* ib_drain_qp() waits for this event; without an SRQ there is none. */
 static void qp_to_err_tells_of_the_last_wqe(struct kunit *test)
 {
 	struct srnic_srq *srq = kunit_kzalloc(test, sizeof(*srq), GFP_KERNEL);
@@ -344,14 +344,14 @@ static void qp_to_err_tells_of_the_last_wqe(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, qp_modify(single.qp, IB_QPS_ERR), 0);
 	single_expect_events(test, 1);
 	KUNIT_EXPECT_EQ(test, single.events[0], IB_EVENT_QP_LAST_WQE_REACHED);
-	/* It is in ERR already. */
+	/* The QP is in ERR already. */
 	KUNIT_EXPECT_EQ(test, qp_modify(single.qp, IB_QPS_ERR), 0);
 	single_expect_events(test, 1);
 }
 
-/* --- its end --- */
+/* --- destruction --- */
 
-/* From the first of it on nobody finds it; it is not over before the last reference is back. */
+/* A QP is not found once its destruction has begun, which waits for the last reference. */
 static void qp_end_waits_for_references(struct kunit *test)
 {
 	struct srnic_dev *dev = single.p->dev;
@@ -374,7 +374,7 @@ static void qp_end_waits_for_references(struct kunit *test)
 	xa_erase_irq(&dev->qps, 7);
 }
 
-/* A number that was given back is not the next one, and yet numbers stay low. */
+/* A freed QP number is not the next one to be used, and yet numbers stay low. */
 static void qp_numbers_in_turn_and_low(struct kunit *test)
 {
 	struct srnic_dev *dev = single.p->dev;
@@ -391,7 +391,7 @@ static void qp_numbers_in_turn_and_low(struct kunit *test)
 		before = qpn;
 	}
 	atomic_set(&dev->objects.qp, 0);
-	/* Beside many others, too, one that goes and one that comes have different numbers. */
+	/* Beside many other QPs, too, a freed number and the next new one differ. */
 	for (i = 1; i <= QP_CROWD; i++) {
 		atomic_inc(&dev->objects.qp);
 		KUNIT_ASSERT_EQ(test, srnic_qp_take_number(dev, &qpn), 0);
@@ -418,9 +418,9 @@ static void qp_numbers_in_turn_and_low(struct kunit *test)
 }
 
 /*
- * A ULP may call accept for a connection any number of times, and iw_cm forgets a reference on the
- * QP each time. For each of these the library calls iw_get_qp once more, and srnic counts no
- * reference for that call: it only records when that was.
+ * A ULP may accept a connection any number of times, and iw_cm forgets a reference on the QP each
+ * time. For each of these the library calls iw_get_qp once more, and srnic takes no reference for
+ * that call: it only records the time.
  */
 static void qp_found_without_a_reference_leaves_no_trace(struct kunit *test)
 {
@@ -446,7 +446,7 @@ static bool qp_is_found(void)
 	return srnic_qp_find(single.p->dev, 7);
 }
 
-/* Nobody else has use for a QP with a connection. But a ULP may accept again, for a while. */
+/* A QP with a connection is not found, but for a while after an accept, which may come again. */
 static void qp_with_a_connection_is_not_found(struct kunit *test)
 {
 	struct srnic_dev *dev = single.p->dev;

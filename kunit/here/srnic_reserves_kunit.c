@@ -27,7 +27,7 @@ static struct reserves {
 	struct work_struct	stop;	/* work item that ends the stream */
 } reserves;
 
-/* A tap sees each packet before TCP does: bytes for the QP came in the last memory. */
+/* A tap sees each packet before TCP does: mark those for the QP as in memory of the reserves. */
 static int reserves_mark(struct sk_buff *skb, struct net_device *dev, struct packet_type *unused,
 			 struct net_device *orig_dev)
 {
@@ -98,7 +98,7 @@ static u64 reserves_drops(void)
 	return snmp_fold_field(init_net.mib.net_statistics, LINUX_MIB_PFMEMALLOCDROP);
 }
 
-/* What came before the stream ends, in the socket's lock, is there afterwards. */
+/* A packet that waits for the socket lock when the stream ends is received afterwards. */
 static void reserves_packet_before_the_end_is_taken(struct kunit *test)
 {
 	struct sock *sk;
@@ -119,8 +119,8 @@ static void reserves_packet_before_the_end_is_taken(struct kunit *test)
 }
 
 /*
- * TCP asks whether the socket may use the reserves before it looks whether the socket is locked. In
- * between the stream may end, and the library lock the socket, to close it.
+ * TCP checks whether the socket may use the reserves before it checks whether the socket is locked.
+ * Between the two the stream may end, and the library may lock the socket to close it.
  */
 static void reserves_packet_after_the_end_is_taken(struct kunit *test)
 {
@@ -146,7 +146,7 @@ static int reserves_switched(void)
 	return static_key_count(&memalloc_socks_key.key);
 }
 
-/* TCP's switch is turned once for all streams of a device, and back when it goes. */
+/* TCP's switch for reserves is set once for all streams of a device, and reset with the device. */
 static void reserves_switched_once(struct kunit *test)
 {
 	int before = reserves_switched();

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Each segment of a message is checked by itself. In the middle of a message
- * the region is invalidated, deregistered, or registered anew with another map,
- * key, right or size: from then on no byte of the region's old memory is
- * accessed.
+ * Each segment of a message is checked by itself. In the middle of a message the region is
+ * invalidated, deregistered, or registered again with another map, key, right or size: from then on
+ * no byte of the region's old memory is accessed.
  */
 
 #include <kunit/test.h>
@@ -22,26 +21,26 @@
 #define RIGHTS_LEN	30000U	/* bytes of a message, and of each memory */
 #define RIGHTS_EMSS	134U		/* so the message needs more than one batch */
 #define RIGHTS_SIZE	300U		/* of a region that has become small */
-#define RIGHTS_FPDUS	10		/* that arrive before the change */
+#define RIGHTS_FPDUS	10		/* FPDUs that arrive before the change */
 #define RIGHTS_ALL	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ)
 #define RIGHTS_UNTOUCHED 0xee
 #define RIGHTS_REFILLED	0xdd
 
 static const struct pair_opts rights_opts = { .crc = true, .emss = RIGHTS_EMSS, .ord = 2 };
 
-/* What happens to the region */
+/* Changes of the region */
 enum rights_change {
-	CHANGE_INVALID,		/* it is invalidated */
+	CHANGE_INVALID,		/* invalidated */
 	CHANGE_KEY,		/* and registered again, with another key */
 	CHANGE_RIGHT,		/* ... without the right that the message needs */
 	CHANGE_SIZE,		/* ... smaller */
 	CHANGE_MAP,		/* ... with other memory, and all else the same */
-	CHANGE_PD,		/* another one has its STag, of another protection domain */
-	CHANGE_GONE,		/* it is deregistered */
+	CHANGE_PD,		/* its STag is another region's, of another protection domain */
+	CHANGE_GONE,		/* deregistered */
 	CHANGE_COUNT
 };
 
-/* What the region is to the message. Bytes go from end 0 to end 1. */
+/* Uses of the region by the message. Bytes go from end 0 to end 1. */
 enum rights_use {
 	USE_WRITE,		/* the target of a Write */
 	USE_RECV,		/* the receive of a Send */
@@ -57,9 +56,8 @@ static bool rights_use_is_rx(enum rights_use use)
 }
 
 /*
- * Expected errors: for each use of the region one for each change of it. For
- * memory that an end itself sends from no right is needed, so there a change of
- * rights is no error.
+ * Expected errors: for each use of the region one for each change. An end needs no right for memory
+ * that it sends from, so there a change of rights is no error.
  */
 static const u8 rights_errs[USE_COUNT * CHANGE_COUNT] = {
 	/* Write */
@@ -100,7 +98,7 @@ static void rights_fill(u8 *mem, u8 seed)
 		mem[i] = (i * 7 + (i >> 8)) ^ seed;
 }
 
-/* Work requests of end 1, whose sender has nothing else to do */
+/* Post and send a work request of end 1, whose sender has nothing else to do */
 static void rights_do(struct rights *r, const struct ib_send_wr *wr)
 {
 	KUNIT_ASSERT_EQ(r->p->test, pair_post(&r->p->end[1], wr), 0);
@@ -198,7 +196,7 @@ static void rights_post_recv(struct pair_end *e, u64 id, struct ib_sge *sge)
 	WARN_ON(srnic_rq_post(&e->qp->rq, &recv, 1, &bad));
 }
 
-/* A message by which the region is used as it is to be */
+/* Post a message that uses the region as @r->use says */
 static void rights_post(struct rights *r, u64 id)
 {
 	struct ib_sge sge = rights_sge(r), far = rights_far_sge(r);
@@ -250,7 +248,7 @@ static void rights_expect_bytes(struct rights *r, const u8 *mem, u32 from, u32 t
 	KUNIT_EXPECT_PTR_EQ(r->p->test, memchr_inv(mem + from, byte, to - from), NULL);
 }
 
-/* The work request of the ULP to which the region belongs, if it has one */
+/* Expect the completion of the ULP that owns the region, if its work request has one */
 static void rights_expect_completion(struct rights *r, enum srnic_err err)
 {
 	struct pair *p = r->p;
@@ -277,7 +275,7 @@ static void rights_desc(const u8 *row, char *desc)
 
 KUNIT_ARRAY_PARAM(rights, rights_errs, rights_desc);
 
-/* The first segments are in the region; then it changes. */
+/* The region changes after the first segments were placed. */
 static void rights_change_between_arrivals(struct rights *r, enum rights_change change,
 					   enum srnic_err err)
 {
@@ -299,7 +297,7 @@ static void rights_change_between_arrivals(struct rights *r, enum rights_change 
 						RIGHTS_LEN - placed), 0);
 }
 
-/* The first segments are with TCP; then the region changes. */
+/* The region changes after TCP has taken the first segments. */
 static void rights_change_between_batches(struct rights *r, enum rights_change change,
 					  enum srnic_err err)
 {
@@ -347,10 +345,10 @@ static void rights_of_each_segment_checked(struct kunit *test)
 static struct {
 	struct rights		*r;
 	enum rights_change	change;
-	unsigned int		left;	/* page fragments, before it happens */
+	unsigned int		left;	/* page fragments until the change */
 } rights_soon;
 
-/* The sender waits for memory, so another CPU has time for anything. */
+/* The sender asks for memory: now another CPU may change the region. */
 static void rights_wants_page(void)
 {
 	if (rights_soon.left && !--rights_soon.left)
@@ -376,7 +374,7 @@ static const unsigned int rights_moments[] = { 1, 2, 3, 4, 5, 6, 40 };
 
 #define MOMENTS		ARRAY_SIZE(rights_moments)
 
-/* Each change at each moment: where an element stands says which, its value nothing */
+/* For each change at each moment: only the index of an element counts, not its value */
 static const u8 rights_amid[ARRAY_SIZE(rights_pieces) * MOMENTS];
 
 static void rights_amid_desc(const u8 *row, char *desc)
@@ -430,9 +428,8 @@ static void rights_changed_amid_segment(struct kunit *test)
 }
 
 /*
- * One batch has both Read Responses and Sends from the same region. The
- * region's own ULP may send from it, and the peer may not read from it any
- * more: only the Sends go on.
+ * One batch has both Read Responses and Sends from the same region. The region's own ULP may send
+ * from it, but the peer may no longer read from it: only the Sends go on.
  */
 static void rights_of_the_ulp_are_not_the_peers(struct kunit *test)
 {

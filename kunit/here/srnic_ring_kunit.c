@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What an application shares with us: the pages of a ring, and what stands in its elements. */
+/* Memory that an application shares with srnic: the pages of a ring, and its elements. */
 
 #include "iw_mpa_no_core.h"
 #include "srnic_pair.h"
@@ -13,7 +13,7 @@
 #include "ring.h"
 #include "sq.h"
 
-/* As a verb does it for an application */
+/* Make a ring, as a verb does for an application */
 static struct srnic_ring *ring_new(size_t size, u64 *key)
 {
 	struct srnic_ring *ring;
@@ -24,7 +24,7 @@ static struct srnic_ring *ring_new(size_t size, u64 *key)
 	return ring;
 }
 
-/* Of one page and of several: zeroed, ours to write, for the application by its key */
+/* Rings of one page and of several: zeroed, writable, and mappable by their key */
 static void ring_any_size_mapped_in_a_row(struct kunit *test)
 {
 	static const size_t sizes[] = { 1, PAGE_SIZE, PAGE_SIZE + 1, 5 * PAGE_SIZE };
@@ -47,7 +47,7 @@ static void ring_any_size_mapped_in_a_row(struct kunit *test)
 	srnic_ring_destroy(NULL);
 }
 
-/* The core has no room for its key, or there is not so much memory. */
+/* The RDMA core has no room for the key, or there is not enough memory. */
 static void ring_that_cannot_be_is_told(struct kunit *test)
 {
 	size_t size;
@@ -57,14 +57,14 @@ static void ring_that_cannot_be_is_told(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, PTR_ERR(ring_new(1, &key)), -EBUSY);
 	KUNIT_EXPECT_EQ(test, PTR_ERR(ring_new(3 * PAGE_SIZE, &key)), -EBUSY);
 	no_core.insert_err = 0;
-	/* The pointers to its pages alone are more than there is. */
+	/* The pointers to the ring's pages alone exceed the memory. */
 	size = (totalram_pages() / sizeof(void *) + 1) << (2 * PAGE_SHIFT);
 	KUNIT_EXPECT_EQ(test, PTR_ERR(ring_new(size, &key)), -ENOMEM);
 }
 
 /*
- * A ring counts against its process's limit of locked memory from its creation to its end, also if
- * another process ends it. A ring that could not be made does not count.
+ * A ring counts against the limit of locked memory of its process until it is destroyed, also if
+ * another process destroys it. A ring that could not be made does not count.
  */
 static void ring_counts_as_locked_memory(struct kunit *test)
 {
@@ -84,7 +84,7 @@ static void ring_counts_as_locked_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic64_read(&mm->pinned_vm), before);
 }
 
-/* Too long or of nobody: refused, and no reference is kept */
+/* A mapping that is too long, or without a ring, is refused, and keeps no reference */
 static void ring_mmap_of_another_size_refused(struct kunit *test)
 {
 	struct vm_area_struct vma = { .vm_start = 0, .vm_end = 3 * PAGE_SIZE };
@@ -99,7 +99,7 @@ static void ring_mmap_of_another_size_refused(struct kunit *test)
 	srnic_ring_destroy(ring);
 }
 
-/* Each flag of an element is one of the WQE's, and no other */
+/* Each flag of an element is translated to a flag of the WQE, and no other */
 static void wqe_flags_of_user_exact(struct kunit *test)
 {
 	static const struct {
@@ -129,7 +129,7 @@ static void wqe_flags_of_user_exact(struct kunit *test)
 	}
 }
 
-/* A registration with rights that no region can have is refused where it is posted. */
+/* A registration with rights that no region can have is refused when it is posted. */
 static void wqe_registration_with_impossible_rights_refused(struct kunit *test)
 {
 	static const struct {
@@ -163,7 +163,7 @@ static void wqe_registration_with_impossible_rights_refused(struct kunit *test)
 	}
 }
 
-/* All that an application reads from an entry */
+/* All fields that an application reads from an entry */
 static void cq_user_entry_exact(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -225,7 +225,7 @@ static void cq_user_status_exact(struct kunit *test)
 	}
 }
 
-/* Wherever in the ring the first of them stands */
+/* A queue becomes full at any place of its ring, also where indices wrap */
 static void cq_full_at_any_place(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -235,7 +235,7 @@ static void cq_full_at_any_place(struct kunit *test)
 	struct ib_wc wc;
 	u32 i;
 
-	cq->overflowed = true;		/* there is no ULP to be told by a work item */
+	cq->overflowed = true;		/* no ULP to report to */
 	cq->put = U32_MAX - 5;
 	cq->get = cq->put;
 	for (i = 0; i < PAIR_CQES; i++) {
@@ -254,7 +254,7 @@ struct ring_calls {
 	int		calls;
 	int		inside;
 	int		most;
-	int		more;	/* completions that come while the handler runs */
+	int		more;	/* completions during the handler */
 	int		by_test;	/* calls from within the test itself */
 	struct task_struct *test;
 	struct work_struct *behind;	/* queued by the first call that is not by the test */
@@ -279,7 +279,7 @@ static void ring_handler(struct ib_cq *ibcq, void *context)
 	calls->inside--;
 }
 
-/* Who comes while a handler runs leaves the call to that one: none is lost, none is nested. */
+/* A call during the handler is left to the running caller: none is lost, none is nested. */
 static void cq_handler_called_again_not_within_itself(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -300,7 +300,7 @@ static void cq_handler_called_again_not_within_itself(struct kunit *test)
 
 #define RING_MORE	1000
 
-/* An application can have them come without end: a work item calls in place of who came first. */
+/* An application can cause calls without end: after a few a work item goes on with them. */
 static void cq_handler_called_in_a_row_a_few_times(struct kunit *test)
 {
 	struct workqueue_struct *wq = alloc_workqueue("srnic_ring_kunit", WQ_PERCPU, 0);
@@ -311,7 +311,7 @@ static void cq_handler_called_in_a_row_a_few_times(struct kunit *test)
 	int ms;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, wq);
-	swap(srnic_event_wq, wq);	/* back at the end */
+	swap(srnic_event_wq, wq);	/* swapped back at the end */
 	cq->ibcq.comp_handler = ring_handler;
 	cq->ibcq.cq_context = &calls;
 	srnic_cq_call(&up);
@@ -329,7 +329,7 @@ static void cq_handler_called_in_a_row_a_few_times(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, calls.calls, RING_MORE + 2);
 }
 
-/* The pointer after the last queue stands for what follows in the struct: it is no queue. */
+/* A pointer after the last queue, as if it were another field of the structure, is not used. */
 static void cq_handlers_of_both_queues_called_later(struct kunit *test)
 {
 	struct workqueue_struct *wq = alloc_workqueue("srnic_ring_kunit", WQ_PERCPU, 0);
@@ -343,7 +343,7 @@ static void cq_handlers_of_both_queues_called_later(struct kunit *test)
 	int i;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, wq);
-	swap(srnic_event_wq, wq);	/* back at the end */
+	swap(srnic_event_wq, wq);	/* swapped back at the end */
 	for (i = 0; i < SRNIC_UPCALLS; i++) {
 		calls[i] = (struct ring_calls) { .cq = cqs[i], .test = current };
 		cqs[i]->ibcq.comp_handler = ring_handler;
@@ -365,7 +365,7 @@ static void ring_note_flags(struct ib_cq *ibcq, void *context)
 	*(unsigned int *)context = current->flags;
 }
 
-/* RX may run within a call of a sender that may use them. */
+/* RX may run within a sender that may use the reserves: the handler must not get them. */
 static void cq_handler_does_not_get_the_reserves(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -395,7 +395,7 @@ static void ring_block(struct work_struct *work)
 	wait_for_completion_timeout(&container_of(work, struct ring_blocker, work)->go_on, 5 * HZ);
 }
 
-/* Comes before the work item that makes the next calls, and has the test run in between. */
+/* Runs before the work item that makes the next calls, and lets the test run in between. */
 static void ring_nap(struct work_struct *unused)
 {
 	schedule_timeout_uninterruptible(HZ / 10);
@@ -416,7 +416,7 @@ static void cq_last_qp_waits_for_the_handler(struct kunit *test)
 	struct work_struct nap;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, wq);
-	swap(srnic_event_wq, wq);	/* back at the end */
+	swap(srnic_event_wq, wq);	/* swapped back at the end */
 	INIT_WORK_ONSTACK(&nap, ring_nap);
 	calls.behind = &nap;
 	init_completion(&blocker.go_on);
@@ -427,7 +427,7 @@ static void cq_last_qp_waits_for_the_handler(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, srnic_cq_join(cq, 0), 0);
 	KUNIT_ASSERT_EQ(test, srnic_cq_join(cq, 0), 0);
 	srnic_cq_call(&up);
-	/* Another QP is left: it does not wait. */
+	/* Another QP is left: leaving does not wait. */
 	srnic_cq_leave(cq, 0);
 	KUNIT_EXPECT_TRUE(test, test_bit(SRNIC_CQ_CALL, &cq->due));
 	complete(&blocker.go_on);
@@ -436,7 +436,7 @@ static void cq_last_qp_waits_for_the_handler(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&cq->upcalls), 0);
 	KUNIT_EXPECT_EQ(test, cq->due, 0);
 	KUNIT_EXPECT_FALSE(test, work_busy(&cq->event_work));
-	/* Nothing is due: it does not wait. */
+	/* No call is due: leaving does not wait. */
 	KUNIT_ASSERT_EQ(test, srnic_cq_join(cq, 0), 0);
 	srnic_cq_leave(cq, 0);
 	swap(srnic_event_wq, wq);
@@ -445,7 +445,7 @@ static void cq_last_qp_waits_for_the_handler(struct kunit *test)
 	destroy_work_on_stack(&nap);
 }
 
-/* What others have completed stays, in order, wherever in the ring it stands. */
+/* Completions of other QPs stay, in order, at any place of the ring. */
 static void cq_forget_in_a_long_queue_exact(struct kunit *test)
 {
 	const u32 count = 1024;
@@ -474,7 +474,7 @@ static void cq_forget_in_a_long_queue_exact(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, up.full);
 }
 
-#define RING_POLLED	300	/* more than a step looks at, of which some were moved */
+#define RING_POLLED	300	/* more than one step of forget checks, of which some were moved */
 
 struct ring_poller {
 	struct timer_list	timer;
@@ -491,7 +491,7 @@ static void ring_poll(struct timer_list *timer)
 		poller->polled++;
 }
 
-/* As soon as interrupts are on, which is between the first two steps, a softirq polls. */
+/* A softirq polls as soon as interrupts are on, between the first two steps of forget. */
 static void cq_polled_past_what_forget_has_seen(struct kunit *test)
 {
 	const u32 count = 1024, gone = 100;
@@ -526,7 +526,7 @@ static void cq_polled_past_what_forget_has_seen(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_poll(cq, &wc), 0);
 }
 
-/* Between two steps of that there is a gap: what was taken out, or has moved down. */
+/* Between two steps of forget there is a gap, of completions that were removed or moved down. */
 static void cq_poll_jumps_over_the_gap(struct kunit *test)
 {
 	static const u64 left[] = { 0, 1, 2, 6, 7, 8, 9 };
@@ -546,15 +546,15 @@ static void cq_poll_jumps_over_the_gap(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, srnic_poll_cq(&cq->ibcq, ARRAY_SIZE(wc), wc), (int)ARRAY_SIZE(left));
 	for (i = 0; i < ARRAY_SIZE(left); i++)
 		KUNIT_EXPECT_EQ(test, wc[i].wr_id, left[i]);
-	/* Then nothing is left that was looked at, nor is there a gap. */
+	/* The ring has no polled completions left, and no gap. */
 	srnic_cq_forget(cq, &p->end[0].qp->ibqp);
 	KUNIT_EXPECT_EQ(test, cq->put, 10);
 	KUNIT_EXPECT_EQ(test, srnic_poll_cq(&cq->ibcq, 1, wc), 0);
 }
 
 /*
- * A QP joins while completions of others stand in the ring, around its end. None is lost or out of
- * order, what leaves makes room, and too many are refused.
+ * A QP joins a queue with completions of others around the end of the ring. None is lost or out of
+ * order; a QP that leaves makes room, and too many completions are refused.
  */
 static void cq_grows_for_what_can_be_flushed(struct kunit *test)
 {
@@ -600,7 +600,7 @@ static void cq_grows_for_what_can_be_flushed(struct kunit *test)
 	kvfree(cq->kring);
 }
 
-/* The ring is the application's memory, and has the size that the application chose. */
+/* The ring is the application's memory, and keeps the size that the application chose. */
 static void cq_of_user_does_not_grow(struct kunit *test)
 {
 	struct pair *p = test->priv;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The sender passes the same bytes to TCP as a simple generator of FPDUs (srnic_oracle.h) makes,
- * wherever page fragments and the supply of memory end, and wherever a work request turns out to be
- * bad.
+ * wherever page fragments and the supply of memory end, and wherever a bad work request is found.
  */
 
 #include <kunit/test.h>
@@ -17,7 +16,7 @@
 #include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
 
 #define SEND_SGES	6
-#define SEND_ROOM	4096	/* between two SGEs in memory */
+#define SEND_ROOM	4096	/* distance of SGEs in memory */
 #define SEND_MAX	3072	/* bytes of a message */
 #define SEND_EMSS	536
 #define SEND_BAD	0x4711	/* no region has this STag */
@@ -27,7 +26,7 @@ static const struct send_row {
 	const char	*desc;
 	bool		crc, markers;
 	u32		piece;		/* bytes of a page fragment */
-	bool		whole;		/* it is the end of a large one, which is used again */
+	bool		whole;		/* the fragment is the rest of a larger one */
 } send_rows[] = {
 	{ "pages",			true, false, 96, false },
 	{ "pages, Markers",		true, true, 96, false },
@@ -48,7 +47,7 @@ struct send_world {
 	u32		len;			/* number of these bytes */
 };
 
-/* Every second piece is of a region, the others of all memory. */
+/* Every second piece is in a region, the others have the lkey of all memory. */
 static void send_make_sges(struct pair *p, struct send_world *w)
 {
 	static const u32 lens[SEND_SGES] = { 1, 700, 0, 333, 64, 902 };
@@ -105,7 +104,7 @@ static void send_post(struct kunit *test, u64 id, struct ib_sge *sge, int n)
 	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr), 0);
 }
 
-/* TCP has nothing else, though maybe not all of it yet. */
+/* TCP has only bytes of whole FPDUs, maybe not all of them yet. */
 static void send_expect_whole_fpdus(struct kunit *test, const struct send_world *w)
 {
 	const struct pair_end *e = &((struct pair *)test->priv)->end[0];
@@ -153,7 +152,7 @@ static void send_memory_ends_anywhere(struct kunit *test)
 		send_expect_whole_fpdus(test, w);
 		pair_tcp.pieces = UINT_MAX;
 		if (starved) {
-			/* What was whole did not wait. */
+			/* Whole segments did not wait. */
 			if (pieces * row->piece > 2 * SEND_EMSS)
 				KUNIT_EXPECT_GT(test, p->end[0].wire_len, 0);
 			pair_expect_no_wc(p, &p->end[0].scq);
@@ -169,7 +168,7 @@ static void send_memory_ends_anywhere(struct kunit *test)
 	pair_expect_fault(p, 0, SRNIC_ERR_NONE);
 }
 
-/* Of the emergency reserves each batch keeps a page until it is acknowledged, not a fragment. */
+/* In the emergency reserves each batch keeps a whole page until it is acknowledged. */
 static void send_reserves_are_taken_by_the_page(struct kunit *test)
 {
 	struct page_frag frag = {};
@@ -250,7 +249,7 @@ static void send_undone_with_markers(struct kunit *test)
 static const struct run_row {
 	const char	*desc;
 	bool		crc;
-	bool		region;		/* the payload is of one, else of all memory */
+	bool		region;		/* payload in a region, else the lkey of all memory */
 	u32		emss;
 	u32		piece;		/* bytes of a page fragment; 0: the kernel's own */
 } run_rows[] = {
@@ -327,7 +326,7 @@ static void send_runs_end_anywhere(struct kunit *test)
 
 			for (n = 1; n <= 2; n++)
 				run_of(test, w, ++msn, sge, n);
-			/* The last piece alone is of all memory. */
+			/* Only the last piece has the lkey of all memory. */
 			sge[1] = pair_sge(p->end[0].mem + len, 2 * room + 1);
 			if (row->region)
 				run_of(test, w, ++msn, sge, 2);
@@ -336,7 +335,7 @@ static void send_runs_end_anywhere(struct kunit *test)
 	pair_expect_fault(p, 0, SRNIC_ERR_NONE);
 }
 
-/* Large FPDUs: the second message is cut where TCP's packet ends, and its rest comes after that. */
+/* Large FPDUs: the second message is cut at the end of TCP's packet, and its rest follows. */
 static void send_large_fpdu_ends_with_the_packet(struct kunit *test)
 {
 	static const struct pair_opts opts = { .crc = true, .emss = 1448, .ord = 1 };
@@ -364,7 +363,7 @@ static void send_large_fpdu_ends_with_the_packet(struct kunit *test)
 	pair_tcp_acked(test);
 }
 
-/* Memory is short: a large FPDU is in many single pages, and no batch has entries for two. */
+/* With little memory a large FPDU is in many single pages, and no batch has entries for two. */
 static void send_large_fpdus_in_single_pages(struct kunit *test)
 {
 	static const struct pair_opts opts = { .crc = true, .emss = 1448, .ord = 1 };
@@ -386,7 +385,7 @@ static void send_large_fpdus_in_single_pages(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p->end[0].wire_len, 2 * (len + 24));
 }
 
-/* As many pieces as a kernel ULP can send, each before the one before it in memory */
+/* A Send of as many pieces as a kernel ULP can send, each before the previous one in memory */
 static void runs_over(struct kunit *test, struct send_world *w, u32 msn, u32 len, u64 addr,
 		      u32 lkey)
 {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What is true whenever the sender pauses: which work requests have completed,
- * which elements of its ring an application may reuse, and how long other work
- * had to wait.
+ * Conditions whenever the sender pauses: which work requests have completed, which elements of its
+ * ring an application may reuse, and how long other work had to wait.
  */
 
 #include <kunit/test.h>
@@ -46,7 +45,7 @@ static struct srnic_qp *turn_begin_user(struct kunit *test)
 	return qp;
 }
 
-/* --- what needs no memory --- */
+/* --- work requests that need no memory --- */
 
 /*
  * A ULP can free memory by LOCAL_INV, so LOCAL_INV must not wait for memory.
@@ -216,9 +215,8 @@ static void turn_element_is_given_back_with_the_last_byte(struct kunit *test)
 }
 
 /*
- * The answer to a Read arrives while TCP has only a part of a later message.
- * The Read completes, and so do the work requests between the two, but not that
- * message.
+ * The answer to a Read arrives while TCP has only a part of a later message. The Read completes,
+ * and so do the work requests between the two, but that message does not.
  */
 static void turn_message_under_way_does_not_complete(struct kunit *test)
 {
@@ -309,9 +307,9 @@ static void turn_full_queue_goes_on_with_the_answer(struct kunit *test)
 	qp->user = false;
 }
 
-/* --- how long it goes on --- */
+/* --- how long the sender goes on --- */
 
-#define QUOTA_SLACK	(2 * SRNIC_BATCH_BYTES)	/* a batch that is too much, and its headers */
+#define QUOTA_SLACK	(2 * SRNIC_BATCH_BYTES)	/* one more batch, and its headers */
 #define QUOTA_TOTAL	(PAIR_WRS * SRNIC_MAX_SGE * PAIR_MEM)
 
 /*
@@ -341,7 +339,7 @@ static void turn_of_a_worker_ends_with_the_quota(struct kunit *test)
 	KUNIT_EXPECT_LE(test, runs, 2 * QUOTA_TOTAL / SRNIC_TX_QUOTA + 2);
 }
 
-/* And that of an application its system call; a worker does the rest. */
+/* The sender ends the system call of an application after the quota; a worker does the rest. */
 static void turn_of_a_doorbell_ends_with_the_quota(struct kunit *test)
 {
 	struct srnic_qp *qp = turn_begin_user(test);

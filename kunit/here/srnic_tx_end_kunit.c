@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* How a stream ends for its sender: the Terminate message, and what is sent before it. */
+/* Ends of a stream for its sender: the Terminate message, and what is sent before it. */
 
 #include <kunit/test.h>
 
@@ -22,7 +22,7 @@ static u64 end_count(struct kunit *test, enum srnic_counter counter)
 	return pair_count(test->priv, counter);
 }
 
-/* What TCP had none of when the peer erred is not sent, and does not count as sent. */
+/* An FPDU of which TCP had no byte when the peer erred is neither sent nor counted. */
 static void end_terminate_in_place_of_what_waits(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -41,13 +41,13 @@ static void end_terminate_in_place_of_what_waits(struct kunit *test)
 	pair_deliver(p, 0);
 	pair_expect_no_wc(p, &p->end[1].rcq);
 	pair_expect_fault(p, 1, SRNIC_ERR_TERM_RECEIVED);
-	/* The library stops the stream that has ended: the message counts no second time. */
+	/* The library calls stop afterwards: the message is not counted again. */
 	srnic_tx_stop(qp);
 	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates), 1);
 	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates_lost), 0);
 }
 
-/* The sender's turn, when the time is up that it had given the Terminate message */
+/* Run the sender after the time that it had given the Terminate message */
 static void end_time_is_up(struct srnic_qp *qp)
 {
 	mutex_lock(&qp->tx.lock);
@@ -56,7 +56,7 @@ static void end_time_is_up(struct srnic_qp *qp)
 	pair_tcp_run(qp);
 }
 
-/* Set after @since, for a time of @ms */
+/* Check that the time @at was set after @since, @ms ahead */
 static void end_expect_left(struct kunit *test, unsigned long at, unsigned long since,
 			    unsigned int ms)
 {
@@ -80,7 +80,7 @@ static void end_terminate_is_waited_for(struct kunit *test, bool in_time)
 	pair_tcp_run(qp);
 	end_expect_left(test, qp->tx.deadline, since, SRNIC_TERM_MS);
 	end_expect_left(test, qp->tx.give_up, since, SRNIC_TERM_MAX_MS);
-	/* Nobody may come any more, so the sender comes by itself. */
+	/* Maybe nothing else runs the sender, so it has set a timer. */
 	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&qp->tx.retry));
 	end_expect_left(test, qp->tx.retry.timer.expires, since, SRNIC_TERM_MS);
 	tcp_sk(sk)->snd_una++;
@@ -99,7 +99,7 @@ static void end_terminate_is_waited_for(struct kunit *test, bool in_time)
 	tcp_sk(sk)->snd_una = una;
 }
 
-/* As long as the peer takes what is in front of it, and no longer */
+/* The Terminate message waits while the peer acknowledges what is before it, and no longer */
 static void end_terminate_waits_while_the_peer_acknowledges(struct kunit *test)
 {
 	end_terminate_is_waited_for(test, true);
@@ -111,7 +111,9 @@ static void end_terminate_is_not_waited_for_without_end(struct kunit *test)
 	end_terminate_is_waited_for(test, false);
 }
 
-/* RFC 5040 7.1: it stands in the place of what cannot be sent; what is before that is sent. */
+/*
+ * RFC 5040 7.1: the Terminate takes the place of what cannot be sent; what is before that is sent.
+ */
 static void end_terminate_behind_what_was_good(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -132,14 +134,14 @@ static void end_terminate_behind_what_was_good(struct kunit *test)
 	pair_expect_fault(p, 1, SRNIC_ERR_TERM_RECEIVED);
 }
 
-/* --- an error that the sender finds itself, and a peer that takes nothing any more --- */
+/* --- an error that the sender finds itself, and a peer that acknowledges nothing --- */
 
 static const struct end_own {
 	const char	*desc;
 	bool		reads;		/* the peer's Read cannot be answered, else a Send is bad */
-	u32		room;		/* of what is before that, TCP takes so many bytes */
+	u32		room;		/* bytes before the error that TCP takes */
 	bool		alive;		/* the peer acknowledges a byte now and then */
-	unsigned int	until;		/* how long the Terminate message is waited for, ms */
+	unsigned int	until;		/* how long the Terminate message waits, ms */
 } end_owns[] = {
 	{ "Send, no room", false, 0, false, SRNIC_TERM_MS },
 	{ "Send, room for a part", false, 50, false, SRNIC_TERM_MS },
@@ -152,7 +154,7 @@ static const struct end_own {
 
 KUNIT_ARRAY_PARAM_DESC(end_own, end_owns, desc);
 
-/* The second of two, and the first is good: Sends, or Reads of the peer */
+/* Post two Sends, or two Reads of the peer: the first is good, the second bad */
 static void end_post_own(struct kunit *test, bool reads)
 {
 	struct pair *p = test->priv;
@@ -184,7 +186,7 @@ static void end_post_own(struct kunit *test, bool reads)
 	KUNIT_ASSERT_EQ(test, srnic_stag_invalidate(p->dev, &p->pd, mr->stag, false), 0);
 }
 
-/* So much time passes, in which the peer acknowledges something or not. */
+/* Let @ms pass, in which the peer acknowledges something if @alive. */
 static void end_pass(struct srnic_qp *qp, unsigned int ms, bool alive)
 {
 	unsigned int step = SRNIC_TERM_MS / 2;
@@ -196,7 +198,7 @@ static void end_pass(struct srnic_qp *qp, unsigned int ms, bool alive)
 	}
 }
 
-/* The ULP hears of it though the peer takes nothing: the library does when the time is up. */
+/* The error is reported to the library, and so to the ULP, though the peer takes nothing. */
 static void end_own_error_is_reported_whatever_the_peer_does(struct kunit *test)
 {
 	const struct end_own *row = test->param_value;
@@ -218,11 +220,11 @@ static void end_own_error_is_reported_whatever_the_peer_does(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 1);
 	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates), 0);
 	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates_lost), 1);
-	KUNIT_EXPECT_FALSE(test, pair_tcp.fault.term);	/* so the log says nothing of it */
+	KUNIT_EXPECT_FALSE(test, pair_tcp.fault.term);	/* not sent, so not in the log */
 	tcp_sk(p->sock->sk)->snd_una = una;
 }
 
-/* If there is room in time, what was before it is sent, and the Terminate message. */
+/* If there is room in time, the bytes before the error are sent, and the Terminate message. */
 static void end_own_error_is_reported_to_the_peer_in_time(struct kunit *test)
 {
 	const struct end_own *row = test->param_value;
@@ -345,7 +347,7 @@ static void end_finish_amid_a_response_answers_no_more(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p->end[1].qp->sq.reads, 1);
 }
 
-/* Of nothing that could be told, or where nothing may be sent any more: at once */
+/* An error without a Terminate message is reported to the library at once */
 static void end_terminate_without_message_not_waited_for(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -377,7 +379,7 @@ static void end_terminate_behind_finish_lost(struct kunit *test)
 
 /* --- the library ends the stream --- */
 
-/* An error that nobody has told by then is told, as far as there is room. */
+/* If the Terminate message was not sent before stop, stop sends it if there is room. */
 static void end_stop_tries_to_terminate(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -390,7 +392,7 @@ static void end_stop_tries_to_terminate(struct kunit *test)
 	pair_expect_fault(p, 1, SRNIC_ERR_TERM_RECEIVED);
 }
 
-/* Once, and in place of what waits */
+/* stop sends the Terminate message once, in place of an FPDU that waits */
 static void end_stop_terminates_in_place_of_what_waits(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -410,7 +412,7 @@ static void end_stop_terminates_in_place_of_what_waits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates), 1);
 }
 
-/* After a stream's end, or before its beginning: nothing */
+/* After the end of TX, and before TX is opened, stop sends nothing */
 static void end_stop_where_nothing_may_be_sent(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -470,7 +472,7 @@ static void end_states_of_a_stream_that_finishes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 1);
 }
 
-/* A fault was found while TX was shut: nobody but who opens TX looks again so soon. */
+/* A fault was found while TX was shut: opening TX has to run the sender. */
 static void end_open_lets_out_a_terminate(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -486,7 +488,7 @@ static void end_open_lets_out_a_terminate(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates), 1);
 }
 
-/* The same for a Read of the peer */
+/* A Read of the peer arrived while TX was shut: opening TX has to run the sender. */
 static void end_open_lets_out_a_response(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -515,7 +517,7 @@ static void end_states_of_a_stream_that_fails(struct kunit *test)
 	srnic_fail(qp, SRNIC_ERR_CRC);
 	pair_tcp_run(qp);
 	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_TERM);
-	/* The library may ask for the end now: the Terminate message stays the last. */
+	/* finish_tx at this time: the Terminate message stays the last. */
 	srnic_tx_finish(&qp->ibqp);
 	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_TERM);
 	pair_tcp.err = 0;
@@ -525,7 +527,7 @@ static void end_states_of_a_stream_that_fails(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 0);
 }
 
-/* The sender does not wait for open_tx for ever, and open_tx then comes too late. */
+/* The sender stops waiting for open_tx after a time, and a later open_tx has no effect. */
 static void end_states_of_a_stream_that_was_never_opened(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -563,7 +565,7 @@ static void end_closed_in_the_time_of_applications_alone(struct kunit *test)
 	struct srnic_qp *qp = pair_tcp_begin(test, &end_opts);
 	int user;
 
-	qp->ep = (struct iw_mpa_ep *)qp;	/* handed on alone */
+	qp->ep = (struct iw_mpa_ep *)qp;	/* not followed */
 	for (user = 0; user < 2; user++) {
 		qp->user = user;
 		qp->state = SRNIC_RTS;

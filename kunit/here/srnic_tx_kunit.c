@@ -17,7 +17,7 @@
 #include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
 #include "tx.h"
 
-#define TX_WHILE_MS	100	/* long, against SRNIC_RETRY_MS */
+#define TX_WHILE_MS	100	/* long, compared with SRNIC_RETRY_MS */
 #define TX_QUEUE	1024	/* a long queue */
 #define TX_ROW		601	/* work requests in it, several times what RX retires at once */
 
@@ -26,7 +26,7 @@ static const struct pair_opts tx_marked = {
 	.crc = true, .emss = 1448, .ord = 1, .markers = { true, true },
 };
 
-/* The peer's Read, of @len bytes of our memory */
+/* The peer reads @len bytes of our memory */
 static void tx_post_read(struct kunit *test, struct srnic_mr *src, u32 len)
 {
 	struct pair *p = test->priv;
@@ -35,7 +35,7 @@ static void tx_post_read(struct kunit *test, struct srnic_mr *src, u32 len)
 	pair_post_rdma(p, 1, 0, IB_WR_RDMA_READ, &sge, src->base, src->stag);
 }
 
-/* --- want of memory and want of room --- */
+/* --- lack of memory and lack of room --- */
 
 static const int tx_refusals[] = { -EAGAIN, -ENOMEM, -ENOBUFS };
 
@@ -46,7 +46,7 @@ static void tx_refusal_desc(const int *err, char *desc)
 
 KUNIT_ARRAY_PARAM(tx_refusal, tx_refusals, tx_refusal_desc);
 
-/* TCP has room, and no memory: it is asked twice in SRNIC_RETRY_MS at the most. */
+/* TCP has room but no memory: the sender tries at most twice in SRNIC_RETRY_MS. */
 static void tx_tcp_without_memory_asked_by_timer(struct kunit *test)
 {
 	struct srnic_qp *qp = pair_tcp_begin(test, &tx_plain);
@@ -65,7 +65,7 @@ static void tx_tcp_without_memory_asked_by_timer(struct kunit *test)
 	pair_tcp_expect_arrival(test, 1);
 }
 
-/* Whoever kicks meanwhile changes nothing, and nothing is lost. */
+/* Doorbells while memory is short have no effect, and nothing is lost. */
 static void tx_kicks_while_memory_is_short_void(struct kunit *test)
 {
 	struct srnic_qp *qp = pair_tcp_begin(test, &tx_plain);
@@ -84,7 +84,7 @@ static void tx_kicks_while_memory_is_short_void(struct kunit *test)
 	pair_tcp_expect_arrival(test, 1);
 }
 
-/* Whoever holds the lock may have looked for work already: a work item looks again. */
+/* The holder of the lock may have checked for work already: a work item checks again. */
 static void tx_doorbell_of_a_busy_sender_not_lost(struct kunit *test)
 {
 	struct srnic_qp *qp = pair_tcp_begin(test, &tx_plain);
@@ -106,7 +106,7 @@ static void tx_handler(struct ib_cq *cq, void *qp)
 	tx_handled_with_the_lock += mutex_is_locked(&((struct srnic_qp *)qp)->tx.lock);
 }
 
-/* A ULP's handler may take long, or post: no other sender has to wait for it. */
+/* A ULP's handler may take long, or post: so no lock is held that another sender needs. */
 static void tx_handler_called_without_the_lock(struct kunit *test)
 {
 	struct srnic_qp *qp = pair_tcp_begin(test, &tx_plain);
@@ -124,7 +124,7 @@ static void tx_handler_called_without_the_lock(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tx_handled_with_the_lock, 0);
 }
 
-/* TCP calls when it has room: no timer runs. */
+/* TCP calls write_space when it has room: no timer runs. */
 static void tx_tcp_without_room_asked_when_it_has(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -144,7 +144,7 @@ static void tx_tcp_without_room_asked_when_it_has(struct kunit *test)
 	pair_tcp_expect_arrival(test, 1);
 }
 
-/* No page for an FPDU: the timer, too */
+/* Without a page for an FPDU the sender tries again by a timer, too. */
 static void tx_without_pages_goes_on_later(struct kunit *test)
 {
 	struct srnic_qp *qp = pair_tcp_begin(test, &tx_marked);
@@ -160,7 +160,7 @@ static void tx_without_pages_goes_on_later(struct kunit *test)
 	pair_tcp_expect_arrival(test, 1);
 }
 
-/* A Terminate message that gets no memory is given up in the end. */
+/* The sender gives a Terminate message up if TCP has no memory for too long. */
 static void tx_terminate_without_memory_given_up(struct kunit *test)
 {
 	struct srnic_qp *qp = pair_tcp_begin(test, &tx_plain);
@@ -179,7 +179,7 @@ static void tx_terminate_without_memory_given_up(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_CLOSED);
 }
 
-/* --- whose memory --- */
+/* --- use of the reserves --- */
 
 static const struct tx_who {
 	bool user;
@@ -195,7 +195,7 @@ static const struct tx_who {
 
 KUNIT_ARRAY_PARAM_DESC(tx_who, tx_whos, name);
 
-/* The last memory is for a ULP of the kernel that has connected, and for nobody else. */
+/* Only a kernel ULP that has connected may use the emergency reserves: it may serve storage. */
 static void tx_reserves_for_storage_alone(struct kunit *test)
 {
 	const struct tx_who *who = test->param_value;
@@ -216,7 +216,7 @@ static void tx_reserves_for_storage_alone(struct kunit *test)
 	qp->user = false;
 }
 
-/* --- whose worker --- */
+/* --- workers of applications and of kernel ULPs --- */
 
 struct tx_block {
 	struct work_struct	work;
@@ -228,7 +228,7 @@ static void tx_block(struct work_struct *work)
 	wait_for_completion(&container_of(work, struct tx_block, work)->go);
 }
 
-/* A worker can wait for a thread of an application: that is not in the way of kernel ULPs. */
+/* A worker that waits for a thread of an application must not delay kernel ULPs. */
 static void tx_applications_hold_up_applications_alone(struct kunit *test)
 {
 	const struct ib_send_wr empty = {
@@ -261,9 +261,9 @@ static void tx_applications_hold_up_applications_alone(struct kunit *test)
 	pair_tcp_expect_arrival(test, 2);
 }
 
-/* --- its beginning --- */
+/* --- the beginning of a stream --- */
 
-/* TX may be opened within RX, which who holds tx.lock may have entered. */
+/* TX may be opened within RX, which the holder of tx.lock may have called. */
 static void tx_open_within_rx_lets_out_what_is_posted(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -282,7 +282,7 @@ static void tx_open_within_rx_lets_out_what_is_posted(struct kunit *test)
 	pair_tcp_expect_arrival(test, 1);
 }
 
-/* A ULP can post as soon as the QP is in RTS, which is before the sender has the stream. */
+/* A ULP can post as soon as the QP is in RTS, before the sender has the stream. */
 static void tx_open_lets_out_what_was_posted_before_the_stream(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -324,7 +324,7 @@ static void tx_finish_nothing_posted_at_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 1);
 }
 
-/* What was posted before goes out, what is posted after it does not. */
+/* Work requests posted before finish_tx are sent, those posted after it are not. */
 static void tx_finish_lets_out_what_is_posted(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -347,7 +347,7 @@ static void tx_finish_lets_out_what_is_posted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 0);
 }
 
-/* A Read that has come is answered first, one that comes later is not. */
+/* A Read that has arrived is answered before the end, one that arrives later is not. */
 static void tx_finish_answers_reads_that_have_come(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -373,7 +373,7 @@ static void tx_finish_answers_reads_that_have_come(struct kunit *test)
 	pair_expect_fault(p, 1, SRNIC_ERR_NONE);
 }
 
-/* A fenced Send waits for a Read that nobody answers any more, once the peer has closed. */
+/* A fenced Send waits for a Read; when the peer has closed there will be no answer, so TX ends. */
 static void tx_finish_peer_has_closed_nothing_to_wait_for(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -398,7 +398,7 @@ static void tx_finish_peer_has_closed_nothing_to_wait_for(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, qp->sq.next, 1);
 }
 
-/* A Read, and then more Sends than RX retires at once; there is room for all completions. */
+/* Send a Read, and then more Sends than RX retires at once; there is room for all completions. */
 static struct srnic_qp *tx_send_long_row_behind_read(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -424,7 +424,7 @@ static struct srnic_qp *tx_send_long_row_behind_read(struct kunit *test)
 	return qp;
 }
 
-/* As RX does when the response is whole; then the sender retires the rest. */
+/* Retire the Read as RX does when the response is whole; the sender retires the rest. */
 static void tx_expect_long_row_completes(struct kunit *test, struct srnic_qp *qp)
 {
 	struct srnic_upcalls up = {};
@@ -441,7 +441,7 @@ static void tx_expect_long_row_completes(struct kunit *test, struct srnic_qp *qp
 	KUNIT_EXPECT_EQ(test, qp->scq->put, TX_ROW);
 }
 
-/* RX goes on after the end of TX, and leaves work to a sender that may not send. */
+/* RX goes on after the end of TX, and leaves completions to a sender that may not send. */
 static void tx_finished_sender_retires_what_rx_leaves(struct kunit *test)
 {
 	struct srnic_qp *qp = tx_send_long_row_behind_read(test);
@@ -453,7 +453,7 @@ static void tx_finished_sender_retires_what_rx_leaves(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 0);
 }
 
-/* The same to a sender that cannot send. */
+/* RX leaves completions to a sender that cannot send. */
 static void tx_refused_sender_retires_what_rx_leaves(struct kunit *test)
 {
 	struct srnic_qp *qp = tx_send_long_row_behind_read(test);
@@ -465,7 +465,7 @@ static void tx_refused_sender_retires_what_rx_leaves(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, qp->sq.sent, TX_ROW);
 }
 
-/* Where their completions find no room, that is an error of the stream. */
+/* A full completion queue is an error of the stream, also after the end of TX. */
 static void tx_finished_sender_tells_of_a_full_queue(struct kunit *test)
 {
 	struct srnic_qp *qp = tx_send_long_row_behind_read(test);
@@ -473,14 +473,14 @@ static void tx_finished_sender_tells_of_a_full_queue(struct kunit *test)
 
 	srnic_tx_finish(&qp->ibqp);
 	srnic_retire_read(qp, qp->sq.ring, IB_WC_SUCCESS, &up);
-	qp->scq->overflowed = true;	/* there is no ULP to be told by a work item */
+	qp->scq->overflowed = true;	/* no ULP to report to */
 	qp->scq->get = qp->scq->put - qp->scq->size;
 	pair_tcp_run(qp);
 	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_CQ_FULL);
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 1);
 }
 
-/* An error that was found before is told, and no orderly end follows. */
+/* After an error finish_tx leads to the Terminate message, not to an orderly end. */
 static void tx_finish_behind_error_terminates(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -494,9 +494,9 @@ static void tx_finish_behind_error_terminates(struct kunit *test)
 	pair_expect_fault(p, 1, SRNIC_ERR_TERM_RECEIVED);
 }
 
-/* --- the RTR message, again --- */
+/* --- repeated RTR messages --- */
 
-/* A Write of nothing, whatever Markers stand in it; the stream goes on after it. */
+/* A Write of no bytes, with Markers at any place; the stream goes on after it. */
 static void tx_repeat_rtr_write_of_nothing(struct kunit *test)
 {
 	struct pair *p = test->priv;

@@ -15,7 +15,7 @@
 #include "rq.h"
 #include "sq.h"
 
-/* One object of each kind, of which a test makes some */
+/* One object of each kind; a test makes some of them */
 struct thing {
 	/* protection domain, which the other objects need */
 	struct ib_pd			pd;
@@ -44,7 +44,7 @@ static struct thing *thing_new(struct kunit *test)
 	return thing;
 }
 
-/* An application's, if @attrs is given */
+/* For an application if @attrs is given */
 static int create_pd(struct thing *thing, struct uverbs_attr_bundle *attrs)
 {
 	return srnic_verbs.alloc_pd(&thing->pd, attrs ? &attrs->driver_udata : NULL);
@@ -125,7 +125,7 @@ static int destroy_mr(struct thing *thing)
 
 static const struct kind {
 	const char	*desc;
-	size_t		count;		/* where it is in struct srnic_dev */
+	size_t		count;		/* offset in struct srnic_dev */
 	int		most;
 	int		(*create)(struct thing *thing, struct uverbs_attr_bundle *attrs);
 	int		(*destroy)(struct thing *thing);
@@ -197,12 +197,12 @@ static void verbs_that_fail_count_nothing(struct kunit *test)
 		no_core_process_end();
 		no_core.insert_err = 0;
 		expect_none(test, kind);
-		/* The application has no room for the answer. */
+		/* The application has no room for the response. */
 		thing = thing_new(test);
 		thing->attrs.driver_udata.outlen = 1;
 		KUNIT_EXPECT_EQ(test, kind->create(thing, &thing->attrs), -EINVAL);
 		expect_none(test, kind);
-		/* The answer does not get there: each ring goes, of which a QP has two. */
+		/* Copying the response fails: each ring is freed, of which a QP has two. */
 		thing = thing_new(test);
 		mm = no_core_process_begin();
 		before = atomic64_read(&mm->pinned_vm);
@@ -224,7 +224,7 @@ static void verbs_region_that_cannot_be_pinned_counts_nothing(struct kunit *test
 	KUNIT_EXPECT_EQ(test, atomic_read(&single.p->dev->objects.mr), 0);
 }
 
-/* One of each kind, and a QP's number: no two have the same, and all are given back. */
+/* Objects of each kind are counted apart, and QP numbers differ and are freed. */
 static void verbs_kinds_are_counted_apart(struct kunit *test)
 {
 	struct thing *thing = thing_new(test);
@@ -254,7 +254,7 @@ static void verbs_pieces_of_a_send(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, destroy_qp(thing), 0);
 	thing = thing_new(test);
 	KUNIT_EXPECT_EQ(test, create_qp_with(thing, SIW_MAX_SGE + 1, &thing->attrs), -EINVAL);
-	/* It would be made, if the RDMA core had room for the key of a ring. */
+	/* The QP would be made if the RDMA core had room for the key of a ring. */
 	no_core.insert_err = -EBUSY;
 	no_core_process_begin();
 	KUNIT_EXPECT_EQ(test, create_qp_with(thing, SIW_MAX_SGE, &thing->attrs), -EBUSY);
@@ -275,8 +275,8 @@ static int create_qp_of(struct thing *thing, u32 sends, u32 recvs)
 }
 
 /*
- * A kernel ULP asks for few completions and has a queue for these alone, but a flush completes each
- * work request. ib_drain_qp() waits for the last, and would wait for ever.
+ * A kernel ULP asks for few completions, and its queue has room only for these, but a flush
+ * completes each work request. ib_drain_qp() waits for the last one, and would never return.
  */
 static void verbs_flush_loses_no_completion(struct kunit *test)
 {
@@ -316,7 +316,7 @@ static void verbs_flush_loses_no_completion(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, destroy_cq(thing), 0);
 }
 
-/* One queue has no room for what the QP can flush: neither counts it. */
+/* If one queue has no room for what the QP can flush, neither queue counts the QP. */
 static void verbs_qp_past_the_room_of_a_queue_refused(struct kunit *test)
 {
 	struct srnic_cq *cqs[] = { &single.p->end[0].scq, &single.p->end[0].rcq };
@@ -334,7 +334,7 @@ static void verbs_qp_past_the_room_of_a_queue_refused(struct kunit *test)
 	}
 }
 
-/* The table of QPs is as a device has it. */
+/* Set up the table of QPs as a device does. */
 static int verbs_init(struct kunit *test)
 {
 	int err = single_init(test);

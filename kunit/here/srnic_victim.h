@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A victim with regions of all kinds, and what a peer may send to it: rows of tables. */
+/* A victim with regions of all kinds, and rows that describe what a peer sends to it. */
 #ifndef _SRNIC_VICTIM_H
 #define _SRNIC_VICTIM_H
 
@@ -16,14 +16,14 @@ enum fault_stag {
 	STAG_OTHER,		/* of another protection domain */
 	STAG_DEAD,		/* was valid once */
 	STAG_KEY,		/* STAG_WRITE with another key */
-	STAG_INDEX,		/* nobody has it */
+	STAG_INDEX,		/* of no region */
 	STAG_ZERO,
 	STAG_DMA,		/* the lkey of all memory */
 	STAG_LOCAL,		/* a region of all memory */
 	STAG_COUNT
 };
 
-/* Of tagged messages @stag and @to; of untagged ones @qn, @msn, @mo; of Read Requests all */
+/* An FPDU: tagged ones have @stag and @to, untagged ones @qn, @msn and @mo, Read Requests all */
 struct fault_row {
 	const char	*desc;
 	enum srnic_err	err;

@@ -63,7 +63,7 @@ static void rq_user_elements_taken_once_in_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rwqe.num_sge, 0);
 }
 
-/* A receive that makes no sense: its own QP fails, when a Send takes it, and it is counted. */
+/* A bad element of an application's receive queue: its QP fails when a Send uses the element. */
 static void rq_user_element_bad_fails_and_is_counted(struct kunit *test)
 {
 	const struct ib_send_wr send = { .opcode = IB_WR_SEND };
@@ -85,7 +85,7 @@ static void rq_user_element_bad_fails_and_is_counted(struct kunit *test)
 	pair_expect_no_wc(p, &e->rcq);
 }
 
-/* What the limit of an SRQ is compared with */
+/* The number of receives that are left, which an SRQ compares with its limit */
 static void rq_knows_how_many_are_left(struct kunit *test)
 {
 	struct pair_end *e = pair_user(test->priv, &queue_opts);
@@ -105,7 +105,7 @@ static void rq_knows_how_many_are_left(struct kunit *test)
 
 #define HOLES_ELEMENTS	6
 
-/* Take what there is, of a ring in which the bits of @valid say which elements are. */
+/* Take all receives that are valid, of a ring in which @valid has a bit for each valid element. */
 static void rq_take_among_holes(struct kunit *test, struct srnic_rq *rq, u32 valid, u32 limit)
 {
 	u32 i, taken = 0, start = rq->get;
@@ -145,7 +145,7 @@ static void rq_limit_among_cleared_elements_harmless(struct kunit *test)
 	}
 }
 
-/* Any IRD, not rounded; full and empty are told apart, however often it goes round */
+/* Any IRD, not rounded; full and empty are distinguished, also when indices wrap */
 static void irq_any_size_exact(struct kunit *test)
 {
 	static const u16 sizes[] = { 1, 2, 3, 5, 8, 127, 128 };
@@ -195,7 +195,7 @@ static void irq_ird_0_always_full(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, srnic_irq_head(qp), NULL);
 }
 
-/* What wakes a queue that is armed, once */
+/* The completions that cause a call of an armed queue's handler, which is called once */
 /* Rules: R-5.3-2 T-14: whether the ULP is called, for each arming and kind of completion */
 static void cq_armed_called_once_for_what_was_asked(struct kunit *test)
 {
@@ -222,7 +222,7 @@ static void cq_armed_called_once_for_what_was_asked(struct kunit *test)
 		};
 		struct srnic_upcalls up = {};
 
-		/* What the row before has left armed */
+		/* Disarm what the row before has left armed */
 		srnic_cq_put(cq, &cqe, true, &up);
 		up.cq[0] = NULL;
 		while (pair_poll(cq, &wc))
@@ -244,7 +244,9 @@ static void cq_armed_called_once_for_what_was_asked(struct kunit *test)
 	}
 }
 
-/* Who asked for the next one gets it, though another asks for less after. */
+/*
+ * A queue that is armed for the next completion stays so if it is armed for solicited ones later.
+ */
 static void cq_armed_for_next_stays_so(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -262,7 +264,7 @@ static void cq_armed_for_next_stays_so(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, up.cq[0], NULL);
 }
 
-/* The application's side of it: a word in memory */
+/* An application arms its queue by a word in memory, which is reset when the queue is called. */
 static void cq_user_word_taken_back_once(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -283,7 +285,7 @@ static void cq_user_word_taken_back_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ring[2].flags, 0);
 }
 
-/* What does not fit is told, and nothing that is there is touched */
+/* A completion that does not fit is reported as an overflow, and overwrites none */
 /* Rules: R-8.1.1-10: the overflow is told once, and the completions that fit are all there */
 static void cq_overflow_told_nothing_overwritten(struct kunit *test)
 {
@@ -294,7 +296,7 @@ static void cq_overflow_told_nothing_overwritten(struct kunit *test)
 	struct ib_wc wc;
 	int i;
 
-	cq->overflowed = true;		/* there is no ULP to be told by a work item */
+	cq->overflowed = true;		/* no ULP to report to */
 	for (i = 0; i < PAIR_CQES; i++) {
 		cqe.id = i;
 		srnic_cq_put(cq, &cqe, false, &up);
@@ -309,7 +311,7 @@ static void cq_overflow_told_nothing_overwritten(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_poll(cq, &wc), 0);
 }
 
-/* Nobody could ask whose they are. */
+/* Completions of a QP that is destroyed are removed: its number means nothing any more. */
 static void cq_of_a_qp_that_goes_has_none_of_it(struct kunit *test)
 {
 	struct pair *p = test->priv;

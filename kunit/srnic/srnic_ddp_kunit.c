@@ -85,7 +85,7 @@ static void ddp_parse_any_header_judged(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, seg.mo, tagged ? 0 : 0x090a0b0c);
 }
 
-/* All 32 bits count */
+/* All 32 bits of QN are checked */
 /* Rules: D-7.1-1: the error for a QN whose upper bytes are not 0 */
 static void ddp_parse_qn_upper_octets_count(struct kunit *test)
 {
@@ -102,7 +102,7 @@ static void ddp_parse_qn_upper_octets_count(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_ddp_parse(octets, 18, &seg), SRNIC_ERR_QN);
 }
 
-/* Exactly as many bytes as there are: KASAN sees one more */
+/* The buffer has exactly the ULPDU's size: KASAN detects a read of one more byte */
 static void ddp_parse_short_ulpdu_not_overread(struct kunit *test)
 {
 	struct srnic_seg seg;

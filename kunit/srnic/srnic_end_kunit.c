@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The end of a QP, while iw_cm still has a reference and uses it. */
+/* The destruction of a QP, while iw_cm still has a reference and uses it. */
 
 #include "srnic_pair.h"
 
@@ -57,7 +57,7 @@ static int end_init(struct kunit *test)
 	return 0;
 }
 
-/* A flush that was queued too late runs here, while there still is a QP. */
+/* A flush that was queued too late runs here, where the QP still exists. */
 static void end_exit(struct kunit *test)
 {
 	complete(&end_world.go);
@@ -76,7 +76,7 @@ static bool end_waits_for_references(void)
 }
 
 /*
- * iw_cm, which has a reference on the QP, brings it to ERR while it is being destroyed. That queues
+ * iw_cm, which has a reference on the QP, brings it to ERR while it is being destroyed. This queues
  * a flush, and none may be queued when srnic_qp_end() has returned, since then the RDMA core frees
  * the QP.
  */
@@ -99,7 +99,7 @@ static void end_flush_by_who_has_a_reference(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, end_world.queued);
 }
 
-/* Nor may the sender's work item be, which anybody may have queued. */
+/* The sender's work item may not be queued then either, whatever has queued it. */
 static void end_takes_back_what_the_sender_queued(struct kunit *test)
 {
 	struct srnic_qp *qp = end_world.qp;

@@ -59,7 +59,7 @@ static void feed_silence_sender(struct srnic_qp *qp)
 	mutex_unlock(&qp->tx.lock);
 }
 
-/* A stream, as the library begins one; a socket whose window is open */
+/* Begin a stream as the library does, on a socket whose window is open */
 void feed_begin(struct kunit *test, bool crc, bool markers)
 {
 	const struct iw_mpa_params params = {
@@ -92,7 +92,7 @@ void feed_begin(struct kunit *test, bool crc, bool markers)
 	feed_silence_sender(single.qp);
 }
 
-/* The library's part of the end: the callbacks go first. */
+/* End the stream as the library does: restore the callbacks, then call stop. */
 static void feed_stop(void)
 {
 	struct sock *sk = single.p->sock->sk;
@@ -109,7 +109,7 @@ static void feed_stop(void)
 	tcp_sk(sk)->copied_seq = tcp_sk(sk)->rcv_nxt;
 }
 
-/* Nothing is left of it: the QP can have another one. */
+/* End the stream, so that the QP can have another one. */
 void feed_end(struct kunit *test)
 {
 	struct ib_qp_attr init = { .qp_state = IB_QPS_INIT };
@@ -192,7 +192,7 @@ static struct sk_buff *feed_segment_of(struct kunit *test, const struct feed_cut
 	return skb;
 }
 
-/* A segment comes, of which TCP had the first @twice bytes before. */
+/* Put a segment into TCP's queue, of which TCP had the first @twice bytes before. */
 void feed_queue(struct sk_buff *skb, u32 twice)
 {
 	struct sock *sk = single.p->sock->sk;
@@ -204,7 +204,7 @@ void feed_queue(struct sk_buff *skb, u32 twice)
 	__skb_queue_tail(&sk->sk_receive_queue, skb);
 }
 
-/* The stream up to @cut->end comes, and RX is called once, as TCP calls it. */
+/* The bytes of the stream up to @cut->end arrive, and RX is called once, as TCP calls it. */
 void feed_arrive(struct kunit *test, const struct feed_cut *cut)
 {
 	struct sock *sk = single.p->sock->sk;
@@ -225,7 +225,7 @@ void feed_arrive(struct kunit *test, const struct feed_cut *cut)
 	release_sock(sk);
 }
 
-/* What the stream has failed with */
+/* The error with which the stream has failed */
 enum srnic_err feed_err(void)
 {
 	return single.qp->fault.err;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A QP whose socket has a receive queue that the test fills, with segments of
- * any shape that TCP may have there, also rare ones.
+ * A QP whose socket has a receive queue that the test fills, with segments of any shape that TCP
+ * can have there, also rare ones.
  */
 #ifndef _SRNIC_FEED_H
 #define _SRNIC_FEED_H
@@ -11,7 +11,7 @@
 
 #include <linux/prandom.h>
 
-#define FEED_ORDER	4	/* of the memory that the stream is in */
+#define FEED_ORDER	4	/* of the memory for the stream */
 #define FEED_STREAM	(PAGE_SIZE << FEED_ORDER)
 #define FEED_UNTOUCHED	0xee
 #define FEED_BASE	0x100000ULL
@@ -21,7 +21,7 @@
 #define FEED_RECV	700U	/* bytes of a receive */
 #define FEED_USED	((FEED_REGIONS + FEED_RECVS) * FEED_REGION)
 
-/* What a segment looks like that TCP has */
+/* Shapes of segments in TCP's queue */
 enum feed_shape {
 	SHAPE_LINEAR,
 	SHAPE_FRAGS,		/* after a linear part, or without one */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Fragments: which is used again, when, and which is given back. */
+/* Page fragments: when each is used again, and when it is freed. */
 
 #include <kunit/test.h>
 
@@ -37,7 +37,7 @@ static void frag_exit(struct kunit *test)
 	srnic_frag_exit();
 }
 
-/* Write a whole fragment full; TCP takes it. */
+/* Fill a whole fragment, of which TCP takes a reference. */
 static struct page *frag_fill(struct kunit *test)
 {
 	struct frag_test *t = test->priv;
@@ -73,7 +73,7 @@ static void frag_is_used_again_when_it_is_free(struct kunit *test)
 	KUNIT_EXPECT_PTR_NE(test, page[1], page[2]);
 
 	frag_acked(test);
-	/* The last is the writer's, and free itself; then come the others, the oldest first. */
+	/* The last is the writer's own, and free; then come the others, the oldest first. */
 	KUNIT_EXPECT_PTR_EQ(test, frag_fill(test), page[2]);
 	KUNIT_EXPECT_PTR_EQ(test, frag_fill(test), page[0]);
 	KUNIT_EXPECT_PTR_EQ(test, frag_fill(test), page[1]);

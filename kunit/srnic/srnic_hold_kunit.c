@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * RX holds a region over several segments. These tests show what is checked for each segment, what
- * ends the hold, and that nothing of the hold remains after that.
+ * RX holds a region over several segments. These tests show the checks of each segment, the reasons
+ * that end the hold, and that nothing of the hold remains then.
  */
 
 #include <kunit/test.h>
@@ -43,7 +43,7 @@ static void hold_begin(struct kunit *test, struct hold_world *w)
 	KUNIT_ASSERT_EQ(test, hold_at(w, 0, 4), SRNIC_MEM_OK);
 }
 
-/* Held or not: structure, lock and softirqs agree. */
+/* Check that structure, lock and softirqs agree on whether the region is held. */
 static void hold_expect(struct kunit *test, const struct hold_world *w, bool held)
 {
 	KUNIT_EXPECT_EQ(test, !!w->hold.mr, held);
@@ -59,7 +59,7 @@ static void hold_end(struct kunit *test, struct hold_world *w)
 	hold_expect(test, w, false);
 }
 
-/* Each segment has a range of its own, and what is out of bounds ends the hold. */
+/* The range of each segment is checked, and one that is out of bounds ends the hold. */
 static const struct hold_range {
 	const char		*desc;
 	u64			off;
@@ -89,7 +89,7 @@ static void hold_range_of_each_segment(struct kunit *test)
 	hold_end(test, &w);
 }
 
-/* A name that differs anywhere is looked for anew. */
+/* If any part of the name differs, the region is looked up again. */
 enum hold_differs {
 	DIFFERS_STAG,
 	DIFFERS_PD,
@@ -126,7 +126,9 @@ static void hold_name_of_each_segment(struct kunit *test)
 	hold_end(test, &w);
 }
 
-/* All memory cannot be taken away, and the region before is let go for it. */
+/*
+ * The lkey of all memory cannot be invalidated, so it needs no hold; the held region is released.
+ */
 static void hold_of_all_memory_holds_nothing(struct kunit *test)
 {
 	struct hold_world w;
@@ -144,7 +146,7 @@ static void hold_of_all_memory_holds_nothing(struct kunit *test)
 	hold_end(test, &w);
 }
 
-/* A change waits at the gate: the next FPDU lets go, whether it has bytes or not. */
+/* A change waits for the region: the next FPDU ends the hold, whether it has bytes or not. */
 static void hold_ends_before_the_next_fpdu_for_a_change(struct kunit *test)
 {
 	struct hold_world w;
@@ -159,7 +161,7 @@ static void hold_ends_before_the_next_fpdu_for_a_change(struct kunit *test)
 	hold_end(test, &w);
 }
 
-/* And so does the next access, which then finds the region as it is. */
+/* A change waits for the region: the next access ends the hold, and finds the region as it is. */
 static void hold_ends_before_the_next_access_for_a_change(struct kunit *test)
 {
 	struct hold_world w;
@@ -180,7 +182,7 @@ static void hold_ends_before_the_next_access_for_a_change(struct kunit *test)
 static const struct hold_quota {
 	const char	*desc;
 	u32		bytes;		/* of each FPDU */
-	int		fpdus;		/* before the one that has to take the region anew */
+	int		fpdus;		/* before the one that ends the hold */
 } hold_quotas[] = {
 	{ "empty", 0, SRNIC_MEM_HOLD / SRNIC_FPDU_COST - 2 },
 	{ "one byte", 1, SRNIC_MEM_HOLD / SRNIC_FPDU_COST - 2 },
@@ -190,7 +192,7 @@ static const struct hold_quota {
 
 KUNIT_ARRAY_PARAM_DESC(hold_quota, hold_quotas, desc);
 
-/* What goes on without another look at the range ends before the same FPDU. */
+/* An access that continues without a check of the range ends before the same FPDU. */
 static void hold_goes_on_as_long_as_the_quota(struct kunit *test)
 {
 	const struct hold_quota *row = test->param_value;
@@ -247,8 +249,8 @@ static void hold_ends_with_the_quota(struct kunit *test)
 }
 
 /*
- * While the region is not held it gets other memory and keeps its STag. The next byte is read from
- * the new memory, though it follows just where the hold before ended.
+ * While the region is not held it gets other memory under the same STag. The next byte is read from
+ * the new memory, though it follows directly where the last hold ended.
  */
 static void hold_begins_anew_in_other_memory(struct kunit *test)
 {

@@ -11,7 +11,7 @@
 #define MEM_SGS		8
 #define MEM_STEPS	10
 
-/* What a walk did */
+/* Result of a walk */
 struct mem_walk {
 	int	n;
 	void	*va[MEM_STEPS];
@@ -19,7 +19,7 @@ struct mem_walk {
 	u64	total;
 };
 
-/* Note the pieces that a cursor finds from where it is, without touching them. */
+/* Record the pieces that a cursor finds from its position, without accessing them. */
 static void mem_pieces(struct srnic_hold *hold, u32 len, struct mem_walk *walk)
 {
 	while (len) {
@@ -110,7 +110,7 @@ KUNIT_ARRAY_PARAM(mem_shift, mem_shifts, mem_shift_desc);
 
 /*
  * A region of pinned blocks of equal size, in any order, which begins and ends within a block. The
- * memory is not accessed, so there need not be any at these addresses.
+ * memory is not accessed, so there need not be memory at these addresses.
  */
 static void mem_walk_blocks_each_octet_where_it_is(struct kunit *test)
 {
@@ -146,7 +146,7 @@ static void mem_walk_blocks_each_octet_where_it_is(struct kunit *test)
 	}
 }
 
-/* Pieces of any length, with gaps, the first one cut; and what a walk finds there */
+/* A map of pieces of any length, with gaps, the first one cut; a walk finds each byte */
 static void mem_map_sg_any_pieces_walked_in_order(struct kunit *test)
 {
 	static const u32 lens[MEM_SGS] = { 1000, 4096, 1, 4096, 8192, 3, 4096, 500 };
@@ -209,7 +209,7 @@ static void mem_map_sg_too_many_pieces_as_many_as_fit(struct kunit *test)
 		sg[i].dma_address = (uintptr_t)p->end[0].mem + i * 4096;
 		sg_dma_len(&sg[i]) = i == 1 ? 10 : 4096;
 	}
-	/* The first two are in a row and need one entry; the third has a gap before it. */
+	/* The first two pieces are adjacent and need one entry; the third has a gap before it. */
 	KUNIT_EXPECT_EQ(test, srnic_map_mr_sg(&mr->ibmr, sg, 3, NULL), 2);
 	KUNIT_EXPECT_EQ(test, mr->ibmr.length, 4106);
 }
@@ -262,7 +262,7 @@ static void mem_fast_region_has_512_pieces(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_dereg_mr(ibmr, NULL), 0);
 }
 
-/* A valid registration is not disturbed by a map; REG, INV, REG without one uses the same again */
+/* A map does not change a valid registration; REG after INV without a new map uses the last one */
 static void mem_register_uses_what_was_mapped_last(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -301,7 +301,7 @@ static void mem_register_uses_what_was_mapped_last(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, walk.va[0], (void *)p->end[1].mem);
 }
 
-/* Rights without effect are not kept, so nobody takes them for others. */
+/* Rights without effect are not kept, so that they cannot be taken for others. */
 static void mem_register_keeps_rights_with_an_effect(struct kunit *test)
 {
 	const u32 all = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ;
@@ -314,7 +314,7 @@ static void mem_register_keeps_rights_with_an_effect(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mr->access, all);
 }
 
-/* The lkey of all memory is for kernel ULPs alone */
+/* Only kernel ULPs may use the lkey of all memory */
 static void mem_local_dma_lkey_for_kernel_alone(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -333,7 +333,7 @@ static void mem_local_dma_lkey_for_kernel_alone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mem_access(p, &name, addr, 8, &walk), SRNIC_MEM_STAG);
 }
 
-/* A region of all memory is for the ULP's own work requests: nobody gets it with a remote right. */
+/* A region of all memory is for the ULP's own work requests, and cannot have a remote right. */
 /* Rules: R-8.1.1-1: EOPNOTSUPP for each right but local write, alone and with that */
 static void mem_dma_region_has_no_remote_right(struct kunit *test)
 {
@@ -354,7 +354,7 @@ static void mem_dma_region_has_no_remote_right(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, xa_empty(&p->dev->mrs));
 }
 
-/* Who has found it before, and takes its lock after that, finds nothing in it. */
+/* A removed region is invalid for one who has found it before, and locks it afterwards. */
 static void mem_removed_region_is_invalid(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -365,7 +365,7 @@ static void mem_removed_region_is_invalid(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, mr->valid);
 	KUNIT_EXPECT_EQ(test, srnic_stag_invalidate(p->dev, &p->pd, mr->stag, false),
 			SRNIC_ERR_INV_STAG);
-	/* As one that has found it before, and is too late */
+	/* A registration that has found the region before it was removed */
 	KUNIT_ASSERT_EQ(test, xa_err(xa_store(&p->dev->mrs, mr->stag >> 8, mr, GFP_KERNEL)), 0);
 	KUNIT_EXPECT_EQ(test, srnic_stag_register(p->dev, &p->pd, mr->stag, 0, 100, 0), -EINVAL);
 	KUNIT_EXPECT_FALSE(test, mr->valid);
@@ -375,7 +375,7 @@ static void mem_removed_region_is_invalid(struct kunit *test)
 	kfree(mr);
 }
 
-/* What others may share is not for a peer, nor for a work request, to invalidate */
+/* Neither a peer nor a work request may invalidate a region that others may share */
 /* Rules: R-8.1.1-7: the error, and that both regions stay valid */
 static void mem_invalidate_user_and_dma_regions_refused(struct kunit *test)
 {
@@ -397,7 +397,7 @@ static void mem_invalidate_user_and_dma_regions_refused(struct kunit *test)
 	}
 }
 
-/* The peer's Send may have been faster; the right key, protection domain and kind it has to be. */
+/* The peer's Send may have invalidated it before; key, protection domain and kind must be right. */
 static void mem_invalidate_what_is_invalid_succeeds(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -411,12 +411,12 @@ static void mem_invalidate_what_is_invalid_succeeds(struct kunit *test)
 			SRNIC_ERR_INV_STAG);
 	KUNIT_EXPECT_EQ(test, srnic_stag_invalidate(p->dev, &p->other_pd, mr->stag, false),
 			SRNIC_ERR_INV_FOREIGN);
-	/* A peer has to name one that it could use. */
+	/* A peer may only name a region that is valid. */
 	KUNIT_EXPECT_EQ(test, srnic_stag_invalidate(p->dev, &p->pd, mr->stag, true),
 			SRNIC_ERR_INV_STAG);
 }
 
-/* What cannot be mapped changes nothing. */
+/* A list that cannot be mapped changes nothing. */
 static void mem_map_sg_of_nothing_refused(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -443,7 +443,7 @@ static void mem_map_sg_of_nothing_refused(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, mr->mapped);
 }
 
-/* An address or a length of 64 bits, where the kernel's have 32 or 64 */
+/* Addresses and lengths of 64 bits, where the kernel has 32 or 64 */
 static void mem_of_an_application_where_it_can_be(struct kunit *test)
 {
 	KUNIT_EXPECT_TRUE(test, srnic_stag_is_possible(0, 1, U32_MAX));

@@ -26,7 +26,7 @@ u32 oracle_crc(const u8 *bytes, u32 len)
 	return ~crc;
 }
 
-/* RFC 5044 4.5; without Markers there is no room for them. */
+/* MULPDU by RFC 5044 4.5; without Markers no space is left for them. */
 u32 oracle_mulpdu(u32 emss, bool markers)
 {
 	return emss - (6 + (markers ? 4 * DIV_ROUND_UP(emss, ORACLE_STEP) : 0) + emss % 4);
@@ -40,7 +40,7 @@ static void oracle_put(struct oracle *o, u8 byte)
 	o->pos++;
 }
 
-/* If a Marker is due it says how far back the FPDU began. */
+/* Put a Marker if one is due: it says how far back the FPDU began. */
 static void oracle_mark(struct oracle *o, u32 back)
 {
 	if (!o->markers || o->pos % ORACLE_STEP)
@@ -84,7 +84,7 @@ bool oracle_is_end(const struct oracle *o, u32 len)
 	return !len;
 }
 
-/* The DDP header of the segment at @off; returns its length. */
+/* Make the DDP header of the segment at @off; return its length. */
 static u32 oracle_put_hdr(u8 *hdr, const struct oracle_msg *msg, u32 off, bool last)
 {
 	bool tagged = msg->op == ORACLE_WRITE || msg->op == ORACLE_READ_RESP;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A simple generator of the bytes that have to be on the wire, byte by byte, in the terms of RFC
- * 5044 and RFC 5041. It shares no code with srnic, so what srnic sends is compared with its bytes,
- * and they are input that srnic has to receive.
+ * 5044 and RFC 5041. It shares no code with srnic, so its bytes are compared with those that srnic
+ * sends, and are input for srnic's RX.
  */
 #ifndef _SRNIC_ORACLE_H
 #define _SRNIC_ORACLE_H

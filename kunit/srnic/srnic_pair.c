@@ -101,7 +101,7 @@ void pair_exit(struct kunit *test)
 	srnic_frag_exit();
 }
 
-/* As prepare does, and the first FPDU; none asks the library for anything, or is for storage. */
+/* Begin a stream as prepare and the first FPDU do, without the library and without the reserves. */
 void pair_start(struct pair *p, const struct pair_opts *opts)
 {
 	int i;
@@ -152,7 +152,7 @@ struct srnic_mr *pair_fast(struct pair *p, void *va, u64 size, u32 access)
 	return mr;
 }
 
-/* Valid at once; any protection domain, any address */
+/* Make a valid region, in any protection domain, at any address */
 struct srnic_mr *pair_reg(struct pair *p, struct ib_pd *pd, void *va, u64 base, u64 size,
 			  u32 access)
 {
@@ -203,7 +203,7 @@ void pair_post_recv(struct pair_end *e, u64 id, void *va, u32 len)
 	WARN_ON(srnic_rq_post(&e->qp->rq, &wr, SRNIC_MAX_SGE, &bad));
 }
 
-/* What is in the batch goes to the wire. */
+/* Put the bytes of the batch on the wire. */
 void pair_push(struct pair *p, struct pair_end *e)
 {
 	struct srnic_batch *batch = &e->qp->tx.batch;
@@ -222,7 +222,7 @@ void pair_push(struct pair *p, struct pair_end *e)
 	srnic_batch_reset(batch);
 }
 
-/* What goes to TCP at once. 0: there is nothing to do */
+/* Send one batch. Return 0 if there was nothing to send. */
 int pair_send_batch(struct pair *p, int from)
 {
 	struct pair_end *e = &p->end[from];
@@ -235,7 +235,7 @@ int pair_send_batch(struct pair *p, int from)
 	return steps;
 }
 
-/* Until there is nothing to do, or the stream has failed */
+/* Send until there is nothing to send, or the stream has failed */
 void pair_send(struct pair *p, int from)
 {
 	while (pair_send_batch(p, from) && p->end[from].qp->state == SRNIC_RTS)
@@ -257,7 +257,7 @@ static u32 pair_take(struct pair *p, int from, u32 avail, struct srnic_upcalls *
 	return used;
 }
 
-/* RX is called once, and there are so many bytes. */
+/* Call RX once with the first @len bytes on the wire. */
 void pair_deliver_some(struct pair *p, int from, u32 len)
 {
 	struct srnic_upcalls up = {};
@@ -303,7 +303,7 @@ void pair_run(struct pair *p)
 	KUNIT_FAIL(p->test, "it does not come to rest");
 }
 
-/* An FPDU of a peer that says what it likes */
+/* Put an FPDU with any ULPDU on the wire, as from a malicious peer */
 void pair_put_ulpdu(struct pair *p, int from, const void *ulpdu, u16 len)
 {
 	struct pair_end *e = &p->end[from];
@@ -347,7 +347,7 @@ void pair_expect_fault(struct pair *p, int end, enum srnic_err err)
 	KUNIT_EXPECT_EQ(p->test, qp->state == SRNIC_TERMINATE, !!err);
 }
 
-/* An application's; its queues are rings that the test writes to. */
+/* Make the QP an application's, whose queues are rings that the test writes to. */
 void pair_rings(struct pair *p, struct pair_end *e)
 {
 	struct srnic_qp *qp = e->qp;
@@ -391,7 +391,7 @@ struct siw_cqe *pair_user_cq(struct kunit *test, struct srnic_cq *cq, u32 *word)
 	return cq->uring;
 }
 
-/* Of both ends, on all CPUs */
+/* Return a counter of both ends, of all CPUs */
 u64 pair_count(const struct pair *p, enum srnic_counter counter)
 {
 	u64 sum = 0;

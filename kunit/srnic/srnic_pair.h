@@ -17,7 +17,7 @@
 #define PAIR_WIRE	(4 * PAIR_MEM)
 #define PAIR_IRD	4
 
-/* One QP, with all that belongs to it */
+/* One QP, with its queues, wire and memory */
 struct pair_end {
 	struct srnic_qp	*qp;		/* the QP, of a kernel ULP */
 	struct srnic_cq	scq;		/* completions of its send queue */

@@ -34,7 +34,7 @@ static struct pair *part_begin(struct kunit *test)
 	return p;
 }
 
-/* As the work item does when TCP cannot hold the FPDU of which the first byte is there */
+/* Collect as the work item does when TCP cannot hold the FPDU whose first byte has arrived */
 static void part_copy_out(struct pair *p, struct pair_end *from, struct srnic_qp *to)
 {
 	struct srnic_cursor cur = { .markers = to->params.rx_markers, .pos = from->wire_pos };
@@ -48,7 +48,7 @@ static void part_copy_out(struct pair *p, struct pair_end *from, struct srnic_qp
 	KUNIT_ASSERT_NOT_NULL(p->test, to->rx.part);
 }
 
-/* Copied out before its length is known; the next one is taken where it is. */
+/* An FPDU is copied out before its length is known; the next one is read from TCP's queue. */
 static void part_by_first_octet_arrives(struct kunit *test)
 {
 	static const u32 lens[] = { 0, 1, 490, 1000, 60000 };
@@ -81,7 +81,7 @@ static void part_by_first_octet_arrives(struct kunit *test)
 	}
 }
 
-/* Room for the FPDU as soon as its length is known, and for the longest one before */
+/* Room for the FPDU once its length is known, and for the longest one before */
 static void part_size_holds_any_fpdu(struct kunit *test)
 {
 	const u32 longest = iw_mpa_fpdu_size(U16_MAX);
@@ -99,7 +99,7 @@ static void part_size_holds_any_fpdu(struct kunit *test)
 			longest + 4 * DIV_ROUND_UP(longest, 508));
 }
 
-/* What is after a completion that did not fit is not looked at, copied out or not. */
+/* After a completion that did not fit no bytes are processed, copied out or not. */
 static void part_cq_full_behind_it_stops(struct kunit *test)
 {
 	const struct ib_send_wr wr = { .opcode = IB_WR_SEND };
@@ -108,7 +108,7 @@ static void part_cq_full_behind_it_stops(struct kunit *test)
 	struct srnic_cursor cur = {};
 	struct srnic_upcalls up = {};
 
-	b->rcq.overflowed = true;	/* there is no ULP to be told by a work item */
+	b->rcq.overflowed = true;	/* no ULP to report to */
 	b->rcq.put = PAIR_CQES;
 	pair_post_recv(b, 1, NULL, 0);
 	pair_post_recv(b, 2, NULL, 0);
@@ -124,7 +124,7 @@ static void part_cq_full_behind_it_stops(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, b->qp->fault.ddp_len, SRNIC_DDP_UNTAGGED_LEN);
 }
 
-/* Memory of TCP's queue can be another's, who writes to it between two looks of ours. */
+/* Another CPU may write to memory in TCP's queue between two reads of RX. */
 static void part_length_is_changed_meanwhile(struct kunit *test)
 {
 	static const u8 changed[2048] = { 0xff, 0xff };
@@ -133,7 +133,7 @@ static void part_length_is_changed_meanwhile(struct kunit *test)
 	struct srnic_cursor cur = {};
 	struct srnic_upcalls up = {};
 
-	to->rx.part_size = 1008;	/* what an ULPDU_Length of 1000 wants */
+	to->rx.part_size = 1008;	/* for an ULPDU_Length of 1000 */
 	to->rx.part_len = 0;
 	to->rx.part = kvmalloc(to->rx.part_size, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, to->rx.part);

@@ -37,7 +37,7 @@ static void qp_state_table(struct kunit *test)
 	}
 }
 
-/* Only RESET leads back, and only from a state in which all is flushed. */
+/* Only RESET leads to an earlier state. */
 static void qp_state_never_goes_back(struct kunit *test)
 {
 	enum srnic_event event;
@@ -49,7 +49,7 @@ static void qp_state_never_goes_back(struct kunit *test)
 	}
 }
 
-/* A stream ends by STOP and FORGET, and by nothing else. */
+/* Only STOP and FORGET end a stream. */
 static void qp_state_has_a_stream_until_it_is_forgotten(struct kunit *test)
 {
 	enum srnic_event event;

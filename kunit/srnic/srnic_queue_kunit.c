@@ -20,7 +20,7 @@
 
 static const struct pair_opts queue_opts = { .crc = true, .emss = 1448, .ord = 2 };
 
-/* What was snapshot, what was put back, and when */
+/* When an element of an application's ring is copied, freed and completed */
 static void sq_user_element_free_between_sent_and_completion(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -41,7 +41,7 @@ static void sq_user_element_free_between_sent_and_completion(struct kunit *test)
 	pair_expect_wc(p, &e->scq, 7, IB_WC_SUCCESS);
 }
 
-/* What the sender would see is not overlooked; nor is a ring for which there is no room. */
+/* The check for work finds all that the sender would, also a WQE table that is full. */
 static void sq_user_idle_is_nothing_at_all(struct kunit *test)
 {
 	struct srnic_qp *qp = pair_user(test->priv, &queue_opts)->qp;
@@ -67,7 +67,7 @@ static void sq_user_idle_is_nothing_at_all(struct kunit *test)
 	qp->sq.get = qp->sq.put;
 }
 
-/* What is scribbled over an element after the snapshot means nothing. */
+/* Changes of an element after it was copied have no effect. */
 static void sq_user_element_changed_later_void(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -89,7 +89,7 @@ static void sq_user_element_changed_later_void(struct kunit *test)
 struct bad_row {
 	const char	*desc;
 	struct siw_sqe	sqe;
-	u8		op;	/* of the completion, as libsiw knows it */
+	u8		op;	/* opcode of the completion, for libsiw */
 };
 
 #define BAD(_desc, _op, ...) { _desc, { .id = 3, __VA_ARGS__ }, _op }
@@ -119,7 +119,7 @@ static const struct bad_row bad_rows[] = {
 
 KUNIT_ARRAY_PARAM_DESC(bad, bad_rows, desc);
 
-/* An element that makes no sense: an error for its own QP, and the next is flushed. */
+/* A bad element: an error for its own QP, and the next element is flushed. */
 static void sq_user_element_bad_completes_in_error(struct kunit *test)
 {
 	const struct bad_row *row = test->param_value;
@@ -155,7 +155,7 @@ static void sq_user_ring_always_valid_flush_ends(struct kunit *test)
 	struct srnic_upcalls up = {};
 	int i, rounds;
 
-	e->scq.overflowed = true;	/* there is no ULP to be told by a work item */
+	e->scq.overflowed = true;	/* no ULP to report to */
 	for (rounds = 1; rounds <= PAIR_CQES / PAIR_WRS + 1; rounds++) {
 		for (i = 0; i < PAIR_WRS; i++)
 			e->qp->sq.uring[i].flags = 0xffff;
@@ -166,7 +166,7 @@ static void sq_user_ring_always_valid_flush_ends(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, up.full);
 }
 
-/* The ring goes round more than once; Reads hold what is after them, and the sender waits. */
+/* A Read without an answer holds what is after it in the WQE table, so the sender has to wait. */
 static void sq_user_ring_full_of_reads_sender_kicked(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -184,7 +184,7 @@ static void sq_user_ring_full_of_reads_sender_kicked(struct kunit *test)
 	pair_send(p, 0);
 	KUNIT_EXPECT_EQ(test, e->qp->sq.sent, PAIR_WRS);
 	KUNIT_EXPECT_EQ(test, e->qp->sq.get, 0);
-	/* All elements are free again, and one is posted: there is no WQE for it. */
+	/* All elements of the ring are free, and one is posted: there is no WQE for it. */
 	KUNIT_EXPECT_EQ(test, e->qp->sq.uring[0].flags, 0);
 	pair_post_user(e, PAIR_WRS, &send);
 	KUNIT_EXPECT_PTR_EQ(test, srnic_sq_next(e->qp), NULL);
@@ -197,7 +197,9 @@ static void sq_user_ring_full_of_reads_sender_kicked(struct kunit *test)
 	KUNIT_EXPECT_NOT_ERR_OR_NULL(test, srnic_sq_next(e->qp));
 }
 
-/* The RTR message counts as a Read, but is no work request: the sender waits for its answer. */
+/*
+ * A Read as RTR message counts as a Read, but has no work request: the sender waits for its answer.
+ */
 static void sq_read_behind_rtr_read_sender_kicked(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -260,7 +262,7 @@ static void sq_post_kernel_limits_kept(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, bad, (const struct ib_send_wr *)&wr);
 }
 
-/* Nothing succeeds after a Read that has failed; in order, once */
+/* Nothing succeeds after a failed Read; each work request completes once, in order */
 /* Rules: D-6.2.2-1: one completion for each of four work requests, in order */
 static void sq_flush_completes_all_once(struct kunit *test)
 {
@@ -292,7 +294,7 @@ static void sq_flush_completes_all_once(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, p->end[0].qp->sq.failed);
 }
 
-/* The same if RX finds that the Read has failed */
+/* Nothing succeeds after a Read that RX finds to have failed */
 /* Rules: D-6.2.2-1: the Send, which had left, is flushed after the Read */
 static void sq_send_behind_failed_read_flushed(struct kunit *test)
 {
@@ -322,7 +324,7 @@ static void queue_expect_sent(struct pair *p, u32 n)
 	KUNIT_EXPECT_EQ(p->test, p->end[0].qp->sq.sent, n);
 }
 
-/* What was posted before the end goes out, what is posted later does not */
+/* What was posted before the end is sent, what is posted later is not */
 /* Rules: D-6.2.1-1: two Sends leave and succeed, the third is flushed */
 static void sq_limit_ends_the_stream(struct kunit *test)
 {
@@ -349,7 +351,7 @@ static void sq_limit_ends_the_stream(struct kunit *test)
 	pair_expect_wc(p, &p->end[0].scq, 2, IB_WC_WR_FLUSH_ERR);
 }
 
-/* The same for an application, whose ring is full and of which a part was fetched */
+/* An application's ring counts, too: it is full, and a part of it was copied */
 /* Rules: D-6.2.1-1: what is in the ring at the close leaves, and nothing after it */
 static void sq_user_limit_counts_the_ring(struct kunit *test)
 {
@@ -377,8 +379,8 @@ static void sq_user_limit_counts_the_ring(struct kunit *test)
 }
 
 /*
- * A flush takes as many elements of an application's ring as there are free WQEs. It reports that
- * more are left, since the application does not ring the doorbell for those again.
+ * A flush completes as many elements of an application's ring as there are free WQEs. It reports
+ * that more are left, since the application does not ring the doorbell for these again.
  */
 static void sq_user_element_behind_flush_told(struct kunit *test)
 {
@@ -401,7 +403,7 @@ static void sq_user_element_behind_flush_told(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, e->qp->sq.uring[0].flags, 0);
 }
 
-/* More than a step of flush, after a Read that holds what TCP has already */
+/* A flush in several steps, after a Read that holds what TCP has already */
 static void sq_flush_of_a_long_queue_in_order(struct kunit *test)
 {
 	const u32 size = 1024, sent = 700, posted = 900;
@@ -435,7 +437,7 @@ static void sq_flush_of_a_long_queue_in_order(struct kunit *test)
 	kvfree(p->end[0].scq.kring);
 }
 
-/* A response that is owed goes out, one that is asked for later does not */
+/* The response to an earlier Read is sent, that to a later one is not */
 /* Rules: D-6.2.1-2: one Read is served, the one after the limit is not */
 static void irq_limit_ends_the_stream(struct kunit *test)
 {
@@ -453,7 +455,7 @@ static void irq_limit_ends_the_stream(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, srnic_irq_head(qp), NULL);
 }
 
-/* A ULP that drains posts after the modify, and waits for the flush of that. */
+/* ib_drain_qp() posts after it has modified the QP to ERR, and waits for the flush of that. */
 static void sq_what_is_posted_behind_err_is_flushed(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -494,7 +496,7 @@ static void sq_user_what_is_posted_behind_err_is_flushed(struct kunit *test)
 	pair_expect_no_wc(p, &e->scq);
 }
 
-/* Indices wrap: what is looked for is never looked for behind "get". */
+/* Indices wrap: the search for a Read must never begin before "get". */
 static void sq_search_for_reads_begins_at_get(struct kunit *test)
 {
 	const struct ib_send_wr wr = { .opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED };
@@ -512,12 +514,12 @@ static void sq_search_for_reads_begins_at_get(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sq->read, 3);
 }
 
-/* An application that looks at its queues while the sender returns what was sent */
+/* An application that checks its queues while the sender returns elements */
 struct queue_looker {
 	struct timer_list	timer;
 	struct pair_end		*e;
-	u32			completed;	/* how many completions there were */
-	u32			valid;		/* elements of these that were not free */
+	u32			completed;	/* number of completions found */
+	u32			valid;		/* number of their elements that were not free */
 };
 
 static void queue_look(struct timer_list *timer)
@@ -531,8 +533,8 @@ static void queue_look(struct timer_list *timer)
 }
 
 /*
- * Whoever has a completion may reuse the element. The softirq that looks comes as soon as
- * interrupts are on, which is when some have completed and others have not.
+ * After a completion an application may reuse the element. The softirq that checks runs as soon as
+ * interrupts are on, when some have completed and others have not.
  */
 static void sq_user_elements_free_before_the_first_completion(struct kunit *test)
 {
@@ -573,7 +575,10 @@ static void sq_user_elements_free_before_the_first_completion(struct kunit *test
 	KUNIT_EXPECT_EQ(test, e->scq.put, count);
 }
 
-/* A Read holds up what is after it, and then lets all of it go; not with interrupts off. */
+/*
+ * The answer to a Read completes many later work requests: in steps, to limit the time with
+ * interrupts off.
+ */
 static void sq_long_row_behind_a_read_is_retired_in_steps(struct kunit *test)
 {
 	const u32 count = 1024;
@@ -601,7 +606,7 @@ static void sq_long_row_behind_a_read_is_retired_in_steps(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sq->get, count);
 }
 
-/* RESET forgets: nothing completes, and the ring is the application's again. */
+/* RESET drops all: nothing completes, and the elements of the ring are free. */
 static void sq_discard_forgets(struct kunit *test)
 {
 	struct pair *p = test->priv;

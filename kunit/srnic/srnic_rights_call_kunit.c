@@ -24,16 +24,16 @@ enum call_op {
 };
 
 #define CALL_OPS	3
-#define CALL_LEN	8U	/* bytes of each, next to each other */
+#define CALL_LEN	8U	/* bytes of each operation, side by side */
 
 struct call_row {
 	const char	*desc;
 	enum call_op	ops[CALL_OPS];
-	int		good;		/* how many of them are */
+	int		good;		/* number of operations before the error */
 	enum srnic_err	err;
 	u32		access;
-	bool		srq;		/* there is an SRQ, of another protection domain */
-	bool		srq_region;	/* of which the region is */
+	bool		srq;		/* there is an SRQ, in another protection domain */
+	bool		srq_region;	/* the region is in that domain */
 };
 
 #define BOTH	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE)
@@ -82,7 +82,7 @@ static void call_post_recv(struct pair *p, int i, struct ib_sge *sge)
 	KUNIT_ASSERT_EQ(p->test, err, 0);
 }
 
-/* One operation of the peer, and what it needs at this end */
+/* Make one operation of the peer, and post the receive that it needs */
 static void call_put(struct pair *p, struct oracle *o, const struct call_row *row, int i,
 		     u32 stag, u32 *msn)
 {

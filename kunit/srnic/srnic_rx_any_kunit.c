@@ -61,7 +61,7 @@ static u8 plain_byte(const struct plain *r, struct plain_fpdu *f)
 	return f->cut ? 0 : bytes[f->at++];
 }
 
-/* False: it is not all there */
+/* Return false if the FPDU has not arrived completely */
 static bool plain_read(struct plain *r, struct plain_fpdu *f, u32 end)
 {
 	u32 i;
@@ -140,7 +140,7 @@ static void plain_send(struct plain *r, const struct plain_fpdu *f)
 	r->msn++;
 }
 
-/* The stream is there up to @end. */
+/* Read the stream up to @end. */
 static void plain_run(struct plain *r, u32 end)
 {
 	static struct plain_fpdu f;
@@ -160,7 +160,7 @@ static void plain_run(struct plain *r, u32 end)
 #define ANY_ROUNDS	600
 #define ANY_MESSAGES	6
 
-/* What is wrong with one message of a stream, if it is the one */
+/* Kinds of errors in a message of a stream */
 enum any_fault {
 	ANY_NOTHING,
 	ANY_STAG,

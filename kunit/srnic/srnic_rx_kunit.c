@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One call of RX with many FPDUs: one of them is bad, or an invalidation comes while the call runs.
+ * One call of RX with many FPDUs: one of them is bad, or an invalidation arrives during the call.
  */
 
 #include "srnic_feed.h"
@@ -32,7 +32,7 @@ static const struct middle_row {
 
 KUNIT_ARRAY_PARAM_DESC(middle, middle_rows, desc);
 
-/* Eight FPDUs, whose bytes go side by side from @to on */
+/* Make eight Writes, of @fpdus FPDUs each, whose bytes are side by side from @to on */
 static void middle_make(u64 to, u32 fpdus)
 {
 	struct feed_world *w = &feed_world;
@@ -50,7 +50,7 @@ static void middle_make(u64 to, u32 fpdus)
 }
 
 /*
- * The CRC of the fifth FPDU is wrong. Received in one call, and in pieces of each size: the FPDUs
+ * The CRC of the fifth Write is wrong. Received in one call, and in pieces of each size: the FPDUs
  * before it are placed, and none after it.
  */
 static void rx_bad_crc_in_the_middle(struct kunit *test)
@@ -79,7 +79,7 @@ static void rx_bad_crc_in_the_middle(struct kunit *test)
 	} while (cut.piece++ < cut.end);
 }
 
-/* The region ends where the fifth begins, or within that. */
+/* The region ends where the fifth Write begins, or within that Write. */
 static void rx_region_ends_in_the_middle(struct kunit *test)
 {
 	const struct middle_row *row = test->param_value;
@@ -115,8 +115,8 @@ static void rx_region_ends_in_the_middle(struct kunit *test)
 #define LATE_SEGMENTS	4	/* of a stream, at first */
 #define LATE_SEGMENTS_MOST	4096
 #define LATE_RUNS	5
-#define LATE_PUT_OFF	50	/* runs that may come to nothing: see late_run() */
-#define LATE_TICKS	2	/* until it is due */
+#define LATE_PUT_OFF	50	/* runs that may be repeated */
+#define LATE_TICKS	2	/* until the invalidation is due */
 #define LATE_REFILLED	0xdd
 
 /* An invalidation by a softirq, which RX delays as it would delay another CPU's */
@@ -126,7 +126,7 @@ struct late {
 	/* a call of RX was running when the invalidation came */
 	bool			amid;
 	bool			placed;		/* bytes had been placed by then */
-	long			ticks;	/* by how many ticks the invalidation came late */
+	long			ticks;	/* delay of the invalidation, in ticks */
 };
 
 static struct late late;
@@ -177,11 +177,11 @@ static void late_desc(const u32 *each, char *desc)
 KUNIT_ARRAY_PARAM(late, late_eachs, late_desc);
 
 /*
- * RX reads @segments in one call. Return 1 if the invalidation came during the call; 0 if the call
+ * RX reads @segments in one call. Return 1 if the invalidation ran during the call; 0 if the call
  * ended before the invalidation was due, since a timer runs one tick later at the earliest. Return
- * -EAGAIN if the invalidation came before the call, as the host had taken the processor away; or if
- * it was due, and did not run, although softirqs run at the end of the call: so ksoftirqd has taken
- * them over, which waits for this thread.
+ * -EAGAIN if the invalidation ran before the call, as the host had taken the processor away; or if
+ * it was due, but did not run in the softirqs at the end of the call, since ksoftirqd has to run
+ * them, which waits for this thread.
  */
 static int late_run(struct kunit *test, u32 segments)
 {
@@ -190,7 +190,7 @@ static int late_run(struct kunit *test, u32 segments)
 
 	late = (struct late) {};
 	feed_begin(test, false, false);
-	/* TCP would divide by it if much was read. */
+	/* TCP would divide by this after a long read. */
 	inet_csk(single.p->sock->sk)->icsk_ack.rcv_mss = TCP_MSS_DEFAULT;
 	late_make(test, *(const u32 *)test->param_value, segments);
 	timer_setup(&late.timer, late_comes, 0);
@@ -227,8 +227,8 @@ static void late_run_amid(struct kunit *test)
 }
 
 /*
- * A call in process context reads all FPDUs. However short its Writes are, an invalidation does not
- * wait for its end, and nothing is placed after the invalidation. RX delays it by the same time in
+ * A call in process context reads all FPDUs. However short the Writes are, an invalidation must not
+ * wait for the end of the call, and nothing is placed after it. RX delays it by the same time in
  * each run, so the shortest delay counts: in other runs the host may have taken the processor away.
  */
 static void rx_short_writes_do_not_hold_off_an_invalidation(struct kunit *test)

@@ -50,7 +50,7 @@ static void segment_len_2048_two_segments(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_segment_len(U32_MAX, 64768, 14), 64754);
 }
 
-/* What the RFC says, byte by byte */
+/* Count Markers as the RFC defines them, byte by byte */
 static u32 slow_marker_count(u32 pos, u32 len)
 {
 	u32 count = 0;
@@ -120,7 +120,7 @@ static void marker_put_points_to_fpdu(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, marker[5], 0xaa);
 }
 
-/* Reserved bits do not count, all others do */
+/* Reserved bits of a Marker are ignored, all others are checked */
 /* Rules: F-4.2-1 F-4.2-2: a flipped bit is ignored if it is reserved, and is found if not */
 static void marker_is_good_each_bit_flipped_judged(struct kunit *test)
 {

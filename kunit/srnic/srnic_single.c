@@ -19,7 +19,7 @@ void single_handler(struct ib_event *event, void *unused)
 	single.n++;
 }
 
-/* As create_qp does; the work queues are those of a device, if there is one. */
+/* Make a QP as create_qp does, with a device's work queues, or else with the test's own. */
 int single_init(struct kunit *test)
 {
 	struct srnic_qp *qp;
@@ -68,7 +68,7 @@ void single_exit(struct kunit *test)
 	}
 }
 
-/* So many in all, since the test began */
+/* Expect @n events in all since the test began */
 void single_expect_events(struct kunit *test, unsigned int n)
 {
 	flush_work(&single.qp->event_work);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* One QP of a pair, complete: with the work items and the handler that a device's has. */
+/* One QP of a pair, with the work items and the handler of a real device's QP. */
 #ifndef _SRNIC_SINGLE_H
 #define _SRNIC_SINGLE_H
 

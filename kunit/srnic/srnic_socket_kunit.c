@@ -18,7 +18,7 @@
 #define SOCKET_LEN		100	/* bytes of a Send */
 #define SOCKET_PATIENCE_MS	5000
 #define SOCKET_WHILE_MS		50
-#define SOCKET_SMALL_RCVBUF	4096	/* for less than the longest FPDU */
+#define SOCKET_SMALL_RCVBUF	4096	/* less than the longest FPDU */
 
 /* The sockets of a test */
 struct socket_world {
@@ -46,7 +46,7 @@ static void socket_desc(const struct pair_opts *opts, char *desc)
 
 KUNIT_ARRAY_PARAM(socket, socket_opts, socket_desc);
 
-/* As the library does; end 0 is the one with the socket. */
+/* Begin a stream as the library does; end 0 has the socket. */
 static struct srnic_qp *socket_begin(struct kunit *test, const struct pair_opts *opts, int rcvbuf)
 {
 	const struct iw_mpa_params params = {
@@ -74,14 +74,16 @@ static struct srnic_qp *socket_begin(struct kunit *test, const struct pair_opts 
 	sk->sk_user_data = &w->stream;
 	srnic_driver_ops.attach(&qp->ibqp, sk, &w->stream);
 	write_unlock_bh(&sk->sk_callback_lock);
-	/* The sender stays out of this: it would tell an endpoint of faults, and there is none. */
+	/*
+	 * Keep the sender from running: it would report faults to an endpoint, and there is none.
+	 */
 	mutex_lock(&qp->tx.lock);
 	WRITE_ONCE(qp->tx.state, SRNIC_TX_CLOSED);
 	mutex_unlock(&qp->tx.lock);
 	return qp;
 }
 
-/* The callbacks go first, as the library has it. */
+/* End the stream as the library does: restore the callbacks, then call stop. */
 static void socket_stop(enum iw_mpa_reason why)
 {
 	struct socket_world *w = &socket_world;
@@ -115,7 +117,7 @@ static void socket_exit(struct kunit *test)
 		sock_release(w->peer);
 }
 
-/* The first @len bytes of what end 1 has on the wire */
+/* Send the first @len bytes of end 1's wire */
 static void socket_feed(struct kunit *test, u32 len)
 {
 	struct pair_end *e = &single.p->end[1];
@@ -164,14 +166,14 @@ static void socket_expect_arrival(struct kunit *test, u64 id, u32 len)
 	KUNIT_EXPECT_EQ(test, to->qp->fault.err, SRNIC_ERR_NONE);
 }
 
-/* Once it is clear that nothing happens */
+/* Expect that no receive completes for a while */
 static void socket_expect_nothing(struct kunit *test)
 {
 	iw_mpa_quiet(SOCKET_WHILE_MS);
 	pair_expect_no_wc(single.p, &single.p->end[0].rcq);
 }
 
-/* TCP gives them in whatever pieces it likes. */
+/* Messages arrive, in whatever pieces TCP delivers them. */
 static void socket_sends_arrive(struct kunit *test)
 {
 	static const u32 lens[] = { 0, 1, 490, 3000, 60000 };
@@ -185,7 +187,7 @@ static void socket_sends_arrive(struct kunit *test)
 	}
 }
 
-/* An FPDU is taken when its last byte is there, not before and not later. */
+/* RX processes an FPDU as soon as its last byte has arrived, and not before. */
 static void socket_fpdu_taken_when_whole(struct kunit *test)
 {
 	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
@@ -204,7 +206,7 @@ static void socket_fpdu_taken_when_whole(struct kunit *test)
 	}
 }
 
-/* TCP would close its window before the rest can come: the FPDU is collected elsewhere. */
+/* TCP would close its window before the rest could arrive: RX collects the FPDU in a buffer. */
 static void socket_fpdu_longer_than_the_window_arrives(struct kunit *test)
 {
 	static const struct pair_opts jumbo = { .crc = true, .emss = 65000, .ord = 2 };
@@ -254,7 +256,7 @@ static void socket_closed_within_an_fpdu(struct kunit *test)
 	socket_expect_nothing(test);
 }
 
-/* The sender has to know of the peer's end if it waits for answers, and is left alone if not. */
+/* At the peer's end RX runs the sender if it waits for answers, and does not if it has finished. */
 static void socket_end_wakes_the_sender(struct kunit *test, bool awaited)
 {
 	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
@@ -263,7 +265,7 @@ static void socket_end_wakes_the_sender(struct kunit *test, bool awaited)
 	kernel_sock_shutdown(socket_world.peer, SHUT_WR);
 	iw_mpa_quiet(SOCKET_WHILE_MS);
 	cancel_work_sync(&qp->tx.work);
-	mutex_lock(&qp->tx.lock);	/* The sender runs when the case has looked. */
+	mutex_lock(&qp->tx.lock);	/* The sender runs after the checks. */
 	WRITE_ONCE(qp->tx.state, awaited ? SRNIC_TX_FINISHING : SRNIC_TX_FINISHED);
 	srnic_rx_look(&qp->ibqp);
 	KUNIT_EXPECT_TRUE(test, qp->rx.ended);
@@ -293,7 +295,7 @@ static void socket_expect_dropped(struct kunit *test, struct srnic_qp *qp)
 	KUNIT_EXPECT_EQ(test, qp->rq.get, 0);
 }
 
-/* What comes to a QP that its ULP has brought to ERR, or after a fault: nothing is delivered. */
+/* Bytes for a QP that its ULP has brought to ERR, or that has failed, are dropped. */
 static void socket_dropped_behind_abrupt_end(struct kunit *test)
 {
 	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
@@ -322,7 +324,7 @@ static const struct socket_bad {
 
 KUNIT_ARRAY_PARAM_DESC(socket_bad, socket_bads, desc);
 
-/* The stream ends, and the sender has to tell. */
+/* RX finds an error, and runs the sender for the Terminate message. */
 static void socket_bad_bytes_wake_the_sender(struct kunit *test)
 {
 	const struct socket_bad *row = test->param_value;
@@ -341,7 +343,7 @@ static void socket_bad_bytes_wake_the_sender(struct kunit *test)
 	KUNIT_EXPECT_GT(test, pair_count(single.p, SRNIC_CNT_tx_work), turns);
 }
 
-/* Bytes that TCP counts and does not have */
+/* TCP counts bytes that are not in its queue */
 static void socket_unreadable_ends_the_stream(struct kunit *test)
 {
 	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
@@ -357,15 +359,15 @@ static void socket_unreadable_ends_the_stream(struct kunit *test)
 }
 
 /*
- * IP may make a segment of fragments that have parts of their own. RX drops the bytes of such a
- * segment, so that TCP's window does not close.
+ * IP may reassemble a segment from fragments that have fragments themselves. RX drops the bytes of
+ * such a segment, so that TCP's window does not close.
  */
 static void socket_parts_of_parts_are_unreadable(struct kunit *test)
 {
 	struct sk_buff *part = alloc_skb(0, GFP_KERNEL), *nested = alloc_skb(0, GFP_KERNEL);
 	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
 	struct sock *sk = qp->rx.sk;
-	struct kvec half = { .iov_base = "", .iov_len = 1 };	/* of a length */
+	struct kvec half = { .iov_base = "", .iov_len = 1 };	/* of an ULPDU_Length */
 	u32 begin = READ_ONCE(tcp_sk(sk)->rcv_nxt);
 	struct msghdr msg = {};
 	struct sk_buff *skb;
@@ -377,11 +379,11 @@ static void socket_parts_of_parts_are_unreadable(struct kunit *test)
 	lock_sock(sk);
 	skb = skb_peek(&sk->sk_receive_queue);
 	skb_shinfo(skb)->frag_list = part;
-	qp->rx.need = 0;	/* look again, though nothing more has come */
+	qp->rx.need = 0;	/* check again without new bytes */
 	srnic_rx_run(qp, sk, U32_MAX);
 	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_NONE);
 	release_sock(sk);
-	/* TCP does not append it to a segment with parts. */
+	/* TCP does not append this to a segment that has fragments. */
 	KUNIT_ASSERT_EQ(test, kernel_sendmsg(socket_world.peer, &msg, &half, 1, 1), 1);
 	KUNIT_ASSERT_TRUE(test, socket_poll(&tcp_sk(sk)->rcv_nxt, begin + 2));
 	lock_sock(sk);
@@ -406,7 +408,7 @@ static void socket_set_priv(void *priv)
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
-/* Who takes a lot lets others have a turn: a work item takes the rest. */
+/* RX stops after a budget, so that others can run: a work item reads the rest. */
 static void socket_beyond_the_budget_taken_later(struct kunit *test)
 {
 	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
@@ -424,7 +426,7 @@ static void socket_beyond_the_budget_taken_later(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, single.p->end[0].rcq.put, 1);
 	release_sock(sk);
 	KUNIT_EXPECT_TRUE(test, socket_poll(&single.p->end[0].rcq.put, 3));
-	/* Another work item may find that all was taken. */
+	/* Another work item may find nothing to read. */
 	lock_sock(sk);
 	srnic_rx_run(qp, sk, U32_MAX);
 	release_sock(sk);
@@ -460,7 +462,7 @@ static void socket_fpdu_gets_time_to_come_under_pressure(struct kunit *test)
 		srnic_rx_run(qp, sk, U32_MAX);
 		KUNIT_EXPECT_TRUE(test, timer_pending(&qp->rx.work.timer));
 		if (!i)
-			cancel_delayed_work(&qp->rx.work);	/* the rest comes in time */
+			cancel_delayed_work(&qp->rx.work);	/* the rest arrives in time */
 		local_bh_enable();
 		release_sock(sk);
 		if (i)
@@ -474,7 +476,7 @@ static void socket_fpdu_gets_time_to_come_under_pressure(struct kunit *test)
 	WRITE_ONCE(tcp_memory_pressure, 0);
 }
 
-/* There is no memory to collect an FPDU in that TCP cannot hold: the work item asks again. */
+/* Without memory for an FPDU that TCP cannot hold the work item tries again later. */
 static void socket_without_memory_asked_again(struct kunit *test)
 {
 	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
@@ -497,7 +499,7 @@ static void socket_without_memory_asked_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_count(single.p, SRNIC_CNT_rx_deferred), 0);
 }
 
-/* Nothing of a QP's stream before is left in the next one; nothing runs after its end. */
+/* No state of a QP's last stream is left in the next one. */
 static void socket_rx_begins_anew(struct kunit *test)
 {
 	const struct iw_mpa_params params = { .rtr = IW_MPA_RTR_ALL };

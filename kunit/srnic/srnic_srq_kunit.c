@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* SRQs: their limits and the event of one, and what they have to do with a QP's end. */
+/* SRQs: numbers of objects, the limit and its event, and the end of a QP with an SRQ. */
 
 #include "srnic_single.h"
 
@@ -106,7 +106,7 @@ static void srq_post(struct kunit *test, struct srnic_srq *srq, u32 count)
 static void srq_limit_modified(struct kunit *test)
 {
 	struct ib_srq_attr attr = { .srq_limit = 4, .max_wr = 8 };
-	struct srnic_srq *srq = srq_begin(test, 3);	/* ibv_create_srq(3): not looked at */
+	struct srnic_srq *srq = srq_begin(test, 3);	/* ibv_create_srq(3): ignored */
 
 	srq_post(test, srq, 4);
 	KUNIT_EXPECT_EQ(test, srq_limit(test, srq), 0);
@@ -124,7 +124,7 @@ static void srq_limit_modified(struct kunit *test)
 	srnic_destroy_srq(&srq->ibsrq, NULL);
 }
 
-/* Once, when a Send has taken the receive that makes fewer than the limit of them */
+/* The event is reported once, when a Send leaves fewer receives than the limit */
 static void srq_limit_told_when_fewer_are_left(struct kunit *test)
 {
 	static const struct pair_opts opts = { .crc = true, .emss = 1448, .ord = 2 };
@@ -149,7 +149,9 @@ static void srq_limit_told_when_fewer_are_left(struct kunit *test)
 	srnic_destroy_srq(&srq->ibsrq, NULL);
 }
 
-/* A ULP may wait for the event before it posts more. So it is told if fewer are left already. */
+/*
+ * If fewer receives are left already the event is reported at once: a ULP may wait for it to post.
+ */
 static void srq_limit_told_at_once(struct kunit *test)
 {
 	struct srnic_srq *srq = srq_begin(test, 0);
@@ -170,7 +172,7 @@ static void srq_limit_told_at_once(struct kunit *test)
 	srnic_destroy_srq(&srq->ibsrq, NULL);
 }
 
-/* What is left at its QP's end stays there. */
+/* Receives that are left when a QP is destroyed stay in the SRQ. */
 static void srq_outlives_its_qp(struct kunit *test)
 {
 	struct ib_sge sge[3] = {};

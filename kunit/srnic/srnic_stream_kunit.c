@@ -94,7 +94,7 @@ static void stream_send_any_length_arrives(struct kunit *test)
 	pair_expect_fault(p, 1, SRNIC_ERR_NONE);
 }
 
-/* A gather list is one message; and one receive of several pieces */
+/* A Send of several pieces is one message, and one receive has several pieces */
 /* Rules: R-5.1-3: the bytes of one Send of six pieces, and one receive */
 static void stream_send_of_pieces_to_pieces_arrives(struct kunit *test)
 {
@@ -125,7 +125,7 @@ static void stream_send_of_pieces_to_pieces_arrives(struct kunit *test)
 	pair_expect_no_wc(p, &p->end[0].scq);
 }
 
-/* A region of all memory: bytes come from it, and go to it if its ULP may write there. */
+/* A region of all memory: sends read from it, and receives write to it if it has local write. */
 static void stream_dma_region_is_source_and_sink(struct kunit *test)
 {
 	struct pair *p = stream_begin(test);
@@ -170,7 +170,7 @@ static void stream_dma_region_is_source_and_sink(struct kunit *test)
 	srnic_dereg_mr(sink, NULL);
 }
 
-/* Any offset; invisible to the sink's ULP */
+/* A Write to any offset; the ULP at the sink gets no completion */
 /* Rules: D-4.2-2: memory at the offset and around it; R-5.1-1: no completion at the sink */
 static void stream_write_any_offset_lands_there_alone(struct kunit *test)
 {
@@ -196,7 +196,7 @@ static void stream_write_any_offset_lands_there_alone(struct kunit *test)
 	}
 }
 
-/* More Reads than ORD, zero-length ones between */
+/* More Reads than ORD, some of no bytes */
 /*
  * Rules: R-5.2.1-3: there are ten completions, and no eleventh; R-5.2.2-3: the bytes of each sink;
  * R-6.1-2: the source, whose IRD is the ORD of this end, finds no fault
@@ -228,7 +228,7 @@ static void stream_reads_beyond_ord_all_answered_in_order(struct kunit *test)
 	pair_expect_fault(p, 0, SRNIC_ERR_NONE);
 }
 
-/* A Send is sent after a Read, and completes after it */
+/* A Send after a Read does not wait for the answer, but completes after the Read */
 /* Rules: R-5.5-15: no completion of a Send that has arrived, until the Read's */
 static void stream_send_behind_read_completes_behind_it(struct kunit *test)
 {
@@ -251,7 +251,7 @@ static void stream_send_behind_read_completes_behind_it(struct kunit *test)
 	pair_expect_wc(p, &p->end[0].scq, 2, IB_WC_SUCCESS);
 }
 
-/* A fence holds what is after it until all Reads are answered */
+/* A fenced Send waits until all Reads are answered */
 /* Rules: R-B-3: no receive completes until the Read is answered */
 static void stream_fenced_send_waits_for_reads(struct kunit *test)
 {
@@ -273,7 +273,7 @@ static void stream_fenced_send_waits_for_reads(struct kunit *test)
 	pair_expect_wc(p, &p->end[1].rcq, 9, IB_WC_SUCCESS);
 }
 
-/* The peer invalidates; then the STag is of no use */
+/* The peer's Send invalidates an STag, which cannot be used then */
 /*
  * Rules: R-5.3-3: the STag in the completion; R-8.1.1-7: a fast-registered region is invalid after
  * the message
@@ -297,7 +297,7 @@ static void stream_send_inv_invalidates_and_tells(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, mr->valid);
 }
 
-/* A registration, what uses it, and its invalidation, in one list */
+/* A registration, its use, and its invalidation, in one list */
 static void stream_reg_read_inv_chain_done_in_order(struct kunit *test)
 {
 	struct pair *p = stream_begin(test);
@@ -331,7 +331,7 @@ static void stream_reg_read_inv_chain_done_in_order(struct kunit *test)
 	pair_expect_fault(p, 1, SRNIC_ERR_NONE);
 }
 
-/* What is changed between post and sending is sent changed; not so inline */
+/* Data changed between post and sending is sent changed, but inline data is copied by the post */
 /* Rules: R-5.5-14: the bytes that arrive are those of before the change */
 static void stream_inline_copied_at_post(struct kunit *test)
 {
@@ -353,7 +353,7 @@ static void stream_inline_copied_at_post(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_post(&p->end[0], &wr), -EINVAL);
 }
 
-/* After 2^32 - 1 comes 0 */
+/* The MSN after 2^32 - 1 is 0 */
 /* Rules: D-4.3-3: four Sends around 2^32 complete, and MSN 2 is next */
 static void stream_msn_wraps(struct kunit *test)
 {
@@ -373,7 +373,7 @@ static void stream_msn_wraps(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p->end[0].qp->tx.msn[SRNIC_QN_SEND], 2);
 }
 
-/* The RFC's own words, byte by byte */
+/* Markers and CRCs as the RFC defines them, byte by byte */
 /*
  * Rules: F-4.3-1 F-4.3-2 F-4.3-3 F-4.3-4 F-4.3-5: place and value of each Marker, as calculated
  * word by word; F-4.4-2: each CRC, which covers the Markers
@@ -419,10 +419,10 @@ static void stream_markers_and_crc_stand_where_the_rfc_has_them(struct kunit *te
 				get_unaligned_le32(e->wire + pos - 4));
 	}
 	KUNIT_EXPECT_EQ(test, pos, e->wire_len);
-	KUNIT_EXPECT_EQ(test, i, PAIR_WRS + 1);		/* one is longer than a segment */
+	KUNIT_EXPECT_EQ(test, i, PAIR_WRS + 1);		/* one has two segments */
 }
 
-/* RTR messages use an MSN, a Read a slot; no WQE, no receive */
+/* An RTR message uses an MSN, and a Read also counts as open; there is no WQE, and no receive */
 /*
  * Rules: R-5.2.1-6: a Read as RTR message counts as open until its response arrives, the next Read
  * has MSN 2, and no completion is made; R-5.3-7: a Send as RTR message makes no completion, and the
@@ -442,12 +442,12 @@ static void stream_rtr_uses_no_work_request(struct kunit *test)
 
 		a->qp->tx.msn[SRNIC_QN_SEND] = 1;
 		b->qp->rx.msn[SRNIC_QN_SEND] = 1;
-		b->qp->params.initiator = true;	/* the library is not told */
+		b->qp->params.initiator = true;	/* no report to the library */
 		b->qp->rx.first = true;
 		b->qp->rx.rtr = types[i];
 		KUNIT_ASSERT_EQ(test, srnic_send_rtr(a->qp, types[i]), 0);
 		KUNIT_EXPECT_EQ(test, a->qp->sq.reads, read);
-		/* What the sender does when TCP has it */
+		/* As the sender does when TCP has the message */
 		memcpy(a->wire, page_address(a->qp->tx.batch.bv[0].bv_page) +
 				a->qp->tx.batch.bv[0].bv_offset, a->qp->tx.batch.bv[0].bv_len);
 		a->wire_len = a->qp->tx.batch.len;
@@ -468,7 +468,9 @@ static void stream_rtr_uses_no_work_request(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a->qp->tx.msn[SRNIC_QN_READ_REQ], 2);
 }
 
-/* Of a batch, the FPDU goes out that TCP has a part of; then the Terminate message */
+/*
+ * The FPDU of which TCP has a part is sent, not the rest of the batch; then the Terminate message
+ */
 /*
  * Rules: F-4.3-1: the Terminate message is read with its Markers, after the FPDU that was cut;
  * R-5.4-7 T-17: the Terminate message follows the FPDU of which TCP had got a part

@@ -76,7 +76,7 @@ static void term_build_each_error_octets_exact(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, payload[3], 0);
 	KUNIT_EXPECT_EQ(test, srnic_errs[row->err].type, row->octets[0]);
 	KUNIT_EXPECT_EQ(test, srnic_errs[row->err].code, row->octets[1]);
-	/* Those above belong to startup. */
+	/* Codes of MPA above 3 belong to the startup. */
 	if (payload[0] >> 4 == 2)
 		KUNIT_EXPECT_LE(test, payload[1], 3);
 	if (row->form != SRNIC_TERM_BARE) {
@@ -97,7 +97,7 @@ static void term_build_without_a_segment(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, memcmp(payload, "\x02\x07\0\0", 4), 0);
 }
 
-/* Nothing is told to the peer of what these are, and there is no other such error */
+/* These errors have no Terminate message, and all others have one */
 static void err_form_silent_ones_known(struct kunit *test)
 {
 	static const enum srnic_err silent[] = {

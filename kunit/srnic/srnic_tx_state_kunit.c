@@ -38,7 +38,7 @@ static void tx_state_table(struct kunit *test)
 	}
 }
 
-/* Without a new stream, what was opened stays so, and what may not send any more never does. */
+/* Within a stream TX stays opened once it was opened, and never sends again once it may not. */
 static void tx_state_never_goes_back(struct kunit *test)
 {
 	enum srnic_tx_event event;

@@ -19,7 +19,7 @@
 
 static const struct pair_opts unit_opts = { .crc = true, .emss = 1448, .ord = 2 };
 
-/* Whoever reads more than there is gets what there is, and is told. */
+/* A read past the end returns the bytes that there are, and marks the cursor as broken. */
 static void cursor_past_the_end_is_broken(struct kunit *test)
 {
 	static const u8 octets[10] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
@@ -36,12 +36,12 @@ static void cursor_past_the_end_is_broken(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, cur.broken);
 	KUNIT_EXPECT_EQ(test, memcmp(to, octets, sizeof(octets)), 0);
 	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(to + 10, 0, 6), NULL);
-	/* Good for other bytes again */
+	/* The cursor can be used for other bytes */
 	srnic_cursor_at_memory(&cur, octets, 1);
 	KUNIT_EXPECT_FALSE(test, cur.broken);
 }
 
-/* The first that cannot be posted is named; those in front of it are posted, those after not. */
+/* The first bad receive is named; those before it are posted, those after it are not. */
 static void rq_post_names_the_first_bad_one(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -62,14 +62,14 @@ static void rq_post_names_the_first_bad_one(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_rq_post(rq, wrs, 2, &bad), 0);
 	KUNIT_EXPECT_PTR_EQ(test, bad, NULL);
 	KUNIT_EXPECT_EQ(test, rq->put, put + 4);
-	/* There is room for one. */
+	/* The queue has room for one more. */
 	rq->put = rq->get + rq->size - 1;
 	KUNIT_EXPECT_EQ(test, srnic_rq_post(rq, wrs, 2, &bad), -ENOMEM);
 	KUNIT_EXPECT_PTR_EQ(test, bad, (const struct ib_recv_wr *)&wrs[1]);
 	KUNIT_EXPECT_EQ(test, rq->put, rq->get + rq->size);
 }
 
-/* It is asked for at each segment of a response. */
+/* RX calls this for each segment of a response. */
 static void sq_oldest_read_asked_twice_is_the_same(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -92,7 +92,7 @@ static void sq_oldest_read_asked_twice_is_the_same(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rtr);
 }
 
-/* RFC 5044 4.4: without CRCs the field is there, and nobody looks at it; nothing leaks in it. */
+/* RFC 5044 4.4: without CRC the field is sent, but not checked; it must not leak memory. */
 static void writer_without_crc_has_zeroes_there(struct kunit *test)
 {
 	static const struct pair_opts opts = { .emss = 1448, .ord = 2 };
@@ -108,7 +108,7 @@ static void writer_without_crc_has_zeroes_there(struct kunit *test)
 					     UNIT_CRC_LEN), NULL);
 }
 
-/* Lengths that end within the header: padding, or a CRC field of zeroes, looks like its end */
+/* Lengths that cut the header: padding, or a CRC field of zeroes, looks like its end */
 static const struct unit_cut {
 	bool	crc;
 	u8	len;
@@ -161,7 +161,7 @@ static void unit_expect_counted(struct kunit *test, enum srnic_err err)
 				    srnic_errs[i].name);
 }
 
-/* Each has a counter of its own. */
+/* Each error has a counter of its own. */
 static void fault_each_counted_by_itself(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -176,7 +176,7 @@ static void fault_each_counted_by_itself(struct kunit *test)
 	}
 }
 
-/* The first error of a stream, and no other one */
+/* Only the first error of a stream is counted */
 static void fault_counted_once(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -190,8 +190,8 @@ static void fault_counted_once(struct kunit *test)
 }
 
 /*
- * The QP may be modified to ERR while RX runs. Receives that the ULP posts after that are flushed,
- * so a missing receive is then no error of the peer.
+ * The QP may be modified to ERR while RX runs. Receives that the ULP posts later are flushed, so a
+ * missing receive is then no error of the peer.
  */
 /* Rules: R-7-1: what is posted after a modify to ERR that comes while RX is at work */
 static void place_behind_modify_to_err_takes_no_receive(struct kunit *test)
@@ -205,7 +205,7 @@ static void place_behind_modify_to_err_takes_no_receive(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, pair_post(&p->end[1], &wr), 0);
 	KUNIT_ASSERT_EQ(test, pair_post(&p->end[1], &wr), 0);
 	pair_send(p, 1);
-	/* srnic_rx_run() has looked before. */
+	/* srnic_rx_run() has checked the state before. */
 	to->qp->state = SRNIC_ABORTED;
 	pair_post_recv(to, 7, to->mem, 8);
 	pair_deliver(p, 1);
@@ -215,7 +215,7 @@ static void place_behind_modify_to_err_takes_no_receive(struct kunit *test)
 	srnic_place_flush(to->qp, &up);
 	pair_expect_wc(p, &to->rcq, 7, IB_WC_WR_FLUSH_ERR);
 
-	/* There is no receive for the third. */
+	/* There is no receive for the third Send. */
 	to->qp->rx.msn[SRNIC_QN_SEND] = 3;
 	KUNIT_ASSERT_EQ(test, pair_post(&p->end[1], &wr), 0);
 	pair_send(p, 1);
@@ -224,7 +224,7 @@ static void place_behind_modify_to_err_takes_no_receive(struct kunit *test)
 	pair_expect_no_wc(p, &to->rcq);
 }
 
-/* A Read Request is for the sender, who sleeps maybe. */
+/* A Read Request is answered by the sender, which may have to be woken. */
 static void read_request_wakes_the_sender(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -248,7 +248,7 @@ static void read_request_wakes_the_sender(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_NONE);
 }
 
-/* An FPDU takes time however short it is: short ones do not keep others waiting for longer. */
+/* Each FPDU takes time, so RX's budget counts a minimum for a short one. */
 static void take_counts_short_fpdus_for_more(struct kunit *test)
 {
 	static const int posted = 5, taken = 2;
@@ -272,7 +272,7 @@ static void take_counts_short_fpdus_for_more(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p->end[0].qp->rx.need, 0);
 }
 
-/* Nor do long ones: with the segments of a message RX stops where it does without. */
+/* RX stops at its budget also between the segments of a message. */
 static void take_stops_amid_a_message(struct kunit *test)
 {
 	static const int taken = 3;
@@ -295,7 +295,7 @@ static void take_stops_amid_a_message(struct kunit *test)
 			taken * size);
 }
 
-/* A QP that never had a stream gives back what it has not. */
+/* A QP that has never had a stream frees an empty ring. */
 static void irq_freed_twice_is_fine(struct kunit *test)
 {
 	struct srnic_irq irq;
@@ -307,7 +307,7 @@ static void irq_freed_twice_is_fine(struct kunit *test)
 	srnic_irq_free(&irq);
 }
 
-/* A batch that is forgotten holds no page. */
+/* A batch that is reset drops its pages. */
 static void batch_reset_gives_pages_back(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -330,7 +330,7 @@ static void batch_reset_gives_pages_back(struct kunit *test)
 	__free_page(page);
 }
 
-/* A QP in error that nobody uses costs less and less, and is looked after when it is used again. */
+/* The interval of the polls of a QP in error grows, and is reset when the QP is used again. */
 static void flush_looks_again_less_and_less_often(struct kunit *test)
 {
 	struct srnic_qp *qp = pair_user(test->priv, &unit_opts)->qp;
@@ -345,7 +345,7 @@ static void flush_looks_again_less_and_less_often(struct kunit *test)
 		sum += before;
 		srnic_qp_forget(qp);
 		KUNIT_EXPECT_GT(test, qp->flush_ms, before);
-		/* An eighth of the time for which there was nothing, and the first wait */
+		/* An eighth of the time without use, plus the first interval */
 		KUNIT_EXPECT_LE(test, qp->flush_ms, SRNIC_FLUSH_MIN_MS + sum / 8 + looks + 1);
 	}
 	KUNIT_EXPECT_LT(test, looks, 100);
@@ -360,7 +360,7 @@ static void unit_no_work(struct work_struct *work)
 {
 }
 
-/* A look that is seconds away already does not keep the next one back. */
+/* A poll that is queued for seconds from now does not delay an earlier one. */
 static void flush_finds_something_and_looks_soon(struct kunit *test)
 {
 	struct srnic_qp *qp = pair_user(test->priv, &unit_opts)->qp;
