@@ -32,7 +32,7 @@ static const struct middle_row {
 
 KUNIT_ARRAY_PARAM_DESC(middle, middle_rows, desc);
 
-/* Make eight Writes, of @fpdus FPDUs each, whose bytes are side by side from @to on */
+/* Make eight FPDUs, in Writes of @fpdus FPDUs each, whose bytes are side by side from @to on */
 static void middle_make(u64 to, u32 fpdus)
 {
 	struct feed_world *w = &feed_world;
@@ -50,7 +50,7 @@ static void middle_make(u64 to, u32 fpdus)
 }
 
 /*
- * The CRC of the fifth Write is wrong. Received in one call, and in pieces of each size: the FPDUs
+ * The CRC of the fifth FPDU is wrong. Received in one call, and in pieces of each size: the FPDUs
  * before it are placed, and none after it.
  */
 static void rx_bad_crc_in_the_middle(struct kunit *test)
@@ -79,7 +79,7 @@ static void rx_bad_crc_in_the_middle(struct kunit *test)
 	} while (cut.piece++ < cut.end);
 }
 
-/* The region ends where the fifth Write begins, or within that Write. */
+/* The region ends where the fifth FPDU begins, or within that FPDU. */
 static void rx_region_ends_in_the_middle(struct kunit *test)
 {
 	const struct middle_row *row = test->param_value;

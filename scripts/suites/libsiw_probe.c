@@ -27,7 +27,7 @@
 
 #define SIZE	64
 
-/* What libsiw_peer.py sends */
+/* The message that libsiw_peer.py sends */
 struct note {
 	uint64_t at;
 	uint32_t rkey;
@@ -170,7 +170,7 @@ static void query_srq(void)
 	sge.addr = (uintptr_t)data;
 	sge.lkey = mr->lkey;
 	wr.sg_list = &sge;
-	/* With fewer receives than the limit it would not stay armed. */
+	/* With fewer receives than the limit the SRQ would not stay armed. */
 	for (i = 0; i < 10; i++)
 		must(!ibv_post_srq_recv(srq, &wr, &bad));
 	must(!ibv_modify_srq(srq, &attr, IBV_SRQ_LIMIT));
@@ -188,7 +188,7 @@ static void query_srq(void)
 	must(!ibv_close_device(context));
 }
 
-/* The memory that the device has given this program; it is one queue's. */
+/* The only mapping of the device that this program has; it is a queue's ring. */
 static void *only_ring(void)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");

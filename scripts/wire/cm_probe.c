@@ -64,7 +64,7 @@
 static struct rdma_event_channel *channel;
 static struct rdma_cm_id *listener;
 static struct rdma_cm_id *conn;		/* the connection */
-static struct rdma_cm_id *requests[256];	/* to be answered, a ring */
+static struct rdma_cm_id *requests[256];	/* without an answer yet, a ring */
 static unsigned int asked, answered;
 static struct ibv_mr *mr;
 static char buf[BUF_SIZE];
@@ -128,7 +128,7 @@ static int make_qp(struct rdma_cm_id *id)
 	return mr ? 0 : -1;
 }
 
-/* A server for loads: nobody reads what it would say of each connection. */
+/* A server for loads, which prints nothing of the single connections. */
 static void serve_event(struct rdma_cm_event *ev)
 {
 	struct rdma_conn_param param = { .responder_resources = 4, .initiator_depth = 4 };
@@ -281,7 +281,7 @@ static int wait_completion(struct ibv_wc *wc)
 {
 	int i;
 
-	/* The test's own limit ends a wait for what never comes. */
+	/* The time limit of the test ends a wait for a completion that never arrives. */
 	for (i = 0; i < 100000000; i++) {
 		if (ibv_poll_cq(conn->send_cq, 1, wc) > 0 ||
 		    ibv_poll_cq(conn->recv_cq, 1, wc) > 0)
@@ -380,7 +380,7 @@ static int do_modify_qp(void)
 	return errno ? -1 : 0;
 }
 
-/* What rdma_create_qp made, in the order in which rdma_destroy_qp would, had it the id */
+/* Destroy the id, then what rdma_create_qp made, in the order of rdma_destroy_qp */
 static int do_destroy_id(void)
 {
 	struct ibv_comp_channel *channels[] = { conn->recv_cq_channel, conn->send_cq_channel };
@@ -481,7 +481,7 @@ static bool handle_command(void)
 	return true;
 }
 
-/* The same address with another port */
+/* Return the source address of @info with another port */
 static struct sockaddr *source(const struct rdma_addrinfo *info, const char *port)
 {
 	static struct sockaddr_storage addr;
@@ -552,7 +552,7 @@ static bool is_address_of(struct sockaddr *address, const char *name)
 	return is;
 }
 
-/* An address of the link alone would need its interface's name, too. */
+/* A link-local address would need its interface's name, too. */
 static bool is_of_use(const struct sockaddr *address)
 {
 	if (!address)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* CRC32c for fpdu.py, which says what it is for; the tests' own, as all of their protocol is. */
+/* CRC32c for fpdu.py, see there; the tests share no protocol code with the drivers. */
 
 #include <stddef.h>
 #include <stdint.h>

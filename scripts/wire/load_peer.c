@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Peers by the hundred, over raw TCP: the load of the wire tests.
+ * Hundreds of peers over raw TCP: the load of the wire tests.
  *
  *	load_peer ADDRESS PORT MODE ARGUMENTS; HEX are the bytes of a frame
  *
@@ -16,7 +16,7 @@
  *
  * load_peer prints READY when all connections of stop, whole and drip are made, or when flood
  * begins; these modes then continue until standard input ends. The last line is "DONE NS CPU": the
- * time that it took, and how much of a processor it used.
+ * time that the mode took, and how much of a processor load_peer used.
  */
 
 #include <errno.h>
@@ -76,7 +76,7 @@ static int dial(void)
 	return fd;
 }
 
-/* The connection may be over by now: no failure of ours. */
+/* The server may have closed already: no error of this program. */
 static bool put(int fd, const void *data, int len)
 {
 	return send(fd, data, len, MSG_NOSIGNAL) == len;
@@ -95,7 +95,7 @@ static void ready(void)
 	printf("READY\n");
 }
 
-/* Wait for at most @ms; true: it is over. */
+/* Wait for at most @ms; return true at the end of standard input. */
 static bool told_to_end(int ms)
 {
 	struct pollfd in = { .fd = 0, .events = POLLIN };
@@ -151,7 +151,7 @@ static void drip_one(int *fd, int *sent, const struct octets *frame)
 		(*sent)++;
 }
 
-/* Each gets its turn once a second, and not all of them at once. */
+/* Each connection sends once a second, but not all of them at once. */
 static void run_drip(int n, const struct octets *frame)
 {
 	static int fds[MAX_CONNS], sent[MAX_CONNS];

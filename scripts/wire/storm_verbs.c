@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A program for data_storms.py: connections come up, send and end, and at the same time every verb
- * is called that can be, in random order.
+ * A program for data_storms.py: connections come up, send and end, while all verbs are called in
+ * random order.
  *
  *	storm_verbs ADDRESS PORT SECONDS SEED
  *
  * Each thread listens on a port of its own, from PORT on, and connects to the ports of all threads.
  * It makes and ends its own connections; on those of all threads it posts, changes their state, and
  * registers and deregisters their memory. Any call may fail at any time, since the device may be
- * removed. The program prints what happened, one word and number for each kind, and ends by itself.
+ * removed. The program prints the events that it counted, a word and a number for each kind, and
+ * ends by itself.
  */
 
 #include <arpa/inet.h>
@@ -42,14 +43,14 @@ static const char *const names[KINDS] = {
 
 static unsigned long counts[KINDS];
 
-/* What a peer is told, as private data: where it may read and write */
+/* The private data: memory that the peer may read and write */
 struct place {
 	uint64_t addr;
 	uint32_t rkey;
 };
 
 struct conn {
-	pthread_rwlock_t lock;		/* for writing: it is made, or ended */
+	pthread_rwlock_t lock;		/* for writing while the connection is made or ended */
 	struct rdma_cm_id *id;
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
@@ -57,7 +58,7 @@ struct conn {
 	struct ibv_qp *qp;
 	pthread_mutex_t mr_lock;
 	struct ibv_mr *mr[MRS];
-	uint32_t lkey[MRS], rkey[MRS];	/* stay when the region goes */
+	uint32_t lkey[MRS], rkey[MRS];	/* kept after the region is deregistered */
 	struct place far;
 	char *memory;
 };
@@ -139,7 +140,7 @@ static bool make(struct thread *t, struct conn *c)
 		return false;
 	for (i = 0; i < MRS; i++)
 		reg(t, c, i);
-	/* Sometimes it has too little room. */
+	/* Sometimes the queue is too small. */
 	c->cq = ibv_create_cq(c->id->verbs, chance(t, 10) ? 4 * WRS : 2, NULL, NULL, 0);
 	if (!c->cq)
 		return false;
@@ -210,7 +211,7 @@ static struct rdma_conn_param param_of(struct conn *c, struct place *place)
 	};
 }
 
-/* --- coming up --- */
+/* --- connecting --- */
 
 static void begin(struct thread *t)
 {
@@ -230,7 +231,7 @@ static void begin(struct thread *t)
 	pthread_rwlock_unlock(&c->lock);
 }
 
-/* A QP of anybody's, by its number; it may go meanwhile. */
+/* Connect the QP of any connection, by its number; the QP may be destroyed at the same time. */
 static bool connect_by_number(struct thread *t, struct conn *c)
 {
 	struct conn *other = &threads[chance(t, THREADS)].conn[chance(t, CONNS)];
@@ -293,7 +294,7 @@ static void asked(struct thread *t, struct rdma_cm_id *id, const struct place *f
 	pthread_rwlock_unlock(&c->lock);
 }
 
-/* Who ends an id may not have one of its events. */
+/* Acknowledge the event first: rdma_destroy_id() waits for unacknowledged events. */
 static void handle(struct thread *t, struct rdma_cm_event *event)
 {
 	enum rdma_cm_event_type what = event->event;
@@ -329,13 +330,13 @@ static void handle(struct thread *t, struct rdma_cm_event *event)
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
 		break;
 	default:
-		/* Sometimes it stays, in error. */
+		/* Sometimes the connection stays, in error. */
 		if (chance(t, 4))
 			finish(c);
 	}
 }
 
-/* --- what is done to those of all --- */
+/* --- calls on connections of all threads --- */
 
 static void post(struct thread *t, struct conn *c)
 {
@@ -484,7 +485,7 @@ int main(int argc, char **argv)
 		threads[i].number = i;
 		threads[i].seed = strtoul(argv[4], NULL, 0) + i;
 		if (!rise(&threads[i]))
-			return 3;	/* no device, at the moment */
+			return 3;	/* there is no device now */
 	}
 	for (i = 0; i < THREADS; i++) {
 		if (pthread_create(&threads[i].pthread, NULL, run, &threads[i]))

@@ -10,7 +10,7 @@
 
 #define MAX_PD 512
 
-static unsigned int requests;	/* how many there were */
+static unsigned int requests;	/* number of requests so far */
 
 static const char *event_name(const struct rdma_cm_event *event)
 {
@@ -99,7 +99,7 @@ static int do_resolve(int argc, char **argv)
 	return rv;
 }
 
-/* As rdma_create_qp does for an id */
+/* Bring a QP to INIT, as rdma_create_qp does */
 static int bring_to_init(struct rdma_cm_id *id, struct ibv_qp *qp)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT };
@@ -142,7 +142,7 @@ static int do_accept(int argc, char **argv)
 	return connection(argv, rdma_accept);
 }
 
-/* The number of a QP alone: that of another program's will do. */
+/* Give the kernel the number of a QP, which may be another program's. */
 static int by_number(char **argv, int (*call)(struct rdma_cm_id *, struct rdma_conn_param *))
 {
 	struct object *id = find(ID, argv[0]);
@@ -161,7 +161,7 @@ static int do_accept_number(int argc, char **argv)
 	return by_number(argv, rdma_accept);
 }
 
-/* The kernel brings the QP to SQD, of which librdmacm does not know. */
+/* The kernel brings the QP to SQD without the knowledge of librdmacm. */
 static int do_disconnect(int argc, char **argv)
 {
 	struct object *id = find(ID, argv[0]);
@@ -175,7 +175,7 @@ const struct command cm_commands[] = {
 	{ "connect", do_connect, 5 },		/* ID QP IRD ORD HEX */
 	{ "connect_number", do_connect_number, 2 },	/* ID QPN */
 	{ "accept", do_accept, 5 },		/* ID QP IRD ORD HEX: the id of a request */
-	{ "accept_number", do_accept_number, 2 },	/* ID QPN: likewise */
+	{ "accept_number", do_accept_number, 2 },	/* ID QPN: the id of a request */
 	{ "disconnect", do_disconnect, 1 },	/* ID */
 	{ }
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* verbs_probe: objects, and what can be asked of them. */
+/* verbs_probe: objects, and their properties. */
 
 #define _GNU_SOURCE	/* memfd_create() */
 
@@ -47,7 +47,7 @@ const char *name_of(enum kind kind, const void *ptr)
 	return "?";
 }
 
-/* NULL if there is no such thing: the call that should have made it has set errno. */
+/* Record an object. Return NULL if @ptr is: the call that failed to make it has set errno. */
 struct object *add(enum kind kind, const char *name, void *ptr)
 {
 	struct object *object;
@@ -90,7 +90,7 @@ static int do_pd(int argc, char **argv)
 	return add(PD, argv[0], ibv_alloc_pd(context)) ? 0 : -1;
 }
 
-/* A file that the test looks into, too; or memory of our own */
+/* Map a file, which the test reads and writes, too, or make private memory */
 static int do_memory(int argc, char **argv)
 {
 	size_t size = number(argv[2]);
@@ -113,7 +113,7 @@ static int do_memory(int argc, char **argv)
 	return 0;
 }
 
-/* The same bytes again and again: more than a machine has */
+/* Map the same bytes many times: more memory than a machine has */
 static int do_repeated(int argc, char **argv)
 {
 	size_t size = number(argv[1]), times = number(argv[2]), i;
@@ -312,7 +312,7 @@ static int do_device(int argc, char **argv)
 
 static int destroy_id(struct object *object)
 {
-	object->id->qp = NULL;		/* it has a name of its own */
+	object->id->qp = NULL;		/* the QP is an object of its own */
 	return rdma_destroy_id(object->id);
 }
 
@@ -342,7 +342,7 @@ static int destroy(struct object *object)
 	}
 }
 
-/* Each of them; the first that cannot be destroyed ends it. */
+/* Destroy each object, until one cannot be destroyed. */
 static int do_destroy(int argc, char **argv)
 {
 	struct object *object;
@@ -359,7 +359,7 @@ static int do_destroy(int argc, char **argv)
 	return 0;
 }
 
-/* When it is deregistered the memory is ours, at once: each byte of it becomes OCTET. */
+/* Deregister a region, and set each byte of its memory to OCTET at once. */
 static int do_revoke(int argc, char **argv)
 {
 	struct object *object = find(MR, argv[0]);

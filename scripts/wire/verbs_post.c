@@ -32,7 +32,7 @@ static int parse_sge(const char *word, struct ibv_sge *sge)
 	return -1;
 }
 
-/* SGEs up to the next ";": how many, or -1 */
+/* Parse SGEs up to the next ";". Return their number, or -1. */
 static int parse_sges(char **argv, int argc, struct ibv_sge **next)
 {
 	int n;
@@ -48,7 +48,7 @@ static int parse_sges(char **argv, int argc, struct ibv_sge **next)
 	return n;
 }
 
-/* How many WRs, or -1 */
+/* Parse WRs. Return their number, or -1. */
 static int parse_send_wrs(int argc, char **argv)
 {
 	struct ibv_sge *next = sges;
@@ -147,7 +147,7 @@ static void print_wc(const char *name, const struct ibv_wc *wc)
 	       wc->opcode, wc->byte_len, wc->qp_num);
 }
 
-/* At most max of them: how many */
+/* Print at most @max completions. Return their number. */
 static int drain(struct object *cq, int max)
 {
 	struct ibv_wc wcs[MAX_WCS];
@@ -179,7 +179,7 @@ static long long now_ms(void)
 	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
 }
 
-/* Events are told meanwhile. */
+/* Wait for completions. Events are printed during the wait. */
 static int do_wait(int argc, char **argv)
 {
 	struct object *cq = find(CQ, argv[0]);
@@ -203,7 +203,7 @@ static int do_wait(int argc, char **argv)
 	return -1;
 }
 
-/* One WR again and again, so many of them at a time without a completion; each is signalled. */
+/* Post one WR again and again, with a number of them outstanding; each is signaled. */
 static int do_stream(int argc, char **argv)
 {
 	struct object *qp = find(QP, argv[0]), *cq = find(CQ, argv[1]);
@@ -243,7 +243,7 @@ static int post_place(struct ibv_qp *qp, unsigned long n, unsigned long window, 
 	return posted(ibv_post_recv(qp, &wr, &bad), n);
 }
 
-/* Messages that begin with their number, from 0 on, in four bytes; and n % 61 bytes behind it */
+/* A message begins with its number, from 0 on, in four bytes; n % 61 bytes follow */
 static int is_message(const struct ibv_wc *wc, unsigned long n, const uint8_t *place)
 {
 	uint32_t got = (uint32_t)place[0] << 24 | place[1] << 16 | place[2] << 8 | place[3];
@@ -256,7 +256,9 @@ static int is_message(const struct ibv_wc *wc, unsigned long n, const uint8_t *p
 	return 0;
 }
 
-/* Receive so many, with so many receives; "SINK" when they are posted, "AT N" again and again */
+/*
+ * Receive COUNT messages; print "SINK" when the receives are posted, and "AT N" from time to time
+ */
 static int do_sink(int argc, char **argv)
 {
 	struct object *qp = find(QP, argv[0]), *cq = find(CQ, argv[1]);
@@ -299,8 +301,8 @@ const struct command post_commands[] = {
 	{ "send", do_send, 6 },
 	{ "recv", do_recv, 2 },			/* QP|SRQ WR-ID ADDRESS,LENGTH,LKEY... [; WR-ID ...] */
 	/* "WC CQ WR-ID STATUS OPCODE LENGTH QP-NUMBER" for each */
-	{ "poll", do_poll, 1 },			/* CQ [MOST]: what is there */
-	{ "wait", do_wait, 3 },			/* CQ NUMBER MILLISECONDS: until so many were there */
+	{ "poll", do_poll, 1 },			/* CQ [MOST]: without a wait */
+	{ "wait", do_wait, 3 },			/* CQ NUMBER MILLISECONDS: until NUMBER are complete */
 	{ "sink", do_sink, 7 },			/* QP CQ COUNT WINDOW SIZE ADDRESS LKEY */
 	{ "stream", do_stream, 9 },		/* QP CQ COUNT WINDOW, and a WR as above: "DONE N STATUS" */
 	{ }

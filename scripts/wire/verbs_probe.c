@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The verbs program of the data path's tests: it makes objects, posts and polls as commands tell
- * it, and shows memory that it shares with the kernel.
+ * The verbs program of the data path's tests: on command it makes objects, posts and polls, and
+ * shows memory that it shares with the kernel.
  *
  *	verbs_probe ADDRESS		on the device that has ADDRESS
  *
@@ -54,7 +54,7 @@ static int hex_digit(char c)
 	return -1;
 }
 
-/* How many there are, or -1 */
+/* Parse bytes. Return their number, or -1. */
 int parse_octets(const char *hex, uint8_t *out, int max)
 {
 	int size = 0;
@@ -79,7 +79,7 @@ void print_octets(const uint8_t *p, size_t size)
 		printf("%02x", *p++);
 }
 
-/* ibv_event_type_str() gives sentences. */
+/* ibv_event_type_str() returns sentences, not names. */
 static const char *const async_names[] = {
 	[IBV_EVENT_CQ_ERR] = "CQ_ERR",
 	[IBV_EVENT_QP_FATAL] = "QP_FATAL",
@@ -146,7 +146,7 @@ static void completion_event(struct ibv_comp_channel *channel)
 	ibv_ack_cq_events(cq, 1);
 }
 
-static struct object *channels[MAX_CHANNELS];	/* behind the first two of the pollfds */
+static struct object *channels[MAX_CHANNELS];	/* after the first two of the pollfds */
 
 static int fill_pollfds(struct pollfd *fds)
 {
@@ -176,7 +176,7 @@ static void serve_ready(const struct pollfd *fds, int n)
 	}
 }
 
-/* What has happened; waits for something so long. */
+/* Handle events; wait for one for at most @timeout_ms. */
 void serve_events(int timeout_ms)
 {
 	struct pollfd fds[MAX_CHANNELS + 2];
@@ -237,7 +237,7 @@ static bool handle_line(char *line)
 	return true;
 }
 
-/* All lines that have come; false when it is time to end. */
+/* Handle the lines that have arrived; return false when the program has to end. */
 static bool handle_input(void)
 {
 	static char input[LINE_SIZE];
@@ -261,7 +261,7 @@ static bool handle_input(void)
 	return true;
 }
 
-/* An event that poll() has seen goes with its object. */
+/* An event that poll() has seen may be gone with its object, so a read must not block. */
 void do_not_block(int fd)
 {
 	if (fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the parts of verbs_probe share: see verbs_probe.c. */
+/* Declarations for the parts of verbs_probe: see verbs_probe.c. */
 #ifndef VERBS_PROBE_H
 #define VERBS_PROBE_H
 
@@ -15,12 +15,12 @@
 
 enum kind { MEMORY, PD, MR, CHANNEL, CQ, SRQ, QP, ID };
 
-/* A thing with a name of the test's. Memory, and rings that libsiw mapped, have bytes. */
+/* An object with a name that the test chose. Memory, and rings that libsiw mapped, have bytes. */
 struct object {
 	struct object *next;
 	char name[NAME_SIZE];
 	enum kind kind;
-	bool borrowed;		/* memory that somebody else unmaps */
+	bool borrowed;		/* memory that another object unmaps */
 	size_t size;		/* of memory */
 	off_t key;		/* of a ring: its offset in the device file */
 	union {
@@ -48,7 +48,7 @@ typedef int (*handler)(int argc, char **argv);
 struct command {
 	const char *verb;
 	handler run;
-	int argc;		/* words behind the verb, at the least */
+	int argc;		/* least number of words after the verb */
 };
 
 extern const struct command object_commands[], post_commands[], cm_commands[], raw_commands[];

@@ -48,14 +48,14 @@ void *mmap(void *address, size_t size, int prot, int flags, int fd, off_t offset
 	return mmap64(address, size, prot, flags, fd, offset);
 }
 
-/* What libsiw mapped for an object, in its order: send queue, then receive queue. */
+/* Record what libsiw mapped for an object, in libsiw's order: send queue, then receive queue. */
 int rings_add(const char *owner, const char *const *suffixes, int count)
 {
 	struct object *ring;
 	char name[2 * NAME_SIZE];
 	int i;
 
-	/* Another library than libsiw has queues of another kind. */
+	/* The provider of another device has queues of another kind. */
 	if (mappings_made != count)
 		return 0;
 	for (i = 0; i < count; i++) {
@@ -69,7 +69,7 @@ int rings_add(const char *owner, const char *const *suffixes, int count)
 	return 0;
 }
 
-/* Before libsiw unmaps them */
+/* Called before libsiw unmaps the rings */
 void rings_forget(const char *owner)
 {
 	struct object *ring = NULL, *next;
@@ -82,7 +82,7 @@ void rings_forget(const char *owner)
 	}
 }
 
-/* MEMORY OFFSET SIZE, within it */
+/* Return the address of MEMORY OFFSET SIZE, checked against the size */
 static uint8_t *octets(char **argv, size_t size)
 {
 	struct object *memory = find(MEMORY, argv[0]);
@@ -131,7 +131,9 @@ static int do_fill(int argc, char **argv)
 	return 0;
 }
 
-/* The CRC of zlib and Ethernet: another host need not be sent the bytes to know that they are right. */
+/*
+ * Print the CRC of zlib and Ethernet, so that another host need not send the bytes to be compared.
+ */
 static int do_sum(int argc, char **argv)
 {
 	size_t size = number(argv[2]), i;
@@ -150,7 +152,7 @@ static int do_sum(int argc, char **argv)
 	return 0;
 }
 
-/* The same bytes once more, at another address */
+/* Map a ring's bytes once more, at another address */
 static int do_remap(int argc, char **argv)
 {
 	struct object *ring = find(MEMORY, argv[1]), *object;
@@ -167,7 +169,7 @@ static int do_remap(int argc, char **argv)
 	return 0;
 }
 
-/* Any part of the device file, shared or private: does the kernel give it? */
+/* Map any part of the device file, shared or private: does the kernel allow it? */
 static int do_map_key(int argc, char **argv)
 {
 	bool is_private = argc > 3 && !strcmp(argv[3], "private");
@@ -216,7 +218,7 @@ static int do_doorbell(int argc, char **argv)
 	return write(context->cmd_fd, &request, sizeof(request)) == sizeof(request) ? 0 : -1;
 }
 
-/* The kernel's number of an object, for commands that the test makes */
+/* Print the kernel's handle of an object, for commands that the test makes */
 static int do_handle(int argc, char **argv)
 {
 	struct object *object;
@@ -264,17 +266,17 @@ static int do_uverbs(int argc, char **argv)
 	return 0;
 }
 
-/* --- somebody who scribbles ------------------------------------------------------------------ */
+/* --- threads that write into memory and rings ------------------------------------------------ */
 
 #define MAX_VALUES	8
-/* A writer has to be seen at work: it writes so often, in this time at most. */
+/* A writer has to be seen at work: it writes this often, within this time. */
 #define SEEN_ROUNDS	1000
 #define SEEN_MS		10000
 
 static struct scribbler {
 	pthread_t thread;
 	volatile uint8_t *at;
-	size_t size;		/* of noise, or from one element to the next */
+	size_t size;		/* of noise, or distance of the elements */
 	size_t count;		/* of elements */
 	size_t width;		/* of the field, in bytes */
 	uint64_t values[MAX_VALUES];
@@ -307,7 +309,7 @@ static void *scribble(void *arg)
 	return NULL;
 }
 
-/* One field of each element, and nothing else, is one of a few values, written as a whole. */
+/* Set only one field of each element, as a whole, to one of a few values. */
 static void *flip(void *arg)
 {
 	struct scribbler *s = arg;
@@ -338,7 +340,7 @@ static struct scribbler *free_scribbler(void)
 	return NULL;
 }
 
-/* A busy host may let a thread wait for long. */
+/* Poll: on a busy host a thread may have to wait for long. */
 static int see_at_work(const struct scribbler *s)
 {
 	uint64_t before = s->rounds;
@@ -353,7 +355,7 @@ static int see_at_work(const struct scribbler *s)
 	return -1;
 }
 
-/* Nothing goes on before the writer writes. */
+/* Start a writer, and wait until it writes. */
 static int start_scribbler(struct scribbler *s, void *(*body)(void *))
 {
 	errno = pthread_create(&s->thread, NULL, body, s);
@@ -415,7 +417,7 @@ static int do_calm(int argc, char **argv)
 
 /* --- processes and threads ------------------------------------------------------------------- */
 
-/* A child that does nothing; it goes when we go. */
+/* Fork a child that does nothing, and that ends with this program. */
 static int do_fork(int argc, char **argv)
 {
 	pid_t parent = getpid(), child = fork();
@@ -429,7 +431,7 @@ static int do_fork(int argc, char **argv)
 		pause();
 }
 
-/* Objects get their place in the device file anew each time: these are the likely ones. */
+/* The kernel chooses a place in the device file for each new object: these are the likely ones. */
 #define FIRST_KEY	0x91000
 #define KEYS		64
 
@@ -451,10 +453,10 @@ static void *map_all(void *arg)
 	return NULL;
 }
 
-/* Not by libsiw, which would map the ring itself: the command alone, and its end */
+/* Send the commands without libsiw, which would map the ring itself */
 static int create_and_destroy_cq(void)
 {
-	struct ib_uverbs_create_cq_resp resp[4];	/* the driver's is behind the first */
+	struct ib_uverbs_create_cq_resp resp[4];	/* the driver's response follows the first */
 	struct {
 		struct ib_uverbs_cmd_hdr hdr;
 		struct ib_uverbs_create_cq cmd;
@@ -494,7 +496,7 @@ static int do_race_maps(int argc, char **argv)
 	return rv;
 }
 
-/* To states where the QP cannot go, and to that in which it is */
+/* Modify a QP to states that it cannot reach, and to the one that it is in */
 static int do_modify_storm(int argc, char **argv)
 {
 	static const enum ibv_qp_state states[] = { IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS };

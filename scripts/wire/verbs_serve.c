@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_probe: a server that accepts whoever asks, for streams by the thousand.
+ * verbs_probe: a server that accepts all requests, for thousands of streams.
  *
  * Each connection has a separate QP and CQ, and posts receives. When it is up it reads, writes and
  * sends, so that the peer has something to answer. How it ends is not checked.
@@ -112,7 +112,7 @@ static void begin(struct rdma_cm_id *id)
 		end(s);
 }
 
-/* Is it an event of ours? Who has it acknowledges it first. */
+/* Is this an event of the server? The caller acknowledges it before the second call. */
 bool serve_event(struct rdma_cm_event *event, bool acknowledged)
 {
 	struct served *s;
@@ -175,7 +175,7 @@ static int do_served(int argc, char **argv)
 }
 
 const struct command serve_commands[] = {
-	{ "serve", do_serve, 3 },	/* PD ADDRESS LKEY: from now on, whoever asks */
+	{ "serve", do_serve, 3 },	/* PD ADDRESS LKEY: from now on accept all requests */
 	{ "served", do_served, 0 },	/* "SERVED BEGAN ENDED" */
 	{ }
 };

@@ -28,9 +28,9 @@
 
 #define WORD_SIZE	16
 #define RESOLVE_MS	20000	/* for an address, and for a route */
-/* libsiw has room for some seventy QPs in a process. */
+/* libsiw has room for about seventy QPs in a process. */
 #define PER_PROCESS	25
-/* Those of a round may still be ending. */
+/* Connections of the last round may still be ending. */
 #define SERVED		(2 * PER_PROCESS)
 
 enum step { CONNECTING, TALKING, DONE, FAILED };
@@ -42,7 +42,7 @@ static const char *const step_names[] = {
 struct conn {
 	struct rdma_cm_id *id;
 	enum step step;
-	int event;		/* what failed it */
+	int event;		/* event by which it failed */
 	int status;
 	bool speaks_first;
 	struct ibv_mr *mr;
@@ -70,7 +70,7 @@ static double now(void)
 	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
-/* One completion queue for all: fewer pages of the process. */
+/* All connections share one completion queue: fewer pages of the process. */
 static void need_cq(struct ibv_context *verbs)
 {
 	if (cq)
@@ -133,7 +133,7 @@ static void conn_set_up(struct conn *conn, struct rdma_cm_id *id)
 	conn_listen_to_word(conn);
 }
 
-/* The slot, too: a server serves many, one behind the other. */
+/* Free the slot, too: a server serves many connections, one after the other. */
 static void conn_tear_down(struct conn *conn)
 {
 	rdma_destroy_qp(conn->id);
@@ -353,7 +353,7 @@ static void talk(const char *address, const char *port, int count, int rounds, d
 	exit(bad ? 1 : 0);
 }
 
-/* In a process of its own, which ends with this one */
+/* Start a process for @count connections, which ends with this one */
 static void start(char **argv, int port, int count)
 {
 	pid_t pid = fork();

@@ -22,7 +22,7 @@
 
 #define BLOCK	16384
 #define BLOCKS	16
-#define SECONDS	25	/* for a client to get what it wants */
+#define SECONDS	25	/* time limit of a client */
 
 static char out[BLOCK], in[BLOCK];
 
@@ -98,7 +98,7 @@ static int receive_block(struct rdma_cm_id *id, struct ibv_mr *mr)
 	return rdma_post_recv(id, NULL, in, sizeof(in), mr) ? failed("rdma_post_recv") : 0;
 }
 
-/* Each block is another letter. The client begins, and the server answers with the same. */
+/* Each block has another letter. The client sends first, and the server answers with the same. */
 static int exchange(struct rdma_cm_id *id, struct ibv_mr **mr, int is_server)
 {
 	int i, err;
@@ -153,7 +153,7 @@ static void serve_one(struct rdma_cm_id *id)
 	if (rdma_accept(id, &param))
 		failed("rdma_accept");
 	else if (!exchange(id, mr, 1))
-		await(rdma_get_recv_comp, id);	/* the end */
+		await(rdma_get_recv_comp, id);	/* returns when the peer has gone */
 	rdma_disconnect(id);
 	rdma_dereg_mr(mr[0]);
 	rdma_dereg_mr(mr[1]);

@@ -27,7 +27,7 @@ static uint64_t now_ns(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-/* Both clocks at once: of many tries the one with the least time around it. */
+/* Read both clocks at once: of many tries use the one that took the least time. */
 static struct stamp stamp(void)
 {
 	uint64_t best = UINT64_MAX;

@@ -404,7 +404,7 @@ static struct cache {
 	long size;
 } caches[CACHES];
 
-/* Rows of /proc/slabinfo: added to, or subtracted from what was there before */
+/* Add the rows of /proc/slabinfo to the table, or subtract them, by @sign */
 static void read_slabs(int sign)
 {
 	FILE *file = fopen("/proc/slabinfo", "r");
@@ -443,7 +443,9 @@ static void print_memory(int n, long octets)
 	int i;
 
 	for (i = 0; i < CACHES; i++) {
-		/* What is not about one for every few connections is not theirs. */
+		/*
+		 * A cache with less than one object for four connections does not belong to them.
+		 */
 		if (caches[i].objects * 4 < n)
 			continue;
 		printf("cache %s %.2f x %ld\n", caches[i].name, (double)caches[i].objects / n,
@@ -572,7 +574,9 @@ int main(int argc, char **argv)
 		MARK(MARK_DUMP);
 		return 0;
 	}
-	/* Until TCP has forgotten the ports of an earlier run; time that is counted flies. */
+	/*
+	 * Wait until TCP has forgotten the ports of an earlier run; emulated time passes quickly.
+	 */
 	if (!quick)
 		sleep(61);
 	set_up();

@@ -96,7 +96,9 @@ static void pause_between(void)
 	usleep(PAUSE_MS * 1000);
 }
 
-/* siw does not try another source port if TCP uses the one that rdma_cm chose: one after the other. */
+/*
+ * siw does not try another source port if TCP uses rdma_cm's choice: use ports one after the other.
+ */
 static void call_one(struct sockaddr_in *address)
 {
 	struct sockaddr_in source = { .sin_family = AF_INET, .sin_port = htons(FIRST_PORT + turn) };

@@ -8,7 +8,7 @@
  * For each load, client i uses listener i % LISTENERS. For each listener STALLED peers connect by
  * TCP, send half a header, and stay. Prints "LOAD connections NUMBER failed NUMBER milliseconds
  * NUMBER" for each load. The time begins when each client has connected once: to start a process
- * takes longer than to connect. The listeners outlive it: how they end is not measured.
+ * takes longer than to connect. The listeners end after it, which is not measured.
  */
 
 #include "cm_end.h"
@@ -29,7 +29,7 @@
 #define TIMEOUT_MS	5000
 #define START_LIMIT_MS	120000
 
-/* Who else writes to it is another process. */
+/* Other processes write to this. */
 static volatile struct shared {
 	long up[MOST];
 	long failed[MOST];
@@ -146,7 +146,7 @@ static void ask(int number, int listener)
 
 /* --- all of them ---------------------------------------------------------------------------- */
 
-/* True in the new process, which has a channel of its own. */
+/* Fork. Return true in the new process, which has a channel of its own. */
 static bool forked(pid_t *pid)
 {
 	*pid = fork();
@@ -239,7 +239,7 @@ static void measure(const char *name, int clients)
 	fflush(stdout);
 }
 
-/* Those that wait for an event which does not come have two seconds. */
+/* Clients that wait for an event that never arrives are killed after two seconds. */
 static void end_clients(const pid_t *pid, int clients)
 {
 	int i, left = clients, patience = 200;

@@ -41,7 +41,7 @@ struct client {
 static struct sockaddr_in address = { .sin_family = AF_INET };
 static struct client *clients;
 static int nr_clients, rejected, failed;
-static long long least_free;	/* bytes, since it was set */
+static long long least_free;	/* the minimum since it was set, in bytes */
 
 static long long now_ms(void)
 {
@@ -51,7 +51,7 @@ static long long now_ms(void)
 	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
 }
 
-/* Bytes that nobody uses, caches not counted */
+/* Unused bytes; caches count as unused */
 static long long free_memory(void)
 {
 	FILE *file = fopen("/proc/meminfo", "r");
@@ -97,7 +97,7 @@ static void serve(int milliseconds, int backlog)
 	}
 }
 
-/* Returns when it listens. */
+/* Start the server, and return when it listens. */
 static pid_t start_server(char **argv)
 {
 	char *args[] = { argv[0], argv[1], argv[2], argv[3], argv[4], "serve", NULL };
@@ -123,7 +123,7 @@ static pid_t start_server(char **argv)
 
 /* --- the clients ------------------------------------------------------------------------------ */
 
-/* siw takes no other source port than that which rdma_cm chose: each try has its own. */
+/* siw uses no other source port than rdma_cm's choice: each try has its own. */
 static void resolve(struct client *client)
 {
 	static in_port_t port = FIRST_PORT;
@@ -163,7 +163,7 @@ static void handle(const struct rdma_cm_event *event, long long began)
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 		need(make_qp(client->id), "rdma_create_qp");
 		client->state = RESOLVED;
-		/* One that failed does not wait for the others. */
+		/* A client that has failed does not wait for the others. */
 		if (client->again)
 			dial(client);
 		break;
@@ -209,7 +209,7 @@ static void try_again(void)
 
 		if (client->state != DOWN || !client->again || client->again > now)
 			continue;
-		/* The cm_id of a try that failed, or that of the next, still being resolved */
+		/* Without a QP this is the cm_id of the next try, which is still being resolved. */
 		if (!client->id->qp)
 			continue;
 		hang_up(client);
@@ -217,7 +217,7 @@ static void try_again(void)
 	}
 }
 
-/* Handle events until all clients are in a state; return whether they are. */
+/* Handle events until all clients are in @state; return whether they are. */
 static bool await(enum state state, long long began)
 {
 	struct pollfd pollfd = { .fd = channel->fd, .events = POLLIN };
@@ -297,7 +297,9 @@ int main(int argc, char **argv)
 	clients = calloc(nr_clients, sizeof(*clients));
 	need(nr_clients > 0 && clients, "CLIENTS");
 
-	/* Until TCP has forgotten the ports of an earlier run; emulated time flies. */
+	/*
+	 * Wait until TCP has forgotten the ports of an earlier run; emulated time passes quickly.
+	 */
 	sleep(61);
 	free_before = free_memory();
 	server = start_server(argv);

@@ -31,7 +31,7 @@
 #define PORT		7475
 #define FIRST_PORT	8000
 #define OCTETS		64
-#define WARM_UP		2	/* addresses, cookies of TCP Fast Open */
+#define WARM_UP		2	/* resolve addresses, get cookies of TCP Fast Open */
 #define ROUNDS_MAX	64
 
 enum what { INITIATOR_SENDS, RESPONDER_SENDS, RESPONDER_GETS, INITIATOR_GETS, ANSWERED, WHATS };
@@ -40,7 +40,7 @@ static const char *const names[WHATS] = {
 	"initiator-sends", "responder-sends", "responder-gets", "initiator-gets", "answered",
 };
 
-/* One of the two. It has a QP for each connection, and the rest for all. */
+/* One of the two ends. It has a QP for each connection, and one of all else. */
 struct end {
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *id;
@@ -140,7 +140,7 @@ static void initiator_completes(struct end *end, enum ibv_wc_opcode opcode)
 		note(end->got++ ? ANSWERED : INITIATOR_GETS);
 }
 
-/* The answer is the second Send. */
+/* The responder's second Send is its answer. */
 static void responder_completes(struct end *end, enum ibv_wc_opcode opcode)
 {
 	if (opcode == IBV_WC_RECV) {
@@ -151,7 +151,7 @@ static void responder_completes(struct end *end, enum ibv_wc_opcode opcode)
 	}
 }
 
-/* Sleep until so many work requests have completed. */
+/* Sleep until @n work requests have completed. */
 static void await(struct end *end, int n, void (*completes)(struct end *, enum ibv_wc_opcode))
 {
 	struct ibv_wc wc;
@@ -171,7 +171,7 @@ static void await(struct end *end, int n, void (*completes)(struct end *, enum i
 		need(!ibv_get_cq_event(end->wake, &cq, &context), "ibv_get_cq_event");
 		ibv_ack_cq_events(cq, 1);
 		need(!ibv_req_notify_cq(end->cq, 0), "ibv_req_notify_cq");
-		/* What completed before that makes no event: look again. */
+		/* A completion before the request makes no event: poll again. */
 	}
 }
 
@@ -205,7 +205,7 @@ static void *respond(void *unused)
 	return unused;
 }
 
-/* siw takes no other source port than that which rdma_cm chose: each connection has its own. */
+/* siw uses no other source port than rdma_cm's choice: each connection has its own. */
 static void prepare(struct end *end)
 {
 	static in_port_t port = FIRST_PORT;
@@ -270,7 +270,9 @@ int main(int argc, char **argv)
 	rounds = atoi(argv[2]);
 	need(rounds > 0 && rounds <= ROUNDS_MAX, "ROUNDS");
 	address.sin_port = htons(PORT);
-	/* Until TCP has forgotten the ports of an earlier run; emulated time flies. */
+	/*
+	 * Wait until TCP has forgotten the ports of an earlier run; emulated time passes quickly.
+	 */
 	sleep(61);
 	listen_for_requests(&responder);
 	initiator.channel = rdma_create_event_channel();

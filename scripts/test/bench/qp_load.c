@@ -20,7 +20,7 @@
 static struct load {
 	struct end client, server;
 	pthread_t thread;
-	long done;	/* Writes; its thread alone counts */
+	long done;	/* number of Writes; only the QP's thread counts */
 } loads[MOST];
 
 static size_t octets;

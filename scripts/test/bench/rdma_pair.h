@@ -99,7 +99,7 @@ static void pair_connect(struct rdma_cm_id *listener, const char *address, size_
 	prepare(server, octets);
 }
 
-/* It sleeps until there is one. */
+/* Wait for a completion, asleep. */
 static void await(int (*get)(struct rdma_cm_id *id, struct ibv_wc *wc), struct rdma_cm_id *id)
 {
 	struct ibv_wc wc;

@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 #define THOUSAND	1000
-#define PAGES		1024	/* of the process: used again and again */
+#define PAGES		1024	/* of the process, used again and again */
 #define PAGE		4096
 #define PIECES		16
 
@@ -103,7 +103,7 @@ static void of_process(const char *device, int count)
 	struct ibv_pd *pd;
 
 	need(memory != MAP_FAILED && mrs, "memory");
-	memset(mrs, 1, count * sizeof(*mrs));	/* no page of it is new later on */
+	memset(mrs, 1, count * sizeof(*mrs));	/* page faults of it are not measured */
 	need(!!context, "ibv_open_device");
 	pd = ibv_alloc_pd(context);
 	need(!!pd, "ibv_alloc_pd");
@@ -111,7 +111,7 @@ static void of_process(const char *device, int count)
 	repeat("deregister", pd, memory, mrs, count, do_deregister);
 }
 
-/* What kverbs has to say to a command */
+/* Return the output of a command of kverbs */
 static char *ask(int file, const char *command)
 {
 	static char said[4096];

@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of QEMU's plugin interface, what is used here; Debian packages no header for it. */
+/* The used part of QEMU's plugin interface; Debian packages no header for it. */
 struct qemu_plugin_tb;
 struct qemu_plugin_insn;
 typedef uint64_t qemu_plugin_id_t;
@@ -45,11 +45,11 @@ size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
 int qemu_plugin_version = 1;
 
 #define PHASES		8	/* 0: not counted */
-#define GROUPS		16	/* 0: whoever calls */
+#define GROUPS		16	/* 0: that of the caller */
 #define GROUP_USER	1
 #define BUCKETS		(1 << 18)
 
-/* What a mark asks for, besides a phase */
+/* Marks that are no phase */
 #define MARK_LOAD	8
 #define MARK_DUMP	9
 
@@ -66,14 +66,14 @@ struct block {
 	uint32_t insns;
 	uint32_t function;
 	uint32_t group;
-	bool entry;		/* it is where its function begins */
+	bool entry;		/* the block begins its function */
 };
 
 static struct block *blocks[BUCKETS];
 static struct function *functions;	/* the first one is user space */
 static size_t count;
 static uint64_t *insns;			/* [function][phase][group] */
-static uint64_t *calls;			/* likewise */
+static uint64_t *calls;			/* [function][phase][group] */
 static unsigned int phase, group;
 static const char *map_name, *out_name;
 
@@ -182,7 +182,7 @@ static void on_block(unsigned int cpu, void *data)
 	calls[i] += b->entry;
 }
 
-/* The same code is translated more than once. */
+/* Return the counter of a block: QEMU may translate the same code more than once. */
 static struct block *block_of(uint64_t addr, uint32_t n)
 {
 	struct block **bucket = &blocks[(addr ^ addr >> 18) % BUCKETS], *b;

@@ -5,7 +5,7 @@
  *
  *	tcp_data ADDRESS OCTETS TIMES [pong]
  *
- * A message of so many OCTETS goes there, so many TIMES; with pong, each comes back as well.
+ * A message of OCTETS bytes is sent TIMES times; with pong, each is sent back as well.
  */
 
 #include <arpa/inet.h>
@@ -45,7 +45,7 @@ static void connect_to_self(const char *address, int fd[2])
 	close(listener);
 }
 
-/* Bytes come while there is room for more. */
+/* Send while TCP has room, and receive in between. */
 static void pass(int from, int to, char *buf, size_t len)
 {
 	size_t sent = 0, got = 0;

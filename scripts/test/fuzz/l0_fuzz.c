@@ -24,7 +24,7 @@ static void must(bool cond)
 		abort();
 }
 
-/* Feed a frame in pieces that @seed chooses; 0 is from one buffer. Returns bytes taken. */
+/* Feed a frame in pieces of lengths by @seed; 0: from one buffer. Return the bytes taken. */
 static size_t feed(struct iw_mpa_reader *rd, const u8 *data, size_t size, u32 seed,
 		   enum iw_mpa_reason *reason)
 {
@@ -82,7 +82,7 @@ static struct iw_mpa_local make_local(const u8 *head)
 	return local;
 }
 
-/* Whatever a negotiation ends in */
+/* Check the parameters that a negotiation, good or failed, has returned */
 static void check_limits(const struct iw_mpa_local *local,
 			 const struct iw_mpa_params *params)
 {

@@ -17,7 +17,7 @@
 
 #include <stdlib.h>
 
-#define FLIGHT	16	/* chunks that are not taken, of each side */
+#define FLIGHT	16	/* chunks in flight, of each side */
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
@@ -89,7 +89,7 @@ struct end {
 	u8	code[FLIGHT];		/* of chunks sent, by DDP-SSN */
 	bool	on_wire[FLIGHT];
 	bool	held[FLIGHT];		/* arrived at the other end, before its turn */
-	u16	last_control;		/* that has arrived, and one more */
+	u16	last_control;		/* DDP-SSN after the last control chunk that has arrived */
 };
 
 static void send_chunk(struct end *from, const struct end *to, u8 code)
@@ -105,7 +105,7 @@ static void send_chunk(struct end *from, const struct end *to, u8 code)
 	must(from->session.state != IW_MPA_SESSION_BROKEN);
 }
 
-/* Enhanced data is there for all that need it. */
+/* Receive the next chunk; enhanced data, if it needs any, is 0. */
 static void take(struct end *from, struct end *to)
 {
 	u16 ssn = to->session.rx_ssn;
@@ -133,7 +133,7 @@ static void arrive(struct end *from, struct end *to, unsigned int ahead)
 		must((u16)(ssn - from->last_control) < 0x8000);
 		from->last_control = ssn + 1;
 	} else {
-		/* RFC 5043 6.6: the active side's Initiate was there before it. */
+		/* RFC 5043 6.6: the active side's Initiate has arrived before the Segment. */
 		must(!from->session.active || from->last_control);
 	}
 	from->held[slot] = true;
@@ -153,7 +153,9 @@ static bool all_arrived(const struct end *end)
 	return true;
 }
 
-/* Byte: bit 7 whose, bits 5 and 6 what happens, bits 0 to 3 a code or a chunk in flight */
+/*
+ * In a byte bit 7 chooses the end, bits 5 and 6 the event, bits 0 to 3 a code or a chunk in flight
+ */
 static void fuzz_pair(const u8 *data, size_t size)
 {
 	struct end ends[2] = {};
@@ -189,7 +191,7 @@ static void fuzz_pair(const u8 *data, size_t size)
 	must(ends[1].session.tx_ssn == ends[0].session.rx_ssn);
 }
 
-/* --- one end, and anything */
+/* --- one end, and any chunks */
 
 static void check_broken(struct iw_mpa_session *session)
 {
@@ -220,7 +222,7 @@ static void fuzz_hostile(bool active, const u8 *data, size_t size)
 
 	iw_mpa_session_init(&session, active);
 	while (size > 2) {
-		/* A code of our own, if it is legal */
+		/* Send a chunk, if its code is legal */
 		if (*data >> 5 && !iw_mpa_session_may_send(&session, *data >> 5)) {
 			must(!ended);
 			ended = is_last(*data >> 5);

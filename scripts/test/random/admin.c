@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What administrators do below those who use the devices: links of srnic, and what is below these,
- * come, change and go; by netlink, as ip and rdma speak it.
+ * Actions of administrators while others use the devices: links of srnic, and the network devices
+ * below, are made, changed and removed; by netlink, as ip and rdma use it.
  */
 
 #define _GNU_SOURCE
@@ -26,7 +26,7 @@
 #define VRF		"rvrf"
 #define MOST_SETTINGS	64
 
-/* A message that is being made, and then what was answered last */
+/* The message that is sent, and then the last answer */
 static union {
 	struct nlmsghdr hdr;
 	char octets[16384];
@@ -68,7 +68,7 @@ static void end(struct nlattr *nest)
 	nest->nla_len = message.octets + message.hdr.nlmsg_len - (char *)nest;
 }
 
-/* Each message of an answer is shown; true: it was done. */
+/* Send the message, and call @show for each message of the answer. Return true if it was done. */
 static bool talk(int protocol, void (*show)(const struct nlmsghdr *))
 {
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol), error = -1;
@@ -224,7 +224,7 @@ static bool op_net_master(void)
 		return false;
 	word(IFLA_MASTER, one_in(2) ? vrf : 0);
 	done = talk(NETLINK_ROUTE, NULL);
-	/* IPv6's goes with the change. */
+	/* A change of the master removes the IPv6 address. */
 	if (one_in(2))
 		dress(link);
 	return done;
@@ -247,7 +247,7 @@ static bool is_exclusive;	/* each namespace has devices of its own */
 #define RDMA(command)	RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_##command)
 #define MOST_FOUND	16
 
-/* By the last look: our links, by index, and the number in their names */
+/* Our links as last found: their index, and the number in their names */
 static uint32_t found[MOST_FOUND];
 static int digits[MOST_FOUND];
 static int nr_found;
@@ -273,7 +273,7 @@ static void note(const struct nlmsghdr *h)
 	}
 }
 
-/* One of our links in this namespace, or an index that nothing has */
+/* Find our links in this namespace. Return one of them, or an unused index. */
 static uint32_t any_link(void)
 {
 	nr_found = 0;
@@ -305,7 +305,7 @@ static bool op_link_del(void)
 	return talk(NETLINK_RDMA, NULL);
 }
 
-/* The last octet of the name says which link it is, for open_link(). */
+/* The last character of the name is the number of the link, for open_link(). */
 static bool op_link_rename(void)
 {
 	char name[8];
@@ -326,7 +326,7 @@ static bool op_link_netns(void)
 {
 	uint32_t link = any_link();
 
-	if (!is_exclusive)	/* it would follow its network device at best */
+	if (!is_exclusive)	/* then a link can only move with its network device */
 		return op_net_netns();
 	begin(RDMA(SET), 0, NULL, 0);
 	word(RDMA_NLDEV_ATTR_DEV_INDEX, link);
@@ -344,7 +344,7 @@ static bool set_system(bool exclusive)
 }
 
 
-/* While there is a namespace, it cannot be set. */
+/* The mode cannot be changed while there is another namespace. */
 static bool op_system(void)
 {
 	if (one_in(4))
@@ -393,7 +393,7 @@ static bool write_text(const char *path, const char *value)
 	return done;
 }
 
-/* The names in a folder */
+/* Read the names in a folder. Return their number. */
 static int names_of(const char *folder, char (*names)[64])
 {
 	DIR *dir = opendir(folder);
@@ -418,7 +418,7 @@ static bool any_of(const char *folder, char *path)
 	return count;
 }
 
-/* What each setting was at first. Where one is odd for long, few connections come up. */
+/* The settings at first. If an odd value stayed for long, few connections would come up. */
 static char names[MOST_SETTINGS][64], values[MOST_SETTINGS][24];
 
 static void restore(void)
@@ -455,9 +455,9 @@ static bool op_show(void)
 	return any_of(link, path) && read_all(path);
 }
 
-/* --- all of it ------------------------------------------------------------------------- */
+/* --- operations in namespaces ---------------------------------------------------------- */
 
-/* A third of it is done in another namespace. */
+/* Run an operation, in a third of the cases in another namespace. */
 static bool somewhere(bool (*op)(void))
 {
 	bool done;
@@ -469,7 +469,7 @@ static bool somewhere(bool (*op)(void))
 	return done;
 }
 
-/* All is well again with a link, wherever its network device is. */
+/* Repair a link, in whatever namespace its network device is. */
 static bool op_mend(void)
 {
 	int link = chance(LINKS), i;
@@ -536,7 +536,7 @@ bool admin_set_up(bool exclusive)
 	return true;
 }
 
-/* Nobody uses anything now. A link goes first, or what is below it. */
+/* Remove all, when no user is left; at random first a link, or the network device below it. */
 bool admin_clear(void)
 {
 	bool good = true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Connections: by the commands of rdma_cm, and by sockets that speak MPA to its listeners, or
- * answer who connects to them.
+ * answer its connects.
  */
 
 #define _GNU_SOURCE
@@ -29,7 +29,7 @@ static struct id {
 
 static struct tcp {
 	int fd;			/* 0: none */
-	bool answers, began;	/* it was connected to; it has sent its frame */
+	bool answers, began;	/* it is the responder; it has sent its frame */
 	uint32_t msn;
 } sockets[SOCKETS];
 static int own_listener;
@@ -221,7 +221,7 @@ static void learn(const struct id *id, const struct rdma_ucm_event_resp *event)
 		verbs_peer(id->qp, &key);
 }
 
-/* The request's id is a new one. */
+/* Answer a CONNECT_REQUEST. The request has a new id. */
 static bool answer(struct id *id, uint32_t number, const struct rdma_ucm_event_resp *event)
 {
 	COMMAND(rdma_ucm_query) query = { .cmd = {
@@ -241,7 +241,7 @@ static bool answer(struct id *id, uint32_t number, const struct rdma_ucm_event_r
 	return DO(id, ACCEPT, accept);
 }
 
-/* One event, and what an application would do then; mostly */
+/* Get an event, and mostly do what an application does then */
 bool op_cm_step(void)
 {
 	COMMAND(rdma_ucm_get_event) get = { .cmd = { .response = (uintptr_t)&response } };
@@ -288,7 +288,7 @@ bool op_cm_disconnect(void)
 	return id && DO(id, DISCONNECT, command);
 }
 
-/* What nobody would do to it now; the id may be another's. */
+/* A call that makes no sense for the id now, which may be another channel's. */
 bool op_cm_odd(void)
 {
 	struct id *id = find(true);
@@ -305,7 +305,7 @@ bool op_cm_odd(void)
 	int channel = id && !one_in(4) ? id->channel : (int)chance(CHANNELS);
 
 	switch (chance(4)) {
-	case 0:	/* to the other channel */
+	case 0:	/* move the id to the other channel */
 		odd.word = channels[!channel];
 		if (!send_command(!channel, RDMA_USER_CM_CMD_MIGRATE_ID, &odd, 24))
 			return false;
@@ -393,7 +393,7 @@ static bool put(struct tcp *tcp, const char *data, size_t size)
 	return send(tcp->fd, data, size, one_in(8) ? MSG_OOB : one_in(4) ? MSG_MORE : 0) > 0;
 }
 
-/* A Request, or a Reply */
+/* Send a Request or a Reply */
 bool op_socket_request(void)
 {
 	struct tcp *tcp = any_tcp();
@@ -435,7 +435,7 @@ static uint32_t crc32c(const uint8_t *data, size_t size)
 	return ~crc;
 }
 
-/* Write, Read Request, Read Response, Send and its kin, Terminate; its CRC is good. */
+/* Send a Write, Read Request, Read Response, Send of any kind, or Terminate, with a good CRC. */
 bool op_socket_fpdu(void)
 {
 	struct tcp *tcp = any_tcp();

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Random sequences of system calls on RDMA devices of srnic: what no list of cases has.
+ * Random sequences of system calls on RDMA devices of srnic, for cases that no list of tests has.
  *
  *	random SEED SECONDS SLOW
  *
- * Users make objects, connect them, write into rings and speak on sockets; administrators take
- * away what is below them. Each process has a stream of random numbers of its own, which follows
- * from SEED, its place and how often it was begun there: a seed gives the same sequences, though
- * not the same order between processes, and what comes of a call depends on others. Now and then
- * one is killed, and its successor goes on.
- * Arguments are mostly right: who is refused at once never comes far.
+ * Users make objects, connect them, write into rings and send on sockets; administrators remove
+ * links and network devices below them. Each process has its own stream of random numbers, which
+ * follows from SEED, the number of the process, and how often that was started. The same seed gives
+ * the same sequences, but not the same order between processes, and the result of a call depends on
+ * other processes. Now and then a process is killed, and a new one takes its number.
+ * Arguments are mostly right, since a sequence in which all calls are refused tests little.
  *
- * Any call may fail. What must not happen: that one does not come back, that the kernel reports
- * anything, that something is left behind. And each operation has to succeed now and then, lest
- * the run be one of refusals.
+ * Any call may fail. But each call has to return, the kernel must not report an error, and nothing
+ * may be left at the end. And each operation has to succeed now and then, or the run would consist
+ * of refusals.
  */
 
 #define _GNU_SOURCE
@@ -38,10 +38,10 @@
 #define PLACES		(USERS + ADMINS)
 #define SLOTS		(2 * PLACES)	/* a user may have a child */
 #define MOST_OPS	64
-#define ENOUGH		40	/* tries of an operation, one of which has to succeed */
-#define LOOKS		120	/* one a second, until a call is lost; times SLOW */
+#define ENOUGH		40	/* tries of an operation, of which one has to succeed */
+#define LOOKS		120	/* checks, one a second, until a call is lost; times SLOW */
 
-/* One at a time, for looks of a watchdog that itself may be late */
+/* The call that a process is in, with a number, for a watchdog that may itself be late */
 struct slot {
 	const struct op *op;
 	unsigned long number;
@@ -76,7 +76,7 @@ unsigned int chance(unsigned int n)
 	return (any() >> 20) % n;
 }
 
-/* Now and then, one word is another one. */
+/* Now and then, change a word. */
 void spoil(void *at, size_t size)
 {
 	uint32_t value = CHOOSE(0u, 1u, 2u, 0xffu, 0xfffu, 0x1000u, 0xffffu, 0x7fffffffu,
@@ -89,7 +89,7 @@ void spoil(void *at, size_t size)
 	memcpy((char *)at + chance(size / 4) * 4, &value, one_in(2) ? 4 : 1 + chance(3));
 }
 
-/* Where a wrong word in an address does not lead to it: peers write where it does lead to. */
+/* Map memory that a wrong word in an address does not hit: peers write to what they can reach. */
 void *map_far(int number, size_t size)
 {
 	return mmap((void *)(0x200000000000 + number * 0x10000000000), size, PROT_READ | PROT_WRITE,
@@ -116,7 +116,7 @@ static const struct op *choose(const struct op *ops, int *number)
 	return &ops[i];
 }
 
-/* Where the kernel can do that, an allocation of the call fails. */
+/* If the kernel supports it, let an allocation of the call fail. */
 static void let_fail(int number)
 {
 	char text[12];
@@ -127,7 +127,7 @@ static void let_fail(int number)
 
 static bool step(const struct op *ops);
 
-/* For a while, another process has the same files, and the same memory for the device. */
+/* Fork: for a while a child has the same files, and the same memory for the device. */
 static void go_on_as_two(void)
 {
 	if (child > 0 && !waitpid(child, NULL, WNOHANG))
@@ -145,7 +145,7 @@ static void go_on_as_two(void)
 	_exit(0);
 }
 
-/* Whatever became of those before it, a step of a stream draws the same numbers. */
+/* A step draws the same random numbers, whatever happened in the steps before it. */
 static bool step(const struct op *ops)
 {
 	struct slot *slot = &shared->slots[my_slot];
@@ -185,7 +185,10 @@ static void live(int place, uint64_t seed, unsigned int turn)
 		cm_start();
 		fail_fd = open("/proc/thread-self/fail-nth", O_WRONLY);
 	}
-	/* Who is refused leaves the processor to others: without a device all is refused at once. */
+	/*
+	 * A refused user sleeps, so that others can run: without a device all calls are refused at
+	 * once.
+	 */
 	for (;;) {
 		bool done = step(ops);
 
@@ -196,14 +199,14 @@ static void live(int place, uint64_t seed, unsigned int turn)
 	}
 }
 
-/* --- who looks after them -------------------------------------------------------------- */
+/* --- the watchdog ---------------------------------------------------------------------- */
 
 static void start(int place, uint64_t seed)
 {
 	static unsigned int turns[PLACES];
 
 	fflush(stdout);
-	/* Who was killed in a call is in none now. */
+	/* The process before may have been killed in a call. */
 	shared->slots[place].op = NULL;
 	shared->slots[place + PLACES].op = NULL;
 	pids[place] = fork();
@@ -212,7 +215,7 @@ static void start(int place, uint64_t seed)
 	turns[place]++;
 }
 
-/* A call that does not come back is in one slot, with one number, at each look. */
+/* A call that does not return has the same slot and number at each check. */
 static bool watch(int limit)
 {
 	static struct { unsigned long number; int looks; } seen[SLOTS];
@@ -292,7 +295,7 @@ int main(int argc, char **argv)
 	established = &shared->established;
 	signal(SIGPIPE, SIG_IGN);
 	state = seed;
-	/* A system that has another namespace cannot be made exclusive any more. */
+	/* A system that has another namespace can no longer be made exclusive. */
 	if (!admin_set_up(one_in(2)) || !open_namespaces()) {
 		perror("set up");
 		return 1;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Random system calls on RDMA devices: what the files of this folder share. See main.c.
- */
+/* Random system calls on RDMA devices: declarations for the files of this folder. See main.c. */
 
 #ifndef RANDOM_H
 #define RANDOM_H
@@ -15,7 +13,7 @@
 #define LINKS		4	/* srnic on network devices rv0, rv1 ... */
 #define PORTS		3	/* of listeners, from PORT on */
 #define PORT		7000
-#define OWN_PORT	7100	/* of TCP alone: who connects there is answered by us */
+#define OWN_PORT	7100	/* of TCP alone: cm.c answers there */
 #define NAMESPACES	3	/* the first one is that of the host */
 
 /* An operation does something, or is refused. */
@@ -27,7 +25,7 @@ struct op {
 
 extern const struct op user_ops[], admin_ops[];
 
-/* What all processes see: remote memory, by which one peer can reach another */
+/* Shared by all processes: remote memory, by which one peer can reach another */
 struct key {
 	uint32_t rkey, size;
 	uint64_t addr;
@@ -38,7 +36,7 @@ extern struct key *keys;
 extern unsigned long *established;
 extern int namespaces[NAMESPACES];
 
-/* main.c: of the process */
+/* main.c: of the calling process */
 uint64_t any(void);
 unsigned int chance(unsigned int n);
 void spoil(void *at, size_t size);
@@ -46,7 +44,7 @@ void *map_far(int number, size_t size);
 int open_namespace(int number);
 
 #define one_in(n)	(chance(n) == 0)
-/* One of some numbers, each as likely as it is often there */
+/* One of some numbers; one that is listed twice is twice as likely */
 #define CHOOSE(...) ({ static const unsigned int of_[] = { __VA_ARGS__ };	\
 	of_[chance(sizeof(of_) / sizeof(of_[0]))]; })
 
@@ -81,8 +79,9 @@ static inline int link_of(const struct sockaddr_in6 *sa)
 }
 
 /*
- * verbs.c, for who connects a QP of the link: the number of one that may be connected, or 0, and
- * what its peer may reach; then what it may reach at its peer
+ * verbs.c. verbs_qp_for() returns the number of a QP of the link that may be connected, or 0, and
+ * in @key the memory that the peer may access. verbs_peer() records the memory that a QP may access
+ * at its peer.
  */
 uint32_t verbs_qp_for(int link, struct key *key);
 void verbs_peer(uint32_t number, const struct key *key);
@@ -92,7 +91,7 @@ void verbs_forked(void);
 /* cm.c */
 void cm_start(void);
 
-/* admin.c: what is there at first, and what is to be left at the end */
+/* admin.c: setup, and teardown, which checks that nothing is left */
 bool admin_set_up(bool exclusive);
 bool admin_clear(void);
 

@@ -2,8 +2,8 @@
 /*
  * Objects of uverbs, made by commands as the kernel takes them, and the rings that it shares.
  *
- * A command goes by write() or by ioctl(), as libibverbs does it; now and then one of its words is
- * wrong, or it is too short. libsiw is not asked: it believes what is in the rings.
+ * A command is sent by write() or by ioctl(), as libibverbs does it; now and then one of its words
+ * is wrong, or it is too short. libsiw is not used: it trusts the contents of the rings.
  */
 
 #define _GNU_SOURCE
@@ -41,8 +41,8 @@ struct ring {
 struct object {
 	enum kind kind;
 	int context;
-	uint32_t handle, number;	/* of a QP; of an MR its key */
-	struct key key;			/* of an MR; of a QP what its peer has named */
+	uint32_t handle, number;	/* number of a QP, or key of an MR */
+	struct key key;			/* of an MR; for a QP the memory that its peer has named */
 	struct ring rings[2];
 };
 
@@ -50,9 +50,9 @@ static struct context { int fd, async, link; } contexts[CONTEXTS];
 static struct object objects[OBJECTS];
 static char *memory;
 static uint32_t response[64];
-static bool is_second;		/* of two processes that have the same files */
+static bool is_second;		/* this is the child of two processes with the same files */
 
-/* Another thread writes into a ring, whatever happens to it. */
+/* Another thread writes into this ring, whatever happens to the ring. */
 static pthread_mutex_t target_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ring target;
 
@@ -92,7 +92,7 @@ void verbs_start(void)
 	pthread_create(&thread, NULL, scribble, (void *)any());
 }
 
-/* The other thread is not here, but may have the lock. */
+/* The child has no such thread, but the thread may have held the lock. */
 void verbs_forked(void)
 {
 	pthread_mutex_init(&target_lock, NULL);
@@ -131,7 +131,10 @@ static bool by_ioctl(int fd, unsigned int number, char *cmd, size_t size, size_t
 	return !ioctl(fd, RDMA_VERBS_IOCTL, &io);
 }
 
-/* A response, if there is one, goes where the first field says; core_out is the core's part. */
+/*
+ * Send a command. The first field is the address of a response of @core_out bytes for the core, 0
+ * for no response.
+ */
 static bool send_command(int fd, unsigned int number, void *command, size_t size, size_t core_out)
 {
 	struct ib_uverbs_cmd_hdr *hdr = command;
@@ -141,7 +144,7 @@ static bool send_command(int fd, unsigned int number, void *command, size_t size
 	if (core_out)
 		*(uint64_t *)(hdr + 1) = (uintptr_t)response;
 	spoil(hdr + 1, size - sizeof(*hdr));
-	/* Who has not opened the file may not write to it. */
+	/* Only the process that has opened the file may write to it. */
 	if (is_second || (core_out && one_in(3)))
 		return by_ioctl(fd, number, (char *)(hdr + 1), size - sizeof(*hdr), core_out);
 	if (one_in(30))
@@ -154,9 +157,9 @@ static bool send_command(int fd, unsigned int number, void *command, size_t size
 #define DO(context, number, command, resp)	\
 	send_command((context)->fd, IB_USER_VERBS_CMD_##number, command, sizeof(*(command)), resp)
 
-/* --- what there is --------------------------------------------------------------------- */
+/* --- objects --------------------------------------------------------------------------- */
 
-/* One of a context, or of any */
+/* Find an object of a context, or of any */
 static struct object *find(enum kind kind, const struct context *context)
 {
 	int at = chance(OBJECTS), i;
@@ -170,7 +173,7 @@ static struct object *find(enum kind kind, const struct context *context)
 	return NULL;
 }
 
-/* Mostly the first one of a context: what is to work together is of one. */
+/* Mostly the first PD of a context: objects that work together need the same one. */
 static struct object *find_pd(const struct context *context)
 {
 	for (int i = 0; i < OBJECTS && !one_in(500); i++)
@@ -215,7 +218,9 @@ static void map(struct object *o, int i, uint32_t count, size_t element, uint64_
 		  one_in(20) ? MAP_PRIVATE : MAP_SHARED, contexts[o->context].fd, key);
 	if (at == MAP_FAILED)
 		return;
-	/* Who may not write, or has too little, may have it, and is no use for what follows. */
+	/*
+	 * A ring that cannot be written, or is mapped too short, is of no use for other operations.
+	 */
 	if (size < o->rings[i].size || mprotect(at, size, PROT_READ | PROT_WRITE))
 		munmap(at, size);
 	else
@@ -234,7 +239,7 @@ static bool close_context(struct context *context)
 		if (o->kind == CHANNEL)
 			close(o->handle);
 		o->kind = NONE;
-		/* A mapping may stay until the process ends, but not for ever. */
+		/* A mapping may outlive its object, but not for ever. */
 		if (o->rings[0].at && one_in(2))
 			unmap(o);
 	}
@@ -244,7 +249,7 @@ static bool close_context(struct context *context)
 	return true;
 }
 
-/* The device file of the link, which has any number */
+/* Open the device file of the link, whatever its number */
 static int open_link(int link)
 {
 	DIR *dir = opendir("/sys/class/infiniband_verbs");
@@ -293,7 +298,7 @@ static bool op_close(void)
 	return close_context(&contexts[chance(CONTEXTS)]);
 }
 
-/* A context of a link, or of any */
+/* Find a context of a link, or of any */
 static struct context *context_for(int link)
 {
 	struct context *unused = NULL;
@@ -321,7 +326,7 @@ static bool op_open(void)
 	return context->fd < 0 && open_context(context, chance(LINKS));
 }
 
-/* --- to make, and to end --------------------------------------------------------------- */
+/* --- making and destroying ------------------------------------------------------------- */
 
 static struct object *make_pd(struct context *context)
 {
@@ -447,7 +452,7 @@ static bool make(struct object *(*maker)(struct context *))
 	errno = 0;
 	if (maker(context))
 		return true;
-	if (errno == EIO)	/* its device has gone */
+	if (errno == EIO)	/* the device is gone */
 		close_context(context);
 	return false;
 }
@@ -496,7 +501,7 @@ static bool op_destroy(void)
 	return destroy(find(CHOOSE(MR, MR, MR, CQ, SRQ, QP, PD, CHANNEL), NULL));
 }
 
-/* --- to change, and to ask ------------------------------------------------------------- */
+/* --- changing and querying ------------------------------------------------------------- */
 
 static bool modify(struct object *qp, unsigned int to)
 {
@@ -535,7 +540,7 @@ static bool op_limit(void)
 	return srq && DO(&contexts[srq->context], MODIFY_SRQ, &command, 0);
 }
 
-/* Whatever number and object: most of them are refused. */
+/* Any command for any object: most are refused. */
 static bool op_odd_command(void)
 {
 	struct context *context = context_for(-1);
@@ -699,7 +704,7 @@ static bool op_poll(void)
 	return count;
 }
 
-/* The thread that scribbles has another ring, or none. */
+/* Give the thread that scribbles another ring, or none. */
 static bool op_scribble(void)
 {
 	struct object *o = find(CHOOSE(QP, SRQ, CQ), NULL);
@@ -709,7 +714,7 @@ static bool op_scribble(void)
 	return ring.at;
 }
 
-/* Once more, any part of the device file */
+/* Map any part of the device file once more */
 static bool op_map(void)
 {
 	struct object *o = find(CHOOSE(QP, SRQ, CQ), NULL);
@@ -731,7 +736,7 @@ static bool op_map(void)
 	return true;
 }
 
-/* What regions were made of goes, and comes again. */
+/* Replace the memory that regions may have been made of. */
 static bool op_memory(void)
 {
 	size_t at = chance(MEMORY / 4096) * 4096, size = 4096 * (1 + chance(4));

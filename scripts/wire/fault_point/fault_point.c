@@ -5,7 +5,7 @@
  * The kernel's own fail-nth belongs to a task, but a function of our modules runs in any free task
  * of a work queue: so each task gets the number when it enters the function, and what is left of
  * the number is kept when it leaves. If several tasks are in the function, only the first one has
- * it.
+ * the number.
  *
  * Parameters of the module:
  *	function	name of the function, set when the module is loaded

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the two parts of kverbs share: see kverbs_main.c. */
+/* Declarations for both parts of kverbs: see kverbs_main.c. */
 #ifndef KVERBS_H
 #define KVERBS_H
 
@@ -19,7 +19,7 @@
 #define MAX_LINE	PAGE_SIZE
 #define QUEUE_DEPTH	64
 
-/* All that belongs to who has opened the device */
+/* The objects of a process that has opened the device */
 struct kv {
 	struct mutex lock;		/* one command at a time */
 	struct rdma_cm_id *listener;
@@ -31,11 +31,11 @@ struct kv {
 	unsigned int cq_size;		/* 0: large enough for all that is posted */
 	struct ib_mr *mr[MAX_MRS];
 	u8 *memory;
-	unsigned int order;		/* of its pages */
+	unsigned int order;		/* of the pages of @memory */
 	u8 *slab;
 	spinlock_t news_lock;		/* news, wrs */
 	struct list_head news;
-	struct list_head wrs;		/* those that were posted, until the file is closed */
+	struct list_head wrs;		/* posted ones, until the file is closed */
 	u64 fill_id;			/* the WR whose completion fills memory */
 	u8 *fill_start;			/* NULL: none */
 	unsigned int fill_size;

@@ -219,7 +219,7 @@ static int make_qp(struct kv *kv)
 	return rdma_create_qp(kv->id, kv->pd[0], &attr);
 }
 
-/* Events before the one that is due would be strange. */
+/* An event before the expected one is an error. */
 static int expect_event(struct kv *kv, enum rdma_cm_event_type type)
 {
 	char want[32];
@@ -253,13 +253,13 @@ static int kv_resolve(struct kv *kv, char *args)
 	       make_qp(kv);
 }
 
-/* The QP of a request, so that something can be posted before accept */
+/* Make the QP of a request, so that work requests can be posted before accept */
 static int kv_prepare(struct kv *kv, char *args)
 {
 	return kv->id ? make_qp(kv) : -ENOTCONN;
 }
 
-/* As ULPs do that trust their peers with everything */
+/* Make a PD as ULPs do that let their peers access all memory */
 static int kv_unsafe(struct kv *kv, char *args)
 {
 	struct ib_pd *pd;
@@ -273,7 +273,7 @@ static int kv_unsafe(struct kv *kv, char *args)
 	return 0;
 }
 
-/* Private data: how many octets, or an errno */
+/* Parse private data. Return the number of bytes, or an errno. */
 static int parse_octets(const char *hex, u8 octets[U8_MAX])
 {
 	size_t size = strlen(hex) / 2;
@@ -310,7 +310,7 @@ static int kv_connect(struct kv *kv, char *args) { return start(kv, args, false)
 
 /*
  * The removal of a device waits for rdma_destroy_id(), but not for work that rdma_destroy_id()
- * leaves to others: so the device's memory is held until that is done, too.
+ * leaves to others: so the device's memory is held until that work is done, too.
  */
 static void destroy_id(struct rdma_cm_id *id)
 {
@@ -329,7 +329,7 @@ static int kv_reject(struct kv *kv, char *args)
 	if (!kv->id || qp_of(kv) || size < 0)
 		return -EINVAL;
 	rv = rdma_reject(kv->id, pd, size, IB_CM_REJ_CONSUMER_DEFINED);
-	destroy_id(kv->id);	/* also if the peer has gone already */
+	destroy_id(kv->id);	/* also if the peer has closed already */
 	kv->id = NULL;
 	return rv;
 }
@@ -408,8 +408,8 @@ static int kv_destroy(struct kv *kv, char *args)
 }
 
 /*
- * A CPU that goes offline waits for its block devices, and they for their I/O: nobody gets
- * cpus_read_lock() until the CPU has gone. This waits there in their place.
+ * A CPU that goes offline waits for its block devices, and these for their I/O: until then
+ * cpus_read_lock() blocks. This module waits in their place.
  */
 static DECLARE_COMPLETION(cpu_may_go);
 static int cpu_state = -1;
@@ -605,8 +605,8 @@ static struct miscdevice kv_device = {
 /*
  * When the first socket may use the emergency reserves, and when the last such socket ends, the
  * kernel patches its own code. srnic makes such sockets for kernel ULPs. An emulated processor may
- * run the code half patched: see guest_cmdline() in guest.sh. This socket exists from the first to
- * the last connection, so the code is patched only once.
+ * run half-patched code: see guest_cmdline() in guest.sh. This socket exists from the first to the
+ * last connection, so that the code is patched only once.
  */
 static struct socket *with_reserves;
 

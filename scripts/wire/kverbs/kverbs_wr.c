@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* kverbs: memory regions and work requests; kverbs_main.c has the words. */
+/* kverbs: memory regions and work requests; kverbs_main.c lists the commands. */
 
 #include "kverbs.h"
 
@@ -24,7 +24,7 @@ struct kv_wr {
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
-/* NULL if they are not all in one of the two places */
+/* Return the address of @size bytes at @at, or NULL if they are not in one of the two areas */
 static u8 *octets(struct kv *kv, unsigned int at, size_t size)
 {
 	const size_t all = PAGE_SIZE << kv->order;
@@ -50,7 +50,7 @@ int kv_mr(struct kv *kv, char *args)
 	return 0;
 }
 
-/* Memory of the process that writes the command */
+/* Register memory of the process that writes the command */
 int kv_user(struct kv *kv, char *args)
 {
 	unsigned int access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ;
@@ -131,7 +131,7 @@ int kv_free(struct kv *kv, char *args)
 
 #define THOUSAND	1000
 
-/* Both steps of kv_many() */
+/* The two steps of kv_many() */
 static int make_region(struct kv *kv, struct ib_mr **mr, unsigned int max)
 {
 	*mr = ib_alloc_mr(kv->pd[0], IB_MR_TYPE_MEM_REG, max);
@@ -143,7 +143,9 @@ static int free_region(struct kv *kv, struct ib_mr **mr, unsigned int max)
 	return ib_dereg_mr(*mr);
 }
 
-/* Many times in a row, and what one of them took. The first that fails ends it: how many were done */
+/*
+ * Run @step for each region, until it fails; print the time of one. Return how often it succeeded.
+ */
 static unsigned int repeat(struct kv *kv, struct ib_mr **mrs, unsigned int count, unsigned int max,
 			   int (*step)(struct kv *kv, struct ib_mr **mr, unsigned int max))
 {
@@ -179,7 +181,7 @@ int kv_many(struct kv *kv, char *args)
 	return freed == count ? 0 : -EIO;
 }
 
-/* No piece of the old one is in use yet. */
+/* Replace the memory, which is not in use before there is a connection. */
 int kv_memory(struct kv *kv, char *args)
 {
 	unsigned int order;
@@ -242,7 +244,7 @@ int kv_poke(struct kv *kv, char *args)
 	return p ? hex2bin(p, args + skip, size) : -ERANGE;
 }
 
-/* To be told before that WR is posted. */
+/* Has to be called before that WR is posted. */
 int kv_fill(struct kv *kv, char *args)
 {
 	unsigned int at, size, octet;
@@ -265,7 +267,7 @@ int kv_fill(struct kv *kv, char *args)
 
 /* --- work requests --------------------------------------------------------------------------- */
 
-/* AT,LENGTH[,LKEY[,ADDRESS]]...: how many, or an errno */
+/* Parse AT,LENGTH[,LKEY[,ADDRESS]]... Return the number of SGEs, or an errno. */
 static int parse_sges(struct kv *kv, char *args, struct ib_sge *sges)
 {
 	u64 address;
@@ -303,7 +305,7 @@ static void completed(struct ib_cq *cq, struct ib_wc *wc)
 		    wc->wc_flags & IB_WC_WITH_INVALIDATE ? wc->ex.invalidate_rkey : 0);
 }
 
-/* It stays until the file is closed: nobody tells of an unsignalled one that succeeded. */
+/* A WR is kept until the file is closed: an unsignaled one that succeeds is never reported. */
 static struct kv_wr *new_wr(struct kv *kv, u64 id)
 {
 	struct kv_wr *wr = kzalloc(sizeof(*wr), GFP_KERNEL);
@@ -397,7 +399,7 @@ static int parse_rdma(struct kv *kv, const char *verb, char *args, struct kv_wr 
 	return n < 0 ? n : 0;
 }
 
-/* One of a list; send_wr is the first member of either kind */
+/* Parse one WR of a list; send_wr is the first member of either kind */
 static struct kv_wr *parse_wr(struct kv *kv, char *args)
 {
 	unsigned int flags;

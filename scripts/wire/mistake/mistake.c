@@ -49,7 +49,7 @@ static int mistake_lock_order(void)
 	return 0;
 }
 
-/* The compiler must not see what is wrong here. */
+/* Written so that the compiler does not see the mistake. */
 static int mistake_use_after_free(void)
 {
 	char *memory = kmalloc(MISTAKE_OCTETS, GFP_KERNEL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* As much of the kernel's headers as the pure layers use, for user space. */
+/* The part of the kernel's headers that the pure layers use, for user space. */
 #ifndef _FUZZ_SHIM_H
 #define _FUZZ_SHIM_H
 

@@ -90,7 +90,7 @@ static void decode(const char *args)
 	if (sscanf(args, "%u %s", &ppid, text) != 2)
 		exit(1);
 	len = unhex(text, buf);
-	exact = malloc(len ?: 1);	/* for the sanitizer */
+	exact = malloc(len ?: 1);	/* so that the sanitizer detects a read after the end */
 	memcpy(exact, buf, len);
 	iw_mpa_chunk_decode(ppid, exact, len, &chunk);
 	if (chunk.reason) {
@@ -118,7 +118,7 @@ static void segment(const char *args, bool term)
 	hex(fpdu, iw_mpa_chunk_segment(ssn, fpdu));
 }
 
-/* A chunk of the peer's, with its bytes, since the decoder makes the roles of them */
+/* Receive a chunk of the peer as bytes, since the decoder is tested, too */
 static enum iw_mpa_reason receive(struct iw_mpa_session *session, u8 code)
 {
 	const u8 bytes[] = { session->rx_ssn >> 8, session->rx_ssn, 0, code,
@@ -162,7 +162,7 @@ static void walk(const char *args)
 			    ", owes" : "");
 }
 
-/* What the letter stands for, with its DDP-SSN from the session */
+/* Make the chunk of a letter, with the session's DDP-SSN */
 static int make(const struct iw_mpa_session *from, u8 code,
 		const struct iw_mpa_frame *content, u8 *buf)
 {

@@ -10,7 +10,7 @@ void fake_live_here(struct fake_id *fid)
 	fid->id.net = &init_net;
 }
 
-/* From now on the ULP is in another network namespace than the device. */
+/* Move the ULP to another network namespace than the device's. */
 void fake_live_elsewhere(struct fake_id *fid)
 {
 	fid->id.net = fakes_elsewhere(fid->f);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the library has to know of a cm_id, and rdma_cm and iw_cm tell */
+/* Data of a cm_id that the library gets from rdma_cm and iw_cm */
 #ifndef _IW_MPA_IWCM_H
 #define _IW_MPA_IWCM_H
 

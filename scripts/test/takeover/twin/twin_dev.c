@@ -29,7 +29,7 @@
 #define TWIN_DRIVER_ID	((enum rdma_driver_id)0x74776e)
 #define TWIN_QPN	1
 #define TWIN_DEPTH	4
-#define TWIN_HEX	(16 * 1024)	/* bytes that may come early */
+#define TWIN_HEX	(16 * 1024)	/* bytes that may arrive early */
 
 static bool thaw;
 module_param(thaw, bool, 0644);
@@ -84,7 +84,7 @@ static void twin_let_go(struct ib_qp *qp)
 	twin_ask("op let_go\n");
 }
 
-/* What the frozen socket would be like if there was no freeze: in the end it sends FIN. */
+/* Undo the freeze, as a control: the host's socket then sends FIN in the end. */
 static void twin_thaw(struct sock *sk)
 {
 	lock_sock(sk);
@@ -220,13 +220,13 @@ static int twin_accept(struct iw_cm_id *cm_id)
 		twin.cm_id = cm_id;
 	mutex_unlock(&twin.lock);
 	if (err)
-		return err;	/* iw_cm destroys it */
+		return err;	/* iw_cm destroys the cm_id */
 	err = iw_cm_accept(cm_id, &param);
 	twin_tell("event accepted status=%d\n", err);
 	return 0;
 }
 
-/* A connection that calls begins with its listener's handler. */
+/* For inbound connections, too: these begin with their listener's handler. */
 static int twin_cm_event(struct iw_cm_id *cm_id, struct iw_cm_event *event)
 {
 	twin_tell("event %s status=%d\n", twin_event_name(event->event), event->status);
@@ -320,7 +320,7 @@ static int twin_released(void)
 	return 0;
 }
 
-/* What a driver tells the library while it has the stream */
+/* Calls of the library by a driver that has the stream */
 static int twin_stream_command(const char *verb, int arg)
 {
 	int err = 0;
@@ -380,7 +380,7 @@ static struct ib_qp *twin_get_qp(struct ib_device *ibdev, int qpn)
 	return qpn == TWIN_QPN ? &to_twin_dev(ibdev)->qp : NULL;
 }
 
-/* The QP is as old as the device, which iw_cm keeps. */
+/* The QP lives as long as the device, on which iw_cm has a reference. */
 static void twin_add_ref(struct ib_qp *qp)
 {
 }

@@ -50,7 +50,7 @@ static __printf(1, 0) int twin_queue(const char *fmt, va_list args)
 	return 0;
 }
 
-/* A piece of news, in any context. Without memory it is lost, and the case fails. */
+/* Send a message to the process, in any context. Without memory it is lost, and the test fails. */
 void twin_tell(const char *fmt, ...)
 {
 	va_list args;
@@ -60,7 +60,7 @@ void twin_tell(const char *fmt, ...)
 	va_end(args);
 }
 
-/* An op of the driver: it returns what the process answers. */
+/* Report an op to the process, and return the errno that it answers. */
 int twin_ask(const char *fmt, ...)
 {
 	va_list args;
