@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A fake rdma_cm, which tells the library the network namespace of a ULP: it is in rdma_cm's id,
- * which the context of a cm_id points to. The patch series for the kernel has another file of this
- * name, for an iw_cm whose cm_ids have the namespace.
+ * A fake rdma_cm, from which the library reads the network namespace of a ULP: it is in rdma_cm's
+ * id, which the context of a cm_id points to. The patch series for the kernel has another file of
+ * this name, for an iw_cm whose cm_ids have the namespace.
  */
 
 #include "iw_mpa_fake_owner.h"

@@ -73,7 +73,7 @@ static void end_terminate_is_waited_for(struct kunit *test, bool in_time)
 	unsigned long since = jiffies;
 
 	pair_tcp_post(test, 1);
-	sk->sk_wmem_queued = sk->sk_sndbuf + 1;		/* no room, so write_space will come */
+	sk->sk_wmem_queued = sk->sk_sndbuf + 1;		/* no room, so TCP will call write_space */
 	pair_tcp.err = -EAGAIN;
 	srnic_tx_doorbell(qp);
 	srnic_fail(qp, SRNIC_ERR_CRC);

@@ -30,7 +30,7 @@ static void fast_open_exit(struct kunit *test)
 	fakes_exit(test);
 }
 
-/* Did the bytes that an end of the connection has sent or got come with the SYN? */
+/* Did the bytes that an end of the connection has sent or received go with the SYN? */
 static bool came_with_the_syn(const struct socket *sock)
 {
 	return tcp_sk(sock->sk)->syn_data_acked;

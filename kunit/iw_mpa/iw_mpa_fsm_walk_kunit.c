@@ -384,11 +384,11 @@ static u32 due_actions(const struct node *from, enum iw_mpa_event event, enum iw
 		return DO(BIND) | DO(OPEN);
 	case IW_MPA_EV_TCP_UP:
 		return DO(SEND_REQ);
-	case IW_MPA_EV_TCP_ACCEPTED:	/* the Request may have come */
+	case IW_MPA_EV_TCP_ACCEPTED:	/* the Request may have arrived */
 		return DO(READ_REQ);
 	case IW_MPA_EV_READABLE:
 		return due_on_readable(from->state);
-	case IW_MPA_EV_REQ_GOOD:	/* more may have come with it */
+	case IW_MPA_EV_REQ_GOOD:	/* more may have arrived with the Request */
 		due = DO(CHECK_EARLY);
 		break;
 	case IW_MPA_EV_PEER_CLOSED:	/* read what arrived before the FIN */
@@ -484,7 +484,7 @@ static void walk_actions(struct walk *w, struct node at, enum iw_mpa_event event
 		}
 		at.past = action_done(at.past, nr, IW_MPA_EV_NONE);
 	}
-	/* The runner has come to the end of it: the call returns an errno, or an event follows. */
+	/* The runner has finished: the call returns an errno, or an event follows. */
 	if (at.past & PAST_CALL)
 		KUNIT_EXPECT_EQ_MSG(w->test, !(at.past & PAST_FAILED),
 				    !!(at.past & (PAST_EXPECTED | PAST_DOWN)), "%s, past 0x%x",

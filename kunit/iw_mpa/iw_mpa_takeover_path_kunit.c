@@ -67,7 +67,7 @@ static void driver_is_told_of_a_neighbour_that_moves(struct kunit *test)
 	dst_release(dst);
 }
 
-/* The driver releases the connection while the library looks at its path. */
+/* The driver releases the connection while the library checks its path. */
 static void driver_that_releases_amid_a_look_is_told_nothing(struct kunit *test)
 {
 	static const u8 home[ETH_ALEN], away[ETH_ALEN] = { 2, 0, 0, 0, 0, 1 };
@@ -109,7 +109,7 @@ static void driver_is_told_of_a_route_that_changes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, lv->path.mtu, lv->tcb.path.mtu);
 }
 
-/* Does the event start a look at paths? Preemption is off, so no look runs in between. */
+/* Does the event start a check of paths? Preemption is off, so no check runs in between. */
 static bool event_stirs(struct leaving *lv, unsigned long event, void *arg)
 {
 	bool stirs;
@@ -121,7 +121,7 @@ static bool event_stirs(struct leaving *lv, unsigned long event, void *arg)
 	return stirs;
 }
 
-/* A redirect makes the library look at the path, a change of the multipath hash does not. */
+/* A redirect makes the library check the path, a change of the multipath hash does not. */
 static void redirect_has_the_path_looked_at(struct kunit *test)
 {
 	struct leaving *lv = leaving_open_watched(test);
@@ -129,7 +129,7 @@ static void redirect_has_the_path_looked_at(struct kunit *test)
 	struct fakes *f = test->priv;
 	unsigned int round;
 
-	/* The driver's request for reports makes the library look, too: wait for that. */
+	/* The driver's request for reports starts a check, too: wait for that. */
 	FAKE_POLL(f, READ_ONCE(lv->dev.takeovers->round) && !READ_ONCE(lv->dev.takeovers->stirred));
 	KUNIT_EXPECT_FALSE(test, event_stirs(lv, NETEVENT_IPV4_MPATH_HASH_UPDATE, &init_net));
 	round = READ_ONCE(lv->dev.takeovers->round);

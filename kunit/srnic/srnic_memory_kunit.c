@@ -354,7 +354,7 @@ static void mem_dma_region_has_no_remote_right(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, xa_empty(&p->dev->mrs));
 }
 
-/* A removed region is invalid for one who has found it before, and locks it afterwards. */
+/* A removed region is invalid also for code that has found it before, and locks it afterwards. */
 static void mem_removed_region_is_invalid(struct kunit *test)
 {
 	struct pair *p = test->priv;
