@@ -24,7 +24,7 @@
 
 /* A fake adapter with one connection */
 struct adapter {
-	struct c4mpa_conn	conn;			/* the connection */
+	struct c4mpa_conn	conn;
 	struct c4mpa_settings	settings;		/* settings of the module */
 	/* bytes that were sent, and that the test has not read yet */
 	u8			out[OUT_SIZE];
@@ -35,8 +35,8 @@ struct adapter {
 	struct iw_mpa_params	program;
 	struct c4mpa_event	event[EVENTS_MAX];	/* the events for iw_cm, in order */
 	unsigned int		events;			/* number of elements of @event */
-	bool			armed;			/* the timer is running */
-	bool			expired;		/* the timer has expired */
+	bool			armed;
+	bool			expired;
 	bool			no_send;		/* sending fails */
 	bool			no_start;		/* starting the QP fails */
 	bool			no_abort;		/* aborting the connection fails */

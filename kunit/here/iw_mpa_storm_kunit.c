@@ -20,7 +20,7 @@
 struct storm {
 	struct fakes		*f;	/* the fakes of iw_cm, the driver and the peer */
 	int			seed;	/* seed of the random numbers */
-	struct fake_conn	*c;	/* the connection */
+	struct fake_conn	*c;
 	/*
 	 * if the library is the responder: the cm_id of the CONNECT_REQUEST, once it was
 	 * reported

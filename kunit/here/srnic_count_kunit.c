@@ -15,7 +15,7 @@ static const struct pair_opts count_opts = { .crc = true, .emss = 1448, .ord = 1
 
 /* A counter, and by how much it is expected to have changed */
 struct count_row {
-	enum srnic_counter	counter;	/* the counter */
+	enum srnic_counter	counter;
 	unsigned int		by;		/* the difference; 0 ends a list of these */
 };
 

@@ -80,9 +80,9 @@ static const u8 rights_errs[USE_COUNT * CHANGE_COUNT] = {
 
 /* A region, and the memory at the other end of the message */
 struct rights {
-	struct pair	*p;	/* the pair of QPs */
+	struct pair	*p;
 	enum rights_use	use;	/* what the message uses the region for */
-	struct ib_mr	*mr;	/* the region */
+	struct ib_mr	*mr;
 	u32		key;	/* STag of the region */
 	u8		*old;	/* memory of the region before the change */
 	/* memory of the region after it, if it is registered with other memory */

@@ -19,9 +19,9 @@
 struct thing {
 	/* protection domain, which the other objects need */
 	struct ib_pd			pd;
-	struct srnic_cq			cq;	/* completion queue */
-	struct srnic_srq		srq;	/* shared receive queue */
-	struct srnic_qp			qp;	/* QP */
+	struct srnic_cq			cq;
+	struct srnic_srq		srq;
+	struct srnic_qp			qp;
 	struct ib_mr			*mr;	/* memory region, NULL if none could be made */
 	struct ib_ucontext		ctx;	/* context of an application */
 	struct uverbs_attr_bundle	attrs;	/* attributes of the application's calls */

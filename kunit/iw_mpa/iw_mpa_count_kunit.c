@@ -13,7 +13,7 @@
 
 /* A counter, and by how much it is expected to change */
 struct count_row {
-	enum iw_mpa_counter	counter;	/* the counter */
+	enum iw_mpa_counter	counter;
 	unsigned int		by;		/* the difference; 0 ends a list of these */
 };
 

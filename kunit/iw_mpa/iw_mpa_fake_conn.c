@@ -227,7 +227,7 @@ void conn_expect_reject_and_fin(struct fake_conn *c)
 
 /* Search for the endpoint that reports events for a cm_id */
 struct fake_search {
-	const struct iw_cm_id	*id;	/* the cm_id */
+	const struct iw_cm_id	*id;
 	struct iw_mpa_ep	*found;	/* the endpoint, with a reference, or NULL */
 };
 

@@ -56,8 +56,8 @@ struct fake_event {
 	u8			ord;			/* the peer's ORD */
 	u8			pd_len;			/* bytes of private data */
 	u8			pd[FAKE_PD_MAX];	/* copy of the private data */
-	struct sockaddr_storage	local;			/* local address */
-	struct sockaddr_storage	remote;			/* remote address */
+	struct sockaddr_storage	local;
+	struct sockaddr_storage	remote;
 };
 
 /**

@@ -20,11 +20,11 @@ struct leaving {
 	struct iw_mpa_sock	*ms;		/* the library's socket */
 	/* TCP's part of the socket, which belongs to the device after the takeover */
 	struct sock		*sk;
-	struct iw_mpa_device	dev;		/* the device */
+	struct iw_mpa_device	dev;
 	struct iw_mpa_takeover_ops ops;		/* ops for takeover that the device has */
 	struct fake_id		*fid;		/* cm_id with the addresses */
 	struct socket		*listener;	/* the peer's listening socket */
-	struct socket		*peer;		/* the peer's socket */
+	struct socket		*peer;
 	struct iw_mpa_tcb	tcb;	/* the record of TCP's state that the device got */
 	/* copy of the received bytes that the record points to */
 	u8			rx[RX_MAX];

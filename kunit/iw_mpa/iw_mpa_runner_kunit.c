@@ -21,7 +21,7 @@
 
 /* Bytes that arrive while an endpoint lingers */
 struct flood {
-	struct iw_mpa_ep	*ep;	/* the endpoint */
+	struct iw_mpa_ep	*ep;
 	struct sock		*peer;	/* the peer's end of the connection */
 	struct proto_ops	ops;	/* ops of the endpoint's socket, with another recvmsg */
 	int			found;	/* result of recvmsg */

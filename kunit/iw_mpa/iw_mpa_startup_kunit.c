@@ -12,8 +12,8 @@
 
 /* An initiator's endpoint and its peer */
 struct startup {
-	struct iw_mpa_ep	*ep;	/* the endpoint */
-	struct socket		*peer;	/* the peer's socket */
+	struct iw_mpa_ep	*ep;
+	struct socket		*peer;
 };
 
 /* TCP is up, and nothing was sent. */

@@ -14,7 +14,7 @@
 
 /* One device */
 struct end {
-	struct toe_conn		conn;		/* its connection */
+	struct toe_conn		conn;
 	struct end		*other;		/* the device at the other end of the wire */
 	/* bytes that it has sent and the other device has not read */
 	u8			wire[WIRE_SIZE];

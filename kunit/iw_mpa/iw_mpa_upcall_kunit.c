@@ -11,8 +11,8 @@ static const u8 some_pd[IW_MPA_PD_MAX] = { 1, 2, 3, [254] = 5, [255] = 6 };
 
 /* An endpoint that is used only to report events to iw_cm */
 struct line {
-	struct iw_mpa_ep	ep;	/* the endpoint */
-	struct iw_mpa_device	dev;	/* its device */
+	struct iw_mpa_ep	ep;
+	struct iw_mpa_device	dev;
 };
 
 static struct iw_mpa_ep *line_new(struct kunit *test)

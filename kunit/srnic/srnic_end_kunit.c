@@ -19,7 +19,7 @@ static struct end_world {
 	/* work item in front of all that the QP queues */
 	struct work_struct	blocker;
 	struct completion	go;	/* lets @blocker end */
-	struct srnic_qp		*qp;	/* the QP */
+	struct srnic_qp		*qp;
 	struct completion	ended;	/* completed when srnic_qp_end() has returned */
 	bool			queued;	/* a flush was queued when srnic_qp_end() returned */
 } end_world;

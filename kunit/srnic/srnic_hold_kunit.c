@@ -20,10 +20,10 @@
 
 /* A region that RX holds */
 struct hold_world {
-	struct pair		*p;	/* the pair of QPs */
-	struct srnic_mr		*mr;	/* the region */
+	struct pair		*p;
+	struct srnic_mr		*mr;
 	struct srnic_name	name;	/* STag and rights by which the region was found */
-	struct srnic_hold	hold;	/* the hold */
+	struct srnic_hold	hold;
 };
 
 static enum srnic_mem_fault hold_at(struct hold_world *w, u64 off, u32 len)

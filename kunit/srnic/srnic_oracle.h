@@ -21,7 +21,7 @@ struct oracle {
 	u32	len;			/* number of bytes in @to */
 	u32	pos;			/* bytes since SeqStart */
 	bool	crc;			/* FPDUs have a CRC */
-	bool	markers;		/* FPDUs have Markers */
+	bool	markers;
 	u32	mulpdu;			/* length of the longest ULPDU */
 	u32	ends[ORACLE_FPDUS];	/* where the first ORACLE_FPDUS FPDUs end in @to */
 	u32	fpdus;			/* number of elements of @ends */

@@ -31,11 +31,11 @@ struct pair_end {
 
 /* Two QPs that are connected to each other */
 struct pair {
-	struct kunit	*test;		/* the test */
+	struct kunit	*test;
 	struct srnic_dev *dev;		/* device of both QPs */
 	struct ib_pd	pd;		/* protection domain of both QPs */
 	struct ib_pd	other_pd;	/* another protection domain */
-	struct pair_end	end[2];		/* the two QPs */
+	struct pair_end	end[2];
 	u32		portion;	/* bytes that the wire delivers at once; 0 for all */
 	/* socket that is never connected, which QPs ask for TCP's segment size */
 	struct socket	*sock;

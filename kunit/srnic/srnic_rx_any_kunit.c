@@ -15,7 +15,7 @@
 
 /* State and memory of the simple reader */
 struct plain {
-	bool		markers;	/* the stream has Markers */
+	bool		markers;
 	bool		crc;		/* FPDUs have a CRC */
 	u32		at;		/* bytes that the reader has consumed */
 	enum srnic_err	err;		/* error at which the reader has stopped */

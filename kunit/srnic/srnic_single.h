@@ -9,7 +9,7 @@
 
 /* One QP of a pair, which is tested */
 struct single {
-	struct pair		*p;	/* the pair */
+	struct pair		*p;
 	struct srnic_qp		*qp;	/* the QP, end 0 of the pair */
 	/* events that the handler of the QP, or of an SRQ, got, in order */
 	enum ib_event_type	events[SINGLE_EVENTS];
