@@ -47,7 +47,7 @@
 OUT=${IW_MPA_BENCH:-$CACHE/bench}
 RAW=$OUT/raw
 ONLY=.
-LIMIT=3600	# the guest's own time jumps whenever it has nothing to do
+LIMIT=3600	# the guest's clock jumps ahead whenever the guest is idle
 
 # Variants of the drivers: "plain" does no more than siw does by default
 declare -A DRIVER=([siw]=siw [siw_mpa]=siw_mpa [srnic]=srnic [plain]=srnic [markers]=srnic
@@ -63,7 +63,7 @@ declare -A SETTINGS=(
 SETTINGS[srnic-large]=${SETTINGS[srnic]}
 SETTINGS[plain-large]=${SETTINGS[plain]}
 VARIANTS=${VARIANTS:-'siw siw_mpa srnic plain markers'}
-BRIEFLY='siw_mpa markers'	# no more than one measure of connections
+BRIEFLY='siw_mpa markers'	# measure fewer connections with these
 
 # NAME ARGUMENTS-OF-CM_BENCH
 MEASURES='
@@ -115,16 +115,16 @@ memory-half-open	-k tcp -K 1000 hold
 
 # CLIENTS-LISTENERS-STALLED, the last for each listener
 LOADS=${LOADS:-'1-1-0 4-1-0 16-1-0 64-1-0 16-4-0 16-8-0 64-8-0 16-1-4 64-8-4'}
-ROUNDS=${ROUNDS:-15}	# the drivers take turns
-FIRST_ROUND=${FIRST_ROUND:-1}	# a later one goes on with what an earlier run has left
+ROUNDS=${ROUNDS:-15}	# in each round all drivers are measured in turn
+FIRST_ROUND=${FIRST_ROUND:-1}	# a number above 1 continues an earlier run
 RATE_VARIANTS=${RATE_VARIANTS:-'siw siw_mpa srnic'}
 
-# Round trip times, in microseconds; they are even
+# Round trip times in microseconds; even numbers, since each direction is delayed by half of it
 TRIPS=${TRIPS:-'100 1000 10000 100000'}
 TRIP_VARIANTS=${TRIP_VARIANTS:-'siw siw_mpa srnic plain srnic-tfo plain-tfo'}	# the last two with TCP Fast Open
 TRIP_ROUNDS=5
 
-# Clients, milliseconds of the server for each, its backlog
+# Clients, milliseconds that the server takes for each, backlog of the server
 STORM=${STORM:-'1000 5 128'}
 STORM_VARIANTS=${STORM_VARIANTS:-'siw siw_mpa srnic'}
 
@@ -143,9 +143,9 @@ STORM_VARIANTS=${STORM_VARIANTS:-'siw siw_mpa srnic'}
 # shellcheck source=scripts/test/bench/registrations.sh
 . "$TOP/scripts/test/bench/registrations.sh"
 
-# Hundredths of what siw takes to connect, which the variants may take
+# How many hundredths of siw's cost of a connect each variant may need
 declare -A LIMITS=([siw_mpa]=104 [srnic]=95 [plain]=87)
-# The same of messages: VARIANT OCTETS TIMES KIND LIMIT, see rdma_data.c. siw has no CRC.
+# Limits for messages: VARIANT BYTES TIMES KIND LIMIT, see rdma_data.c. siw has no CRC.
 GUARDED='
 srnic	64	500	send	110
 plain	64	500	send	108
@@ -169,11 +169,11 @@ boot_counted() {
 	GUEST_MEM=${GUEST_MEMORY:-4G}
 	GUEST_ARGS=(-icount "shift=0,sleep=off" "$@")
 	boot_with cm_bench
-	# While the guest waits for a file of the host, as for a module, its clock jumps.
+	# While the guest waits for a file of the host, such as a module, its clock jumps.
 	guest_run A 'sysctl -qw kernel.hung_task_timeout_secs=0' "$LIMIT"
 }
 
-# boot_counting: with the plugin
+# boot_counting: boot a guest whose instructions the plugin counts
 boot_counting() { boot_counted -plugin "$OUT/split.so,map=$OUT/map,out=$OUT/split"; }
 
 # boot_with PROGRAM
@@ -209,16 +209,16 @@ take_driver() {
 	for setting in ${SETTINGS[$1]:-}; do
 		guest_run "$guest" "sysctl -qw net.iw_mpa.$setting" "$LIMIT"
 	done
-	[[ $1 == siw || $1 == rxe ]] || need_crc32c "$guest"	# siw has no CRC, rxe another one
+	[[ $1 == siw || $1 == rxe ]] || need_crc32c "$guest"	# siw has no CRC, and rxe has another one
 }
 
-# need_crc32c GUEST: not as a loop in software
+# need_crc32c GUEST: fail if the guest sums up CRC32c in software, which costs more than hardware does
 need_crc32c() {
 	guest_run "$1" crc32c_by_hardware "$LIMIT" >"$OUT/crc32c" ||
 		die "CRC32c is summed up by software: $(cat "$OUT/crc32c")"
 }
 
-# So that half-open connections stay. The guest's time flies.
+# Half-open connections must not time out, although the guest's clock runs fast.
 be_patient() {
 	guest_run A "sysctl -qw net.iw_mpa.half_open_max=100000 \
 		net.iw_mpa.half_open_listener_max=100000 \
@@ -227,7 +227,7 @@ be_patient() {
 
 GAPS=0
 
-# gap TEXT: something has no result; all else is measured nevertheless
+# gap TEXT: a measurement has no result; the others are measured nevertheless
 gap() {
 	GAPS=$((GAPS + 1))
 	say "$*"
@@ -258,7 +258,7 @@ measure_all() {
 	done <<<"${2:1:-1}"
 }
 
-# data_command VARIANT SIZE TIMES PROGRAM: nothing, where TCP has nothing of that kind
+# data_command VARIANT SIZE TIMES PROGRAM: print the client's command; print nothing if TCP has no such measure
 data_command() {
 	local qps=1 args
 
@@ -311,12 +311,12 @@ cost() {
 	least connect '/share/cm_bench -n 128 connect'
 }
 
-# within LIMIT COST COST-OF-SIW: it was measured, and is not above its limit
+# within LIMIT COST COST-OF-SIW: both were measured, and COST is at most LIMIT hundredths of COST-OF-SIW
 within() {
 	[[ $2 -gt 0 && $3 -gt 0 ]] && (($2 * 100 <= $3 * $1))
 }
 
-# message VARIANT OCTETS TIMES KIND: instructions of one
+# message VARIANT BYTES TIMES KIND: instructions per message
 message() {
 	take_driver "$1"
 	least message "/share/rdma_data 10.0.0.1 $2 $3 $4"
@@ -351,7 +351,7 @@ guard_kernel() {
 	done <<<"${GUARDED:1:-1}"
 	judge_registrations "$GUARDED_REGIONS"
 	[[ $1 != "$(default_kernel)" ]] || judge_ios "$1"
-	guest_kill_all		# how guests end is judged by other tests
+	guest_kill_all		# other tests judge how guests end
 }
 
 guard() {
@@ -427,13 +427,13 @@ measure_storms() {
 		sed "s/^/# $variant: /" "$OUT/storm/$variant"
 		[[ $variant == siw ]] || tap_run "storm: all come back: $variant" bore_storm "$variant"
 	done
-	guest_kill_all		# how guests end is judged by other tests
+	guest_kill_all		# other tests judge how guests end
 	python3 "$TOP/scripts/test/bench/report.py" --storm "$OUT"
 	cat "$OUT/storm.rst" >&2
 	tap_end bench
 }
 
-# begin_rounds NAME: a folder for results, with those of the rounds before FIRST_ROUND alone
+# begin_rounds NAME: make the folder for results; keep old results only if this run begins with a later round
 begin_rounds() {
 	((FIRST_ROUND > 1)) || rm -rf "${OUT:?}/$1"
 	mkdir -p "$OUT/$1"
@@ -471,7 +471,7 @@ measure_rates() {
 measure_everything() {
 	local variant
 
-	# -k may choose no measure of the first table.
+	# -k may select none of the measures of the first table.
 	! awk '{ print $1 }' <<<"$MTU_DATA" | grep -qE -- "$ONLY" || measure_at 1500
 	rm -rf "$RAW"
 	mkdir "$RAW"
@@ -497,13 +497,13 @@ measure_everything() {
 	say "in $OUT: table.rst, connect.svg, bench.html"
 }
 
-# all_measured WHAT: as a test, for check-all
+# all_measured WHAT: report gaps as a failed test, for check-all
 all_measured() {
 	tap_run "$1: each measure has a result" [ "$GAPS" -eq 0 ]
 	tap_end bench
 }
 
-# run_option OPTION: nobody else writes into $OUT meanwhile. What was measured is reported first.
+# run_option OPTION: the caller holds a lock, so no other run writes into $OUT. Results are reported before failures.
 run_option() {
 	case ${1:-} in
 	--comeback) measure_comebacks ;;

@@ -30,21 +30,21 @@
 # shellcheck source=scripts/lib/tap.sh
 . "$TOP/scripts/lib/tap.sh"
 
-# All of these would take too long here.
+# The full suites would take too long here.
 declare -A OPTION=([wire]="--sample${DRIVER:+ --device $DRIVER}" [interop]=--sample [bench]=--guard [e2e]=--sample [takeover]=--sample)
-LIMIT_MIN=75	# for all that runs without arguments
+LIMIT_MIN=75	# for all suites of a run without arguments
 
-# The end-to-end tests in two halves
+# The end-to-end tests run in two halves.
 OURS=${DRIVER:-srnic}/${DRIVER:-srnic}
 WITH_SIW=${DRIVER:-srnic}/siw,siw/${DRIVER:-srnic}
 
-SCRIPTS=$TOP/scripts	# the selftest has its own
-ONCE_MORE='# all of it once more'	# what stands before does not count
+SCRIPTS=$TOP/scripts	# the selftest replaces this folder
+ONCE_MORE='# all of it once more'	# results before this line do not count
 
 DEADLINE=0	# in $SECONDS
-LOGS=		# of all suites that have ended
-OUTER=${BROKEN_BY_QEMU:-}	# that of another check.sh, of which this is a suite
-FAULTS=		# of the suite itself, as lines
+LOGS=		# folder with the logs of all suites that have ended
+OUTER=${BROKEN_BY_QEMU:-}	# set if this runs as a suite of another check.sh
+FAULTS=		# faults of the suite itself, one a line
 PASSED=0
 FAILED=0
 declare -a REPORT=()
@@ -58,7 +58,7 @@ fail_suite() {
 	printf 'not ok %s: %s\n' "$1" "$2"
 }
 
-# judge SUITE STATUS LOG SECONDS NAME: its exit status and its output against each other
+# judge SUITE STATUS LOG SECONDS NAME: find contradictions between exit status and output
 judge() {
 	local suite=$1 rc=$2 log=$3 name=$5 ok not_ok summary
 
@@ -91,7 +91,7 @@ last_of() {
 	echo "${line:-nothing}"
 }
 
-# script_of SUITE: what is not called by its own name so often stands in a folder
+# script_of SUITE: scripts of suites are in scripts/, or in scripts/test/
 script_of() { if [[ -e $SCRIPTS/$1.sh ]]; then echo "$SCRIPTS/$1.sh"; else echo "$SCRIPTS/test/$1.sh"; fi; }
 
 # suite_of [VARIABLE=VALUE...] SUITE [ARGUMENT...]
@@ -102,7 +102,7 @@ suite_of() {
 	echo "$1"
 }
 
-# What runs in the background goes when we go, for every reason but SIGKILL.
+# Suites in the background end with this process, unless SIGKILL ends it.
 end_processes() {
 	# shellcheck disable=SC2046 # words
 	kill $(jobs -pr) 2>/dev/null || true
@@ -141,17 +141,17 @@ start() {
 		timeout -k 1m "$left" "$script" "$@" </dev/null
 }
 
-# attempt [VARIABLE=VALUE...] SUITE [ARGUMENT...]: once more if QEMU broke a guest of it, see guest_broken_by_qemu: no
-# result says anything then.
+# attempt [VARIABLE=VALUE...] SUITE [ARGUMENT...]: run the suite; run it again if QEMU broke one of its guests, since
+# then no result is valid: see guest_broken_by_qemu.
 attempt() {
 	local rc=0
 
-	# Within another check.sh that one runs all of this again.
+	# If this runs within another check.sh, the outer one runs all of it again.
 	[[ -z $OUTER ]] || { (start "$@") || rc=$?; return "$rc"; }
 	BROKEN_BY_QEMU=$(mktemp "$LOGS/broken.XXXXXX")
 	export BROKEN_BY_QEMU
 	(start "$@") || rc=$?
-	# Whoever started this may have been killed.
+	# The process that started this may have been killed.
 	if [[ $rc -ne 0 && -s $BROKEN_BY_QEMU ]] && kill -0 $$; then
 		printf '# retried: %s\n%s\n' "$(<"$BROKEN_BY_QEMU")" "$ONCE_MORE"
 		rc=0
@@ -161,12 +161,12 @@ attempt() {
 	return "$rc"
 }
 
-# status_of STATUS: of what has just ended. A suite may end with timeout's status for reasons of its own.
+# status_of STATUS: exit status of a suite, or "late". A suite may also exit with timeout's status for its own reasons.
 status_of() {
 	if [[ ($1 -eq 124 || $1 -eq 137) && $SECONDS -ge $DEADLINE ]]; then echo late; else echo "$1"; fi
 }
 
-# list_log "SECONDS FAULTS NAME" <LOG: for the page
+# list_log "SECONDS FAULTS NAME" <LOG: add a log to the list for the page
 list_log() {
 	local number
 
@@ -193,13 +193,13 @@ count_suite() {
 	rm "$2"
 }
 
-# write_page: what ran, as a page for a browser
+# write_page: write what ran as a page for a browser
 write_page() {
 	"$TOP/scripts/test/check/report.py" "$LOGS" "$1" || fail_suite check 'the page cannot be written'
 	echo "# what ran now, as a page: $1"
 }
 
-# run_suite [VARIABLE=VALUE...] SUITE [ARGUMENT...]: seen as it runs, and kept for counting
+# run_suite [VARIABLE=VALUE...] SUITE [ARGUMENT...]: show the output as it is printed, and keep it for counting
 run_suite() {
 	local log rc=0 began=$SECONDS suite
 
@@ -215,7 +215,7 @@ run_suite() {
 	count_suite "$rc" "$log" $((SECONDS - began)) "$*"
 }
 
-LANES=()	# of each: process and folder of logs
+LANES=()	# of each lane: process and folder of logs
 
 # run_beside all|rest NAME...: run these suites in the background, one after another, until finish_beside is called.
 # "all" gives them normal priority, "rest" only the processor time that others leave.
@@ -249,7 +249,7 @@ finish_lane() {
 	while IFS= read -r -u 3 name; do
 		number=$((number + 1))
 		log=$2/$number
-		touch "$log" "$log.end"	# it may have died before
+		touch "$log" "$log.end"	# the lane may have died before the suite began
 		read -r rc seconds <"$log.end" || { rc=1 && seconds=0; }
 		printf '# suite %s\n' "$name"
 		cat "$log"
@@ -268,7 +268,7 @@ finish_beside() {
 	LANES=()
 }
 
-# name_with_option SUITE: as a run without arguments has it
+# name_with_option SUITE: the suite with its option in a run without arguments
 name_with_option() { echo "$1${OPTION[$1]:+ ${OPTION[$1]}}"; }
 
 run_suites() {
@@ -280,7 +280,7 @@ run_suites() {
 	done
 }
 
-# is_roomy: enough processors and memory for guests of two suites?
+# is_roomy: are there enough processors and memory for guests of two suites?
 is_roomy() {
 	[[ $(nproc) -ge 2 && $(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo) -ge $((7 << 20)) ]]
 }
@@ -319,7 +319,7 @@ run_all() {
 	# shellcheck disable=SC2046 # words
 	run_suite "PAIRS=$OURS" $(name_with_option e2e) -k '^[01]'
 	finish_beside
-	# It judges when packets come: nobody is beside it.
+	# takeover judges the times of packets, so no suite may run beside it.
 	run_suites takeover
 }
 

@@ -8,11 +8,11 @@
 # -k runs only the cases whose line in the list matches; -l lists them. --sample runs only the clean wire, one address
 # family for each test, in turns, and with siw as peer only tests of what differs between drivers.
 #
-# DRIVER=siw_mpa tests siw_mpa in place of srnic. PAIRS="client/server[/wire] ..." chooses the drivers, and what the
-# wire does to packets: clean, rough or flap, see e2e/lib.sh. Items may also be separated by commas. KERNELS="6.1 6.12",
-# which is the default, chooses the kernels of the guests A and B; if KERNEL is not 6.1, both run that by default. A is
-# the client; over IPv6 B is, if both have the same driver. The guests are booted once; a case that crashes a guest, or
-# leaves an object in it, fails, and the next case gets new guests. The tests are in scripts/e2e, see lib.sh there.
+# DRIVER=siw_mpa tests siw_mpa in place of srnic. PAIRS="client/server[/wire] ...", also with commas, chooses the
+# drivers, and what the wire does to packets: clean, rough or flap, see e2e/lib.sh. KERNELS="6.1 6.12", which is the
+# default, chooses the kernels of the guests A and B; if KERNEL is not 6.1, both guests run KERNEL by default. A is the
+# client; over IPv6 B is the client if both have the same driver. The guests are booted once; a case that crashes a
+# guest, or leaves an object in it, fails, and the next case gets new guests. The tests, and lib.sh, are in scripts/e2e.
 
 # shellcheck source=scripts/lib/lib.sh
 . "$(dirname "$0")/lib/lib.sh"
@@ -26,7 +26,7 @@
 # Unmodified siw has errors of its own, which a kernel with detectors does not survive.
 DRIVER=${DRIVER:-srnic}
 BOTH=$DRIVER/$DRIVER
-# Who connects, reads, writes and goes; the other programs do not see whose driver the peer has.
+# Tests of connects, Reads, Writes and ends; the other programs do not depend on the peer's driver.
 SAMPLE_WITH_SIW='^(010|015|020|035|040|110|900)-'
 ALL_PAIRS="$DRIVER/siw siw/$DRIVER $BOTH $BOTH/rough $BOTH/flap"
 kernel_debugs "$KERNEL" && ALL_PAIRS=$BOTH
@@ -54,8 +54,8 @@ list_cases() {
 	done
 }
 
-# families_on WIRE FAMILIES NUMBER: print which of the address families FAMILIES to test. On a bad wire, on a slow
-# kernel and in a sample it is only one; when links flap it is IPv6, which is disturbed more.
+# families_on WIRE FAMILIES NUMBER: print which of the address families FAMILIES to test: only one on a bad wire, on a
+# slow kernel and in a sample; it is IPv6 when links flap, which disturbs IPv6 more.
 families_on() {
 	local one=4
 
@@ -98,14 +98,14 @@ list_cases_of() (
 	done
 )
 
-# choose_roles CLIENT_DRIVER SERVER_DRIVER FAMILY: so that ours has both roles on both kernels
+# choose_roles CLIENT_DRIVER SERVER_DRIVER FAMILY: give our driver both roles on both kernels
 choose_roles() {
 	CLIENT=A
 	SERVER=B
 	[[ $1 != "$2" || $3 -ne 6 ]] || { CLIENT=B && SERVER=A; }
 }
 
-# What a person reads: "010-rping siw_mpa 6.1->siw 6.12 IPv4: rping ...", "... 6.12 rough IPv4 ..."
+# The printed name of a case: "010-rping siw_mpa 6.1->siw 6.12 IPv4: rping ...", "... 6.12 rough IPv4 ..."
 case_name() {
 	local wire=" $4" from=$KERNEL_A to=$KERNEL_B CLIENT SERVER
 
@@ -114,7 +114,7 @@ case_name() {
 	echo "${1/.sh/} $2 $from->$3 $to${wire/ clean/} IPv$5: $6"
 }
 
-# By the name of the case, of which the wire is a part if it is not the clean one
+# Print the command that runs one case alone. A case's name has the wire in it unless the wire is clean.
 alone() {
 	local number pair='([^ ]+) [^ ]+->([^ ]+) [^ ]+( (rough|flap))?'
 
@@ -203,7 +203,7 @@ run_case() {
 run_all() {
 	local cases file client_driver server_driver wire family text name port=7000
 
-	# Not straight into the loop: a test file with an error in it would be left out silently.
+	# The list is not piped into the loop, which would hide that a test file has an error.
 	cases=$(list_cases)
 	while read -r -u 4 file client_driver server_driver wire family text; do
 		port=$((port + 1))
@@ -214,7 +214,7 @@ run_all() {
 	done 4<<<"$cases"
 }
 
-# A guest that cannot be switched off is a bug like any other.
+# A guest that cannot be switched off has a bug, so this is a test.
 power_off() {
 	local status name
 
@@ -236,7 +236,7 @@ power_off() {
 	fi
 }
 
-# list_names REGEX
+# list_names REGEX: names of the cases that match
 list_names() {
 	local file client_driver server_driver wire family text name
 
@@ -246,7 +246,7 @@ list_names() {
 	done
 }
 
-# In a subshell: the kernel is only for here.
+# A subshell, since need_kernel changes KERNEL.
 build_for() (
 	need_kernel "$1"
 	export KERNEL

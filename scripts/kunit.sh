@@ -29,10 +29,10 @@
 # shellcheck source=scripts/lib/uml.sh
 . "$TOP/scripts/lib/uml.sh"
 
-TIMEOUT=${KUNIT_TIMEOUT:-1200}	# seconds that a kernel may take for its tests: a hang is to end
+TIMEOUT=${KUNIT_TIMEOUT:-1200}	# seconds for a kernel's tests, so that a hang ends
 ONE=				# SUITE[.CASE]; empty: all suites
 
-# A suite that nobody builds would be silent for ever
+# A suite that no Makefile builds would never be missed.
 test_all_listed() {
 	local file folder listed
 
@@ -46,7 +46,7 @@ test_all_listed() {
 	done
 }
 
-# kunit.py's own verdict is not asked: ktap.py judges the console, and is stricter.
+# kunit.py's own verdict is ignored: ktap.py judges the console, and is stricter.
 run_kernel() {
 	local -a ARCH
 
@@ -57,12 +57,12 @@ run_kernel() {
 		true
 }
 
-# A suite that is run alone runs in one of these two kernels.
+# Print the command that runs one case alone, which is possible for the kernels pure and net.
 alone() {
 	[[ ! $1 =~ ^(pure|net):\ ((iw_mpa|srnic)_[a-z0-9_]+\.[a-z0-9_]+) ]] || echo "scripts/kunit.sh ${BASH_REMATCH[2]}"
 }
 
-# Results without numbers on stdin, from kernel $1
+# Number the results on stdin, which are those of kernel $1.
 verdicts() {
 	local line
 
@@ -75,7 +75,7 @@ verdicts() {
 	done
 }
 
-# Not under tap_run: it has one result for each test case.
+# This cannot run under tap_run, since it prints one result for each test case.
 run_tests() {
 	local name=$1 linux=$2 build=$3
 	local -a suites
@@ -87,7 +87,7 @@ run_tests() {
 		echo "not ok the console could not be read")
 }
 
-# How much of the pure layer the suites reached; the pure kernel alone counts it
+# How much of the pure layer the suites reached; only the pure kernel counts this.
 coverage() {
 	local name=$1 build=$2
 	local -a objects
@@ -125,7 +125,7 @@ kernel() {
 	[[ $name != pure || -n $ONE ]] || coverage "$name" "$build"
 }
 
-# Under the lock, as the sources and the kernels are one set for all copies of our tree
+# Runs under a lock, since all copies of our tree share one set of sources and kernels
 suite() {
 	local linux=$1 name
 

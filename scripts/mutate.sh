@@ -7,10 +7,10 @@
 #   scripts/mutate.sh [--seed N] [--count N] [--minutes N] [--keep]
 #   scripts/mutate.sh --people [--minutes N] [--keep]
 #
-# N mutants of each group are tried; the seed, which has a fixed default, chooses them. With --people it is all of
-# those that people have written, in groups by kind: scripts/test/mutate/people. With --minutes the run ends after that
-# time, and the next one goes on there. --keep is for work on tests or code: mutants that were found before that work
-# count as found.
+# N mutants of each group are tried; the seed, which has a fixed default, chooses them. --people tries all mutants that
+# people have written, in groups by kind: scripts/test/mutate/people. With --minutes the run ends after that time, and
+# the next run continues there. --keep is for work on tests or code: mutants that were found before that work count as
+# found.
 
 . "$(dirname "$0")/lib/lib.sh"
 . "$TOP/scripts/lib/tap.sh"
@@ -24,7 +24,7 @@ CHOICE=()
 
 mutate() { "$TOP/scripts/test/mutate/mutate.py" --state "$WORK/state.json" "${CHOICE[@]}" "${KEEP[@]}" "$@"; }
 
-# Warnings are of no interest: a fault may well deserve one.
+# Warnings are ignored, since a fault may well cause one.
 put_mutants() {
 	local linux=$1 ours=$1/drivers/iw_mpa
 
@@ -36,8 +36,8 @@ put_mutants() {
 	mutate --make "$ours" "$@"
 }
 
-# What does not compile is no mutant, and the compiler tells of a few at a time. The time of the build is not in the
-# kernel: a run goes on only if it has the same one.
+# Mutants that do not compile are dropped; the compiler reports a few at a time. The kernel has no build time in it,
+# since a run continues only with an identical kernel.
 build_mutants() {
 	local linux=$1 try
 	local -a drop=()
@@ -55,7 +55,7 @@ build_mutants() {
 	return 1
 }
 
-# run SUITE...: what is found, as it is found
+# run SUITE...: print each mutant as it is found
 run() {
 	mutate "${MINUTES[@]}" --kunit "$WORK/linux" "$@" || tap 'not ok' 'the mutants were run'
 }

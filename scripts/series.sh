@@ -24,7 +24,7 @@ NEW=$WORK/new		# our files as they are in the kernel tree
 REPO=$WORK/git		# the branches that the patches are made of
 TREE=$WORK/linux	# the kernel's sources with the patches; what is built of them
 OBJ=$WORK/x86
-SERIES=(iw_mpa srnic)	# in the order of the alphabet, each on top of those before it
+SERIES=(iw_mpa srnic)	# in alphabetical order, each on top of those before it
 
 # shellcheck source=scripts/test/series/compose.sh
 . "$HERE/compose.sh"
@@ -57,7 +57,7 @@ refresh() {
 		!skip' "$to/Makefile" "$from/Kconfig" | sed '${/^$/d}' >"$to/Kconfig"
 }
 
-# commit FILE: the patch that it describes
+# commit FILE: commit the patch that FILE describes
 commit() {
 	local folder globs
 
@@ -83,7 +83,7 @@ identify() {
 	export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
 }
 
-# What the kernel has, and a series changes
+# Files of the kernel that a series changes
 changed() { sed -n 's|^+++ b/||p' "$HERE"/*/*.diff | sort -u; }
 
 make_patches() {
@@ -106,7 +106,7 @@ make_patches() {
 		in_repo format-patch -q --numbered --cover-letter --cover-from-description=subject -o "$OUT/$series" "$base..$series"
 		base=$series
 	done
-	# Nothing was forgotten.
+	# Each file of ours is in one of the patches.
 	diff <(cd "$NEW" && find . -type f | sort) <(cd "$REPO" && find . -path ./.git -prune -o -type f -print |
 		grep -vxF "$(changed | sed 's|^|./|')" | sort)
 }
@@ -114,7 +114,7 @@ make_patches() {
 prove() {
 	local linux=$1 series patch name
 
-	# Links: what a patch changes is a new file, and the sources that we share stay as they are.
+	# Hard links: applying a patch makes a new file, so the shared sources stay as they are.
 	rm -rf "$TREE" && cp -al "$linux" "$TREE"
 	! wants build || tap_run 'the kernel is configured as Debian has it' configure
 	for series in "${SERIES[@]}"; do

@@ -14,13 +14,13 @@
 . "$(dirname "$0")/lib/lib.sh"
 . "$TOP/scripts/lib/tap.sh"
 
-export IW_MPA_BUILD=$CACHE/static	# objects of our own, for build.sh
-MAX_LINES=1000			# of a file in C: more than one subject, as a rule
+export IW_MPA_BUILD=$CACHE/static	# separate objects, for build.sh
+MAX_LINES=1000			# a longer C file has more than one subject, as a rule
 MAX_HEADER_LINES=1000
 
-# What checkpatch says of good code here
+# Checkpatch's types of messages that are wrong about good code here
 mapfile -t IGNORE < <(awk '/^[A-Z]/ { print $1 }' "$TOP/scripts/test/static/checkpatch.ignore")
-# The trace headers' own way to be laid out is not that of C:
+# Macros of trace headers are laid out in their own way, not like C.
 IGNORE_TRACE=(OPEN_ENDED_LINE PARENTHESIS_ALIGNMENT)
 
 # Tracked files and new ones that are not ignored
@@ -56,10 +56,10 @@ none() {
 	return 1
 }
 
-# same LINE...: succeed if stdin has these lines; else show how it differs
+# same LINE...: succeed if stdin has exactly these lines; else show the difference
 same() { diff <(printf '%s\n' "$@") -; }
 
-# sum_of WORD [FILE...]: one word for all of that
+# sum_of WORD [FILE...]: one checksum of WORD, this script and the files
 sum_of() { { echo "$1" && sha256sum scripts/static.sh "${@:2}"; } | sha256sum | cut -d ' ' -f 1; }
 
 # unless_passed NAME SUM COMMAND...: skip the command if it has passed with the same SUM of its inputs, unless
@@ -74,13 +74,13 @@ unless_passed() {
 	echo "$2" >"$mark"
 }
 
-# Lines of a build log that complain about a file of ours
+# Lines of a build log with complaints about our files
 about_us() {
 	grep -E "$IW_MPA_BUILD/src/(include|drivers)/[^ ]*: *(warning|error)|WARNING: modpost|ERROR: modpost" |
 		grep -vE "$IW_MPA_BUILD/src/drivers/infiniband/(sw/siw_mpa/siw|hw/cxgb4_mpa/(cxgb4|chelsio))/" || true
 }
 
-# What a build has only if asked for
+# Settings for parts that are built only on request
 examples() {
 	echo IW_MPA_SKELETON=y
 	echo IW_MPA_CXGB4=y
@@ -104,7 +104,7 @@ built() {
 	echo "$compiler" >"$clean"
 }
 
-# build_clean TEXT KERNEL ARGUMENT...: our modules alone, with what is built only if asked for
+# build_clean TEXT KERNEL ARGUMENT...: build our modules, also the parts that are built only on request
 build_clean() {
 	local -a settings
 
@@ -117,7 +117,7 @@ test_compiler() { build_clean 'warnings with W=1' 6.1; }
 
 test_compiler_6.12() { IW_MPA_BUILD=$IW_MPA_BUILD-6.12 build_clean 'warnings with W=1' 6.12; }
 
-# What new-driver makes is as clean as what it is made of, under any name.
+# A driver made by new-driver is as clean as its template, under any name.
 test_new_driver() {
 	local dir=$IW_MPA_BUILD/new-driver log=$IW_MPA_BUILD/new-driver.log
 
@@ -141,13 +141,13 @@ test_install() {
 		-newer "$IW_MPA_BUILD/before" | none 'it wrote here'
 }
 
-# installed MODULE...: these, and the command
+# installed MODULE...: only these modules and the command are installed
 installed() {
 	find "$root" -type f ! -name 'modules.*' | sort |
 		same "${@/#/$updates/}" "$root/usr/local/sbin/iw-mpa"
 }
 
-# user_make ARGUMENT...: below $root; with W=1, lest all be compiled again without
+# user_make ARGUMENT...: run make below $root; without W=1 all would be compiled again
 user_make() { built 'warnings' "$IW_MPA_BUILD/install.log" make -s "$@" W=1 "INSTALL_MOD_PATH=$root"; }
 
 # builds_driver: build a driver whose sources are not in this tree, using only the files installed below $root. A later
@@ -202,21 +202,21 @@ install_for() (
 	find "$root" -type f ! -name 'modules.*' | none 'left by make uninstall of the last kernel'
 )
 
-# modules_for SETTING...: what the Kbuild of all modules has built in a kernel that is set so
+# modules_for SETTING...: which modules Kbuild builds for a kernel with these settings
 modules_for() {
 	# shellcheck disable=SC2016
 	printf '%s\n' 'include Kbuild' 'all: ; @printf "%s\n" $(notdir $(obj-m:/=))' |
 		make -s -f - src=. "$@" all
 }
 
-# Where there is high memory, or a cache with aliases, srnic alone is left out.
+# For a kernel with high memory, or with aliases in caches, only srnic is left out.
 test_high_memory() {
 	modules_for CONFIG_HIGHMEM= | same iw_mpa srnic &&
 		modules_for CONFIG_HIGHMEM=y | same iw_mpa &&
 		modules_for CONFIG_ARCH_HAS_CPU_CACHE_ALIASING=y | same iw_mpa
 }
 
-# C=2 reads every source again, compiled or not
+# C=2 makes sparse read every source again, even those that need not be compiled.
 test_sparse() {
 	local -a inputs
 
@@ -231,7 +231,7 @@ kernel_release() (
 	echo "$KREL"
 )
 
-# columns FILE: how wide its lines may be: the kernel's 80, unless they were written so
+# columns FILE: how wide its lines may be: 80 as in the kernel, except in files written for 100
 columns() {
 	case $1 in
 	kunit/* | drivers/*/compat/*) echo 100 ;;
@@ -240,8 +240,8 @@ columns() {
 	esac
 }
 
-# wide FILE: of the messages about it leave out those about a row of a table, with up to 100 columns, and about a string
-# that goes beyond the 80, which checkpatch.pl does not know if ";" follows.
+# wide FILE: leave out two kinds of messages about long lines: rows of a table with up to 100 columns, and strings that
+# go beyond column 80, which checkpatch.pl does not recognize if ";" follows
 wide() {
 	awk -F: 'FNR == NR { line[FNR] = $0; next }
 		/:LONG_LINE:/ && line[$2] ~ /";$/ { next }
@@ -256,7 +256,7 @@ checkpatch_file() {
 		"--max-line-length=$(columns "$1")" --ignore "$3" -f "$1" | wide "$1" && [[ ${PIPESTATUS[0]} -le 1 ]]
 }
 
-# checkpatch IGNORED FILE...: on every processor, as it takes a second for each file
+# checkpatch IGNORED FILE...: use every processor, since each file takes a second
 checkpatch() (
 	linux=$(scripts/lib/linux-source.sh)
 	judge=$(sha256sum "$linux"/scripts/{checkpatch.pl,spelling.txt,const_structs.checkpatch})
@@ -278,7 +278,7 @@ test_checkpatch() {
 	return "$rc"
 }
 
-# Kernel-doc is for what others call: a function that is exported, or stands in include/.
+# Only what others can call has kernel-doc: functions that are exported or in include/.
 
 # A function's kernel-doc begins "name - summary"; that of a structure has a word in front of the name.
 undue_kernel_doc() {
@@ -303,7 +303,7 @@ test_kernel_doc() {
 		$(files 'include/rdma/*.h' 'drivers/infiniband/*.[ch]')
 }
 
-# Files that are sourced share variables with who sources them: SC2034 cannot know
+# Sourced files share variables with the scripts that source them, which SC2034 cannot know.
 test_shell() {
 	local -a inputs
 
@@ -327,12 +327,12 @@ test_python() {
 	done
 }
 
-# What changes the sources of another driver on their way says so if it cannot.
+# stage-edit.py has to fail if it cannot make its changes to another driver's sources.
 test_stage_edit() { scripts/lib/stage-edit.py --selftest; }
 
 test_layers_selftest() { scripts/test/static/check-layers.py --selftest; }
 
-# iw-mpa, ci-setup and iw_mpa.lua, where there is no RDMA device
+# iw-mpa, ci-setup and iw_mpa.lua on a machine without RDMA devices
 test_tools() { scripts/test/static/tools.py; }
 
 test_mutants() { scripts/test/mutate/mutate.py --selftest; }
@@ -344,7 +344,7 @@ test_layers() {
 	scripts/test/static/check-layers.py --objects "$objects"
 }
 
-# Valid, and in agreement with the code
+# The pages are valid, and agree with the code.
 test_docs() {
 	local file
 
@@ -374,8 +374,8 @@ test_reclaim() {
 	{ grep -rPzo '\balloc_(ordered_|percpu_)?workqueue\([^;]*;' "${ours[@]}" |
 		grep -zv '\bWQ_MEM_RECLAIM\b' | tr '\0' '\n' || true; } |
 		none 'work queues without WQ_MEM_RECLAIM' || return 1
-	# Two work items are exceptions, since they wait for what may wait for storage: rtnl, and cpus_read_lock(). Only
-	# the task that adds or deletes a link waits for them.
+	# Two work items are exceptions, since they may wait as long as storage does, for rtnl and for cpus_read_lock().
+	# Only the task that adds or deletes a link waits for them.
 	{ grep -rnE '\bsystem_\w*wq\b|\bschedule_(delayed_)?work(_on)?\(|\bflush_scheduled_work\(' \
 		"${ours[@]}" | grep -vE 'srnic/(device\.c:.*catch_up|handoff\.c:.*reserves)' || true; } |
 		none "work on the system's queues" || return 1
@@ -399,7 +399,7 @@ test_work_queues() {
 		none "work on the system's queues of older kernels"
 }
 
-# The functions that wire tests delay are there under these names, and are no inline functions.
+# srnic has functions with the names of those that wire tests delay.
 test_slow_points() {
 	local name
 
@@ -438,17 +438,17 @@ test_check() {
 	comm -13 <(sed -nE 's/^SUITE=([^ ]*) suites.*/\1/p' <<<"$rows" | tr ',' '\n' | sort) \
 		<(cd scripts/suites && printf '%s\n' *.sh | sed 's/\.sh$//; /^lib$/d' | sort) |
 		none 'foreign suites that are in no row of scripts/test/check/rows' || return 1
-	# A PART of somebody else's leaves nothing out.
+	# The environment may have a variable PART, which must not leave tests out.
 	[[ $(PART=1/9 scripts/wire.sh --sample -l) == "$(scripts/wire.sh --sample -l)" ]] ||
 		{ echo 'wire.sh takes PART for its own'; return 1; }
 }
 
-# What make and the scripts offer is in one of these rows, or called by what is.
+# Everything that make and the scripts offer is run by one of these rows.
 test_offered() {
 	scripts/test/static/offered.py --selftest && scripts/test/static/offered.py
 }
 
-# listed_by RUNS: the tests on the wire that they run
+# listed_by RUNS: the wire tests of these rows
 listed_by() {
 	local entry
 	local -a words
@@ -502,7 +502,7 @@ test_spdx() {
 	done | none 'no licence line at the top'
 }
 
-# Absolute paths of the machine that somebody happened to work on
+# Absolute paths of a developer's machine
 test_paths() {
 	local file
 

@@ -12,19 +12,19 @@
 # no test matches.
 #
 # NAME is the driver: srnic, siw_mpa or siw, the kernel's own. For siw_mpa only tests of MPA startup run, unless other
-# files are named. For siw tests are skipped that need iw_mpa, and say so, or that may crash siw's kernel. With --device
-# a report by rule is written into the cache, as text, HTML and JUnit; the last lines of output name it.
+# files are named. For siw, tests are skipped that need iw_mpa or may crash siw's kernel. With --device a report by rule
+# is written into the cache, as text, HTML and JUnit; the last lines of output name it.
 #
 # With --remote, NAME is an RDMA device of HOST, which ssh reaches without a password; no guest is booted. The peer is
 # this host, which has to reach an address of the device, of IPv6 if HOST is one. Two programs are copied to HOST while
 # the tests run. Tests that examine the device's host from inside are skipped, and say what they need. --hazards also
 # runs tests in which a driver that is not ours may crash its host.
 #
-# KO is a module file with a driver on iw_mpa. In the guest rdma link add makes a device of it, of the type that is the
-# module's name. Its features are found out by connections at the beginning, as with --remote. If rdma-core has no
-# provider for it, a ULP of the kernel takes the place of a program, and tests of what only programs do are skipped.
+# KO is a module file with a driver on iw_mpa. In the guest "rdma link add" makes a device, whose type is the module's
+# name. Connections at the beginning find out the driver's features, as with --remote. If rdma-core has no provider for
+# the device, a kernel ULP replaces the program, and tests of what only programs do are skipped.
 #
-# KERNELS="6.1 6.12" chooses them; without it a KERNEL other than 6.1 is the only one.
+# KERNELS="6.1 6.12" chooses the kernels; without it a KERNEL other than 6.1 is the only one.
 
 # shellcheck source=scripts/lib/lib.sh
 . "$(dirname "$0")/lib/lib.sh"
@@ -37,32 +37,32 @@
 # shellcheck source=scripts/wire/remote.sh
 . "$TOP/scripts/wire/remote.sh"
 
-LIMIT=1200	# seconds for one batch of tests: a hang is to end
-# The protocol above TCP does not know the family: over IPv6 what touches addresses, and a sample.
+LIMIT=1200	# seconds for one batch of tests, so that a hang ends
+# Protocols above TCP do not depend on the address family: over IPv6 run tests of addresses, and a sample.
 SAMPLE='v1_request|rtr_offer|request_by_default|rejected|reject_v|nobody|bad_re|depths_4|tried|ends'
 SAMPLE="^(responder|initiator|hazards)_.*($SAMPLE|_failed_.*_is_logged)|^fast_open_"
 
-EXCHANGES=1	# startup exchanges that tshark has to see in a batch, at the least
+EXCHANGES=1	# startup exchanges that tshark has to see in a batch, at least
 
 DATA_SAMPLE='R_5_|D_7_1_1_|F_4_1_1|R_7_2_1'
 
 EVERYWHERE_STARTUP="responder initiator fast_open hazards load storms"
 EVERYWHERE_DATA="data_mpa data_ddp data_rdmap data_ops data_order data_states data_term data_unending data_access data_rings data_kernel data_fuzz data_storms"
-NOT_JUDGED="load storms data_storms data_faults data_charge data_stock"	# they send or wreck so much that nobody wants it captured, or send nothing
+NOT_JUDGED="load storms data_storms data_faults data_charge data_stock"	# too much to capture, broken, or silent
 PATTERN=
 SAMPLE_OPTION=
 ASKED=		# files that the command line names
 ENVIRONMENT=${DRIVER:-}
 DRIVER=srnic	# of the guest's device
 REPORT=		# yes: --device was given
-NAME=		# with --remote: of the device; with --module: of the driver
-MODULE=		# its file
+NAME=		# with --remote: name of the device; with --module: of the driver
+MODULE=		# the file of the module
 HOST=
 HAZARDS=()
 # choose_for sets these:
-STARTUP=	# files of a kernel
+STARTUP=	# files of tests for a kernel
 DATA=
-FILES=		# those of them that were asked for
+FILES=		# those of STARTUP and DATA that were asked for
 OPTIONS=()	# for run.py
 
 # choose_for KERNEL PART: the tests for that kernel, and its part of a sample. Storms of objects run only in the soak.
@@ -88,8 +88,8 @@ choose_for() {
 	FILES=${FILES# }
 }
 
-# choose: fail if no test is left on any of the kernels. A run of one part, which IW_MPA_PART names, may have no test:
-# all parts together were checked before.
+# choose: fail if no kernel has a test. IW_MPA_PART names a part, which may have no test: the caller has checked all
+# parts.
 choose() {
 	local kernel number=0 all known='' some file
 
@@ -112,7 +112,7 @@ choose() {
 		die "no test${ASKED:+ of$ASKED} for $KERNELS${PATTERN:+ has a name or rule id like $PATTERN}"
 }
 
-# batch ADDRESS PATTERN FAMILY NAME [FILES]: one batch in the guest, all of its packets captured
+# batch ADDRESS PATTERN FAMILY NAME [FILES]: run one batch in the guest, and capture all of its packets
 batch() {
 	local address=$1 pattern=$2 family=$3 name="$3 $4"
 
@@ -141,7 +141,7 @@ judge_capture() {
 	relay "$1" "$output"
 }
 
-# write_report DEVICE KERNEL RESULTS CAPTURED WORDS-OF-CM_PROBE: into the cache
+# write_report DEVICE KERNEL RESULTS CAPTURED WORDS-OF-CM_PROBE: write a report into the cache
 write_report() {
 	local folder
 
@@ -152,7 +152,7 @@ write_report() {
 	echo "# report: $folder"
 }
 
-# listed DRIVER FILE...: the tests of those that were asked for
+# listed DRIVER FILE...: tests of those files that were asked for
 listed() {
 	local driver=$1 file files=
 
@@ -164,7 +164,7 @@ listed() {
 		-k "$PATTERN" "${OPTIONS[@]}"
 }
 
-# list: of all that would run
+# list: all tests that would run
 list() {
 	# shellcheck disable=SC2086 # words
 	listed "$DRIVER" $STARTUP && listed "$DRIVER" $DATA
@@ -180,7 +180,7 @@ run_file() {
 	fi
 }
 
-# run_files DRIVER FILE...: those that have a test which is to run
+# run_files DRIVER FILE...: run those files of which a test was chosen; fail if there is none
 run_files() {
 	local driver=$1 file any=no tests
 
@@ -196,7 +196,7 @@ run_files() {
 	[[ $any == yes ]]
 }
 
-# All at the same time: one waits while another works. Not so apt-get.
+# Test all kernels at the same time, since tests mostly wait. apt-get runs before, only once.
 on_each() {
 	local kernel number=0 all
 
@@ -212,14 +212,14 @@ on_each() {
 	tap_end wire
 }
 
-# define_alone: not where on_each runs this script once for each kernel, and prints what these say
+# define_alone: not called in on_each, which only prints results of runs of this script for one kernel each
 define_alone() {
 	alone() {
 		local how="--device $DRIVER"
 
 		[[ -z $MODULE ]] || how="--module $MODULE"
 		[[ -z $HOST ]] || how="--device $NAME --remote $HOST"
-		# Behind the family or the device; some have values of Python in their names.
+		# The pattern follows the family or the device; names may have values of Python in them.
 		# shellcheck disable=SC2001 # what is found stays
 		[[ ! $1 =~ ^[^\ ]+\ (.+)\ \[[^[]*\]$ ]] || echo "KERNEL=$KERNEL KERNELS=$KERNEL scripts/wire.sh" \
 			"$how -k '^$(sed 's/[][().*+]/\\&/g' <<<"${BASH_REMATCH[1]}") '"
@@ -269,7 +269,7 @@ on_one() {
 	guest_forget_logs
 }
 
-# run_there FILE: fails if no connection comes up any more
+# run_there FILE: fails if connections have stopped working
 run_there() {
 	local file=$1 output status=0 tests capture=$REMOTE_HERE/$1.pcapng
 
@@ -297,7 +297,7 @@ on_remote() {
 
 	define_alone
 	"$TOP/scripts/lib/setup.sh" remote
-	EXCHANGES=0	# there may be nothing but tests that need more
+	EXCHANGES=0	# the chosen tests may all need more than HOST has
 	remote_open "$HOST"
 	remote_build
 	remote_copy
