@@ -11,9 +11,9 @@ check() {
 	on "$CLIENT" "capture_stop wire.pcapng && capture_is_whole"
 	# Unmodified siw never asks for the peer-to-peer model; siw_mpa always does.
 	! is_ours "$CLIENT_DRIVER" || expect=(--expect-rtr)
-	# The same goes for CRCs, which are in use when either side wants them.
+	# CRCs are in use if either end asks for them, as every driver but unmodified siw does.
 	[[ $CLIENT_DRIVER/$SERVER_DRIVER == siw/siw ]] || expect+=(--expect-crc)
 	"$TOP/scripts/lib/guest/startup.py" --check --expect-connections 1 "${expect[@]}" "$capture"
-	# tshark loses its place in FPDUs that TCP cut or sent twice.
+	# tshark loses its place among FPDUs that TCP has cut or sent twice.
 	[[ $WIRE != clean ]] || "$TOP/scripts/wire/judge.py" "$capture"
 }

@@ -3,7 +3,7 @@
 DESCRIPTION="both ends ask for Markers: 10 verified round trips of 65,000 octets, the wire has them"
 WIRES="clean rough"
 
-# Of all drivers only srnic has Markers.
+# Only srnic has Markers.
 applies() { [[ $CLIENT_DRIVER/$SERVER_DRIVER == srnic/srnic ]]; }
 
 ask_for_markers() {
@@ -37,6 +37,6 @@ check() {
 	on "$CLIENT" "capture_stop wire.pcapng && capture_is_whole"
 	"$TOP/scripts/lib/guest/startup.py" --check --expect-connections 1 --expect-rtr --expect-crc \
 		--expect-markers --expect-send-bytes 16 "$capture"
-	# It looks at the place and the pointer of each Marker, and at each CRC.
+	# judge.py checks the place and the pointer of each Marker, and each CRC.
 	[[ $WIRE != clean ]] || "$TOP/scripts/wire/judge.py" "$capture"
 }

@@ -3,7 +3,7 @@
 DESCRIPTION="both ends allow large FPDUs: verified round trips of 65,000 octets in few FPDUs, the wire has them"
 WIRES="clean rough"
 
-# Of all drivers only srnic has them.
+# Only srnic has large FPDUs.
 applies() { [[ $CLIENT_DRIVER/$SERVER_DRIVER == srnic/srnic ]]; }
 
 allow_large_fpdus() {
@@ -18,7 +18,7 @@ ep, = [ep for ep in json.load(sys.stdin) if ep["state"] == "OFFLOADED"]
 assert (ep["role"], ep["large_fpdu"]) == (sys.argv[1], int(sys.argv[2])), ep' "$1" "$3"
 }
 
-# connection_has LARGE: a connection at both ends
+# connection_has LARGE: connect, and check large_fpdu at both ends
 connection_has() {
 	serve "rping -s -P -a $SERVER_IP -p $PORT"
 	guest_bg "$CLIENT" client "rping -c -a $SERVER_IP -p $PORT -C 1000000 -V -v"
@@ -45,8 +45,7 @@ check() {
 	fpdus=$(($(tx_fpdus) - before))
 	on "$CLIENT" "capture_stop wire.pcapng && capture_is_whole"
 	echo "result: $fpdus FPDUs from the client"
-	# A Read Response of 65,000 bytes would have 45 FPDUs if each FPDU were
-	# one segment
+	# A Read Response of 65,000 bytes would take 45 FPDUs of one segment each.
 	# shellcheck disable=SC2153 # from who runs the test
 	[[ $WIRE != clean ]] || ((fpdus < 20 * 20)) || fail "$fpdus FPDUs"
 	"$TOP/scripts/lib/guest/startup.py" --check --expect-connections 1 --expect-rtr --expect-crc \

@@ -2,11 +2,11 @@
 # shellcheck shell=bash disable=SC2034
 DESCRIPTION="one persistent rping server, five clients close behind one another"
 
-# rping's server has room for one new connection, which the next one replaces if no thread has taken
-# it yet. So each client starts only when the one before has an answer, or has ended.
+# rping's server holds one new connection, and a further one replaces it if no thread has taken it yet. So each client
+# starts only when all earlier ones have an answer, or have ended.
 join() {
 	guest_bg "$CLIENT" "client$1" "rping -c -a $SERVER_IP -p $PORT -C $2 -V -v"
-	# Who ends between the two is counted once, or not at all.
+	# A client that ends between the two counts is counted once, or not at all.
 	on "$CLIENT" "ended() { cat /run/bg/client[1-$1]/status | wc -l; }
 		answered() { ss -Htni state established 'dport = :$PORT' | grep -c bytes_received; }
 		all() { local n=\$(ended); ((n + \$(answered) >= $1)); }

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034
 DESCRIPTION="perftest: real latency and bandwidth of Send, RDMA Write and RDMA Read"
-# With rdma_cm perftest 4.5 takes no address of IPv6, not even with --ipv6. It compares no data.
+# With rdma_cm perftest 4.5 takes no address of IPv6, not even with --ipv6. perftest compares no data.
 FAMILIES="4"
 
-# It does not start on a port that is down.
+# perftest does not start on a port that is down.
 applies() { [[ $WIRE != flap ]]; }
 
 # once PROGRAM SIZE ITERATIONS BYTES: set output; both programs have to report success, and the
@@ -27,7 +27,7 @@ once() {
 	[[ $(bytes_moved) -ge $((moved + $4)) ]] || fail "$1: fewer than $4 octets went"
 }
 
-# run_perftest PROGRAM SIZE ITERATIONS OCTETS COLUMN-OF-THE-RESULT UNIT: adds to result.
+# run_perftest PROGRAM SIZE ITERATIONS BYTES COLUMN-OF-THE-RESULT UNIT: add to result
 run_perftest() {
 	local status output='' number
 
@@ -39,9 +39,8 @@ run_perftest() {
 	[[ $status -eq 0 ]] || fail "$1: $output"
 	number=$(awk -v size="$2" -v n="$3" -v column="$5" \
 		'$1 == size && $2 == n { print $column }' <<<"$output")
-	# perftest counts cycles, and on a virtual processor it cannot always determine how long one
-	# takes: it has printed "inf", "0.00" and an empty string. So only the data counts here, and
-	# it has arrived.
+	# perftest counts cycles, and on a virtual processor it cannot always determine how long a cycle takes: it has
+	# printed "inf", "0.00" and an empty string. So no number is no failure: all bytes have arrived.
 	if awk -v x="$number" 'BEGIN { exit !(x ~ /^[0-9.]+$/ && x > 0) }'; then
 		number+=" $6"
 	else
@@ -50,7 +49,7 @@ run_perftest() {
 	result+="${result:+, }$1 $number"
 }
 
-# PERFTESTS: only some of them.
+# PERFTESTS names the programs to run, if not all.
 check() {
 	local result='' name size=65536 count
 
@@ -58,7 +57,7 @@ check() {
 	count=$(few 100)
 	for name in ${PERFTESTS:-ib_send_lat ib_write_bw ib_read_bw}; do
 		case $name in
-		# There and back, each in a frame of its own, of which headers alone are 66 bytes
+		# Both directions, each message in its own frame, whose headers alone have 66 bytes
 		ib_send_lat) run_perftest "$name" 2 200 $((2 * 200 * 66)) 6 us ;;
 		*) run_perftest "$name" "$size" "$count" $((size * count)) 4 MB/s ;;
 		esac

@@ -8,7 +8,7 @@ check() {
 	client "rdma_client -s $SERVER_IP -p $PORT"
 	server_ends
 	on "$CLIENT" "capture_stop wire.pcapng"
-	# Neither program looks at the status of its completions.
+	# Neither program checks the status of its completions, so the capture has to prove the messages.
 	"$TOP/scripts/lib/guest/startup.py" --check --expect-connections 1 --expect-send-bytes 16 \
 		"$GUEST_RUN/share/wire.pcapng"
 }

@@ -2,7 +2,7 @@
 # shellcheck shell=bash disable=SC2034
 DESCRIPTION="nobody listens: rping gets an event and ends"
 
-# Over unmodified siw it hangs for ever: rdma_connect() fails at once and no event follows.
+# Over unmodified siw rping hangs for ever: rdma_connect() fails at once, and no event follows.
 applies() { is_ours "$CLIENT_DRIVER"; }
 
 check() {
@@ -14,7 +14,7 @@ check() {
 	[[ $status -ne 124 ]] || fail "rping hangs"
 	[[ $status -ne 0 ]] || fail "rping believes it was connected"
 	[[ $status -ne 125 ]] || fail "the guest is lost"
-	# Where links flap an answer can be lost, and the end of an interface is that of its capture.
+	# When links flap, the answer can be lost, and a capture ends with its interface, so there is no proof to check.
 	if [[ $WIRE == flap ]]; then
 		expect_text "$output" 'RDMA_CM_EVENT_(REJECTED|UNREACHABLE|CONNECT_ERROR)'
 	else
@@ -25,7 +25,7 @@ check() {
 
 refused_here() { grep -qx "$PORT" <<<"$(refused_ports)"; }
 
-# What other tests take for a proof: it is one of this port, of a server that came late, and lives
+# Check the proofs that let other tests run again: an RST of this port, and a server that listened late and still runs
 proofs_hold() {
 	local output
 

@@ -8,8 +8,8 @@ applies() { both_ours; }
 # counters GUEST NAME...: of iw_mpa
 counters() { on "$1" "counter $2"; }
 
-# lose TEXT: drop packets to the server's port that match TEXT, an expression of nft. This replaces an earlier rule in
-# one step, so that no packet passes in between. find_again: drop nothing any more.
+# lose TEXT: drop packets to the server's port that match TEXT, an expression of nft. The new rule replaces the old one
+# in one step, so that no packet passes in between. find_again: drop nothing any more.
 lose() {
 	on "$SERVER" "nft -f - <<-END
 		add table inet lose
@@ -24,12 +24,12 @@ lose() {
 }
 find_again() { on "$SERVER" 'nft delete table inet lose'; }
 
-# The server's connections wait for the Request, which does not come through.
+# The server's connections wait for the Request, which is dropped.
 lose_requests() { lose 'tcp flags & psh == psh'; }
 
 rping_server() { serve "rping -s -P -a $SERVER_IP -p $PORT"; }
 
-# A client whose TCP is up, and whose Request the server does not have
+# Start a client whose TCP connects, and whose Request does not reach the server
 client_waits() {
 	before=$(counters "$CLIENT" v2_again)
 	v1_before=$(counters "$CLIENT" v1_fallback)
@@ -40,7 +40,7 @@ client_waits() {
 	on "$CLIENT" "poll 20 grep -q 'state=V2_OFFERED .*:$PORT ' /sys/kernel/debug/iw_mpa/endpoints"
 }
 
-# tries AGAIN: with revision 2; none with revision 1
+# tried AGAIN: revision 2 was offered AGAIN times more, and revision 1 not at all
 tried() {
 	[[ $(($(counters "$CLIENT" v2_again) - before)) -eq $1 ]] ||
 		fail "revision 2 was not offered $1 times more"
@@ -60,7 +60,7 @@ comes_up_with_all() {
 	guest_stop "$CLIENT" client >/dev/null
 }
 
-# The limit of half-open connections is reached: the oldest has to yield.
+# At the limit of half-open connections the server ends the oldest one.
 server_is_overloaded() {
 	local yielded
 
@@ -79,7 +79,7 @@ server_is_overloaded() {
 	guest_stop "$SERVER" server >/dev/null
 }
 
-# The client's further SYNs are lost until the server is there again.
+# The client's further SYNs are lost until the server listens again.
 server_comes_back() {
 	rping_server
 	client_waits
@@ -135,7 +135,7 @@ client_waits_for_verdict() {
 		/sys/kernel/debug/iw_mpa/endpoints"
 }
 
-# set_limit GUEST NAME MS: of net.iw_mpa, until the test ends
+# set_limit GUEST NAME MS: set net.iw_mpa.NAME until the test ends
 set_limit() {
 	on "$1" "was=\$(</proc/sys/net/iw_mpa/$2); echo $3 >/proc/sys/net/iw_mpa/$2
 		at_clean_up \"echo \$was >/proc/sys/net/iw_mpa/$2\""

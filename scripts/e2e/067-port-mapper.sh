@@ -4,7 +4,7 @@ DESCRIPTION="Debian's iwpmd at both ends, at one, at none, ended; and a peer who
 WIRES="clean"
 KIT=port_mapper
 
-# What a kernel with detectors lacks: nftables' NAT
+# Kernels with detectors lack nftables' NAT.
 applies() { both_ours && stock_kernel; }
 
 WAIT=10		# seconds that a connect waits for the port mapper of a peer that has none
@@ -15,7 +15,8 @@ mapper_off() { local guest; for guest in "$@"; do inside "$guest" mapper_end; do
 # ping_server [ADDRESS [PORT]]
 ping_server() { guest_serve "$SERVER" server "${2:-$PORT}" "rping -s -P -a ${1:-$SERVER_IP} -p ${2:-$PORT}"; }
 
-# How often either kernel has waited for a port mapper in vain; the log has the commands, too
+# How often either kernel has waited for a port mapper in vain. The log also has the commands, so the pattern must not
+# match itself.
 waits() {
 	local guest sum=0
 
@@ -25,7 +26,7 @@ waits() {
 	echo $sum
 }
 
-# pings WHEN: a client sends blocks and verifies what comes back; TOOK: seconds; WAITED: how often
+# pings WHEN: a client sends blocks and verifies them when they return; sets TOOK, in seconds, and WAITED, a count
 pings() {
 	local output start before
 
@@ -38,7 +39,7 @@ pings() {
 	echo "result: $1: $TOOK s"
 }
 
-# However long it takes: nobody has waited.
+# A slow connect is no fault, as long as neither kernel waited for a port mapper.
 connects_at_once() {
 	pings "$1"
 	((WAITED == 0)) || fail "$1: a connect waited, and took $TOOK s"
@@ -49,7 +50,6 @@ connects_after_a_wait() {
 	((WAITED == 1 && TOOK >= WAIT)) || fail "$1: a connect waited $WAITED times, and took $TOOK s"
 }
 
-# Where the server listens: at its address, and at the wildcard
 at_none() {
 	ping_server
 	connects_at_once 'no iwpmd'
@@ -68,7 +68,7 @@ at_both() {
 	done
 }
 
-# What is up stays up, and ends well; and who comes later does not wait for the dead.
+# The connection continues without iwpmd, and ends well; later connects do not wait for the ended iwpmd.
 ended_while_connected() {
 	local line
 
@@ -87,7 +87,7 @@ ended_while_connected() {
 	mapper_off "$SERVER" "$CLIENT"
 }
 
-# Its port mapper does not know the port, and says so.
+# The server's port mapper does not know the older port, and answers so.
 listener_is_older() {
 	ping_server
 	mapper_on "$SERVER" "$CLIENT"
@@ -111,8 +111,7 @@ at_the_client_alone() {
 	mapper_off "$CLIENT"
 }
 
-# The server's RNIC listens on another port than the application. A TCP server at that port replaces what the card would
-# do by itself.
+# The server's RNIC listens on another port than the application. A TCP server at that port acts for the card.
 server_is_mapped() {
 	local card=$((PORT + 1000)) mapped output status=0
 
@@ -161,6 +160,6 @@ check() {
 	at_the_client_alone
 	server_is_mapped
 	client_is_mapped
-	# The kernel has found out that there is none any more, and goes on without.
+	# The kernel has found out that no port mapper runs any more, and does not wait for one.
 	at_none
 }

@@ -7,10 +7,10 @@ KIT=namespaces
 
 applies() { both_ours; }
 
-# check_copy GUEST: a namespace has an interface with the same IP and hardware addresses as a device in another
-# namespace. rdma_cm of 6.1 takes that interface for the device's. But sockets are in the program's namespace, whose
-# interface leads nowhere: its clients reach nobody, its server gets no connection, and neither uses a port of the other
-# namespace.
+# check_copy GUEST: the namespace "copy" has an interface with the same IP and hardware addresses as the device of
+# another namespace, and rdma_cm of 6.1 takes that interface for the device's. But sockets are in the program's
+# namespace, whose interface leads nowhere: its clients cannot connect, its server gets no connection, and neither uses
+# a port of the other namespace.
 check_copy() {
 	inside "$1" "ns_pair five 15 && ns_copy copy five 15
 		ns_serve five $PORT 10.15.0.1
@@ -27,9 +27,9 @@ check_copy() {
 		bg_stop_all; ip netns del copy; ns_del five" 120
 }
 
-# rdma_cm has each wildcard listener listen on every device there is, also on those that come later.
+# rdma_cm makes each wildcard listener listen on every device, also on devices that are added later.
 check() {
-	# Two servers on one port, each in a namespace with a device of its own, and each is reached.
+	# Two servers use one port, each in a namespace with its own device, and both can be reached.
 	inside "$SERVER" "ns_pair one 11 && ns_pair two 12"
 	inside "$SERVER" "ns_serve one $PORT && ns_serve two $PORT"
 	inside "$SERVER" "ns_ping one 11 $PORT && ns_ping two 12 $PORT"
@@ -46,7 +46,7 @@ check() {
 		bg_stop early >/dev/null
 		ns_serve three $((PORT + 1)) && ns_ping three 13 $((PORT + 1))"
 
-	# While the others' servers run a namespace goes, with its device.
+	# A namespace is deleted, with its device, while servers run in the others.
 	inside "$SERVER" "bg_stop rping-two >/dev/null; ns_del two"
 	inside "$SERVER" "ns_ping one 11 $PORT && ns_ping three 13 $((PORT + 1))"
 	inside "$SERVER" "bg_stop_all; ns_del one; ns_del three"

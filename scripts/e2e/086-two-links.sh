@@ -9,7 +9,7 @@ applies() { [[ $CLIENT_DRIVER/$SERVER_DRIVER == srnic/srnic ]]; }
 
 check() { in_both two_links; }
 
-# endpoint GUEST DEVICE FIELD=VALUE...: an application is connected over that link, so
+# endpoint GUEST DEVICE FIELD=VALUE...: DEVICE has a connection with these values
 endpoint() {
 	local guest=$1
 
@@ -35,7 +35,7 @@ connected() {
 
 gone() { inside "$1" "kill -CONT \$(ip netns pids host-c); bg_stop client-$2 >/dev/null"; }
 
-# The host has its links by the file, which gives the second one settings; its clients' are changed later.
+# The file has the host's links, and settings of the second one; the client's links get settings by sysfs.
 begin() {
 	inside "$1" "ns_add host 14 && ns_wire host 15 eth1 && ns_link host-c && ns_link host-c eth1
 		mkdir -p /etc/iw-mpa; at_clean_up 'rm -rf /etc/iw-mpa'
@@ -50,12 +50,12 @@ begin() {
 		echo 0 >siw-host-c-eth1/iw_mpa/peer_to_peer"
 }
 
-# Back to what the network namespace has, for new connections
+# New connections use the settings of the network namespace again.
 take_back() {
 	inside "$1" "cd /sys/class/infiniband/siw-host-c-eth1/iw_mpa; echo default | tee crc peer_to_peer"
 }
 
-# What the file may say wrongly
+# Lines with mistakes are reported.
 complaints() {
 	inside "$1" "printf '%s\n' 'other eth1 speed=9' 'plain eth0 crc=2' 'third eth0 srnic crc= x' >/etc/iw-mpa/links
 		if ip netns exec host /host$TOP/scripts/deb/link up 2>/run/complaints; then false; fi

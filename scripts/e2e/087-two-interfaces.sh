@@ -7,9 +7,8 @@ KIT=namespaces
 
 applies() { both_ours; }
 
-# A host has two interfaces, each with a device. The clients have a route to the second interface's
-# address by the first interface, and Linux accepts such packets. This is tested for both address
-# families, on both kernels.
+# A host has two interfaces, each with a device. The clients have a route to the second interface's address by the first
+# interface, and Linux accepts such packets.
 check() { in_both check_host; }
 
 check_host() {

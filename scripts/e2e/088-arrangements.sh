@@ -4,7 +4,7 @@ DESCRIPTION="connections of each kind go by the device and the interface that th
 WIRES="clean"
 KIT=arrangements
 
-# What they are is in scripts/lib/guest/arrangements.sh.
+# scripts/lib/guest/arrangements.sh explains these.
 ALL="plain exclusive bond bridge macvlan link-local/6 link-local-twice/6
 	two-nics two-wires two-nics-arp/4 two-nics-metric two-nics-rule
 	vlan-last vlan-first vlan-parent vlan-alone
@@ -13,10 +13,10 @@ ALL="plain exclusive bond bridge macvlan link-local/6 link-local-twice/6
 	asymmetric two-defaults multipath tunnel-by-prefix tunnel-by-rule tunnel-by-metric
 	ipvlan-last ipvlan-first ipvlan-parent wireguard lo"
 
-# The others take modules that Debian's kernels have.
+# The other arrangements need modules of Debian's kernels.
 stock_kernel || ALL="plain link-local/6 two-wires asymmetric"
 
-# In a sample all in one case, each with one role, on one of the two kernels
+# A sample runs all in one case; each arrangement gets one role, on one of the two kernels.
 VARIANTS=$ALL
 [[ ${SAMPLE:-no} == no ]] || VARIANTS=-
 
@@ -24,7 +24,7 @@ applies() { [[ $CLIENT_DRIVER == srnic ]] && both_ours; }
 
 check() {
 	need_program place
-	# Each case has ports of its own.
+	# Each case uses several ports, which no other case may use.
 	PORT=$(((PORT - 7000) * 40 + 10000))
 	if [[ $VARIANTS == - ]]; then
 		in_both check_half

@@ -4,11 +4,11 @@ DESCRIPTION="rdma link delete under a living connection, on either side; the lin
 
 applies() { is_ours "$CLIENT_DRIVER" || is_ours "$SERVER_DRIVER"; }
 
-# Until the first block of data has been verified.
+# Wait until the first block of data has been verified.
 is_moving() { on "$CLIENT" "poll 20 grep -q 'rdma-ping-0:' /run/bg/client/output"; }
 
-# The client has ended, or has got an event. One rping in twenty does not end then, but waits in user space for the
-# completion of a receive that it posted to siw's mapped queue after the flush.
+# The client has ended, or has got an event. After the event one rping in twenty does not end, but waits in user space
+# for the completion of a receive that it posted to siw's mapped queue after the flush.
 noticed='bg_ended client || grep -Eq "DISCONNECT EVENT|device removal" /run/bg/client/output'
 
 # The programs may fail in any way; the kernel must not, and it has to free every object. siw cannot take a device from

@@ -8,7 +8,7 @@ show() { on "$1" "/host$TOP/scripts/iw-mpa $2"; }
 
 statistic() { on "$1" "rdma statistic show link siw0/1"; }
 
-# Who is not root hears why nothing is shown. The program is read first: its place may be root's alone.
+# A user other than root is told why nothing is shown. The program is read first, since only root may reach its folder.
 show_nobody() {
 	on "$1" "python3 -c '
 import os, sys
@@ -18,7 +18,7 @@ os.setuid(65534)
 exec(code)' 2>&1" || true
 }
 
-# expect_row TEXT WORD...: a line that has them all
+# expect_row TEXT WORD...: one line has all of these words
 expect_row() {
 	local text=$1 word
 
@@ -28,7 +28,7 @@ expect_row() {
 	done
 }
 
-# The driver's own values of an object: rping's client is stopped for that, and then goes on.
+# The driver's own values of objects are right. rping's client is stopped during the check, so that they do not change.
 shows_its_objects() {
 	local guest limit=$((SECONDS + 20 * SLOW)) status=1
 
@@ -39,7 +39,7 @@ shows_its_objects() {
 			on "$guest" "for what in qp cq mr; do rdma -dd -j resource show \$what; done" \
 				>"$GUEST_RUN/shown-$guest"
 		done
-		# The server may have something to do yet.
+		# The server may still be busy.
 		status=0
 		"$TOP/scripts/e2e/shown.py" "$GUEST_RUN"/shown-{"$CLIENT","$SERVER"} || status=$?
 	done
@@ -48,7 +48,7 @@ shows_its_objects() {
 	[[ $status -eq 0 ]] || fail "the values of rdma resource show are wrong"
 }
 
-# Anybody may ask for the speed of a port. The kernel's log must not grow each time if it is unknown.
+# Any user may read the speed of a port. An unknown speed must not add a line to the kernel's log each time.
 asks_for_the_speed() {
 	local grown
 
@@ -62,7 +62,7 @@ asks_for_the_speed() {
 	[[ $grown -le 1 ]] || fail "the kernel's log has $grown lines more"
 }
 
-# ethtool sets the speed of a device, and the kernel tells nobody.
+# A speed that ethtool sets is shown, although the kernel sends no notification.
 follows_the_speed() {
 	local rate
 
@@ -71,7 +71,7 @@ follows_the_speed() {
 	[[ $rate == '25 Gb/sec '* ]] || fail "the rate is $rate"
 }
 
-# What tools read of every RDMA device says the same as rdma statistic; nothing is sent meanwhile.
+# The port counters that every RDMA device has agree with rdma statistic; no traffic runs in between.
 counts_as_a_port() {
 	local counters octets
 

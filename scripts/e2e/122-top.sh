@@ -6,9 +6,9 @@ FAMILIES="4"
 
 applies() { both_ours; }
 
-# Program for the guest that runs "iw-mpa top" on a terminal of 80 columns and 24 lines: it shows the list of
-# connections first, then, after a key, the list of ends, and q ends it. Output before the line "keys" was drawn before
-# any key.
+# Program for the guest that runs "iw-mpa top" on a terminal of 80 columns and 24 lines: top shows the list of
+# connections; after a key the list of ends; 'q' makes it exit. The line 'keys' in the output separates what top drew
+# before the first key from what it drew after.
 on_terminal='
 import fcntl, os, pty, struct, sys, termios, time
 pid, fd = pty.fork()
@@ -32,7 +32,7 @@ status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 sys.stdout.write(text.decode(errors="replace"))
 sys.exit(status)'
 
-# On a terminal to write to, with nobody at the keys: two looks, a second apart
+# Without keys, on a terminal that is only written to: top draws twice, a second apart.
 without_keys='
 import os, pty, sys, time
 start = time.monotonic()
@@ -56,15 +56,15 @@ check() {
 	client "rping -c -a $SERVER_IP -p $PORT -C 1 -V -v" >/dev/null
 	guest_bg "$CLIENT" long "rping -c -a $SERVER_IP -p $PORT -C 1000000 -V -v"
 	on "$CLIENT" "poll 20 grep -q 'rdma-ping-0:' /run/bg/long/output"
-	# It looks on until it has seen the end of the other connection, however long that takes here.
+	# top runs until it has shown the end of the other connection, however long that takes here.
 	on "$CLIENT" "/host$TOP/scripts/iw-mpa top -b -d 2 >/run/top & top=\$!
 		poll 30 grep -q second: /run/top
 		rping -c -a $SERVER_IP -p $PORT -C 1 -V -v >/run/one
 		poll 40 grep -q '^ULP_CLOSE .* 0\.[1-9]' /run/top; kill \$top; wait \$top || :" 100
 	output=$(on "$CLIENT" 'cat /run/top')
 	echo "$output"
-	# At least one screen shows one connection and nothing new, and another one that a connection came and went.
-	# Screens are at least two seconds apart: so one event is shown as 0.5 a second or less.
+	# At least one screen shows one connection and no event, and another one shows that a connection was made and
+	# ended. Screens are at least two seconds apart, so one event is shown as 0.5 a second or less.
 	expect_text "$output" ' 1 connections, .*1 OFFLOADED'
 	expect_text "$output" 'a second: 0\.0 established, 0\.0 closed, 0\.0 failed'
 	expect_text "$output" 'a second: 0\.[1-5] established'

@@ -7,7 +7,7 @@ LONG=yes
 
 applies() { both_ours && stock_kernel; }
 
-# endpoint EXPRESSION: is it true of the one connection of the client? Its fields are the variables.
+# endpoint EXPRESSION: test EXPRESSION, whose variables are the fields of the client's only connection
 endpoint() {
 	on "$CLIENT" "/host$TOP/scripts/iw-mpa endpoints -j" | python3 -c '
 import json, sys
@@ -15,7 +15,7 @@ rows = [row for row in json.load(sys.stdin) if row["state"] == "OFFLOADED"]
 sys.exit(len(rows) != 1 or not eval(sys.argv[1], rows[0]))' "$1"
 }
 
-# becomes EXPRESSION: within 20 s
+# becomes EXPRESSION: wait up to 20 s until EXPRESSION is true
 becomes() {
 	local end=$((SECONDS + 20))
 
@@ -25,7 +25,7 @@ becomes() {
 	done
 }
 
-# Print what a Prometheus exporter on the client serves from the file that iw-mpa metrics has written
+# Print what a Prometheus exporter on the client serves from the file that iw-mpa metrics has written.
 # shellcheck disable=SC2016 # a variable there
 exporter() {
 	on "$CLIENT" "mkdir -p /run/prom && /host$TOP/scripts/iw-mpa metrics -o /run/prom/iw_mpa.prom"

@@ -7,32 +7,31 @@ LONG=yes
 
 applies() { [[ $CLIENT_DRIVER/$SERVER_DRIVER == srnic/srnic ]] && stock_kernel; }
 
-# Each warning and each fault is followed by what mends it.
+# A remedy follows each warning and each fault.
 mends_all() {
 	awk '/^(ok|warning|fault) / { bad += open; open = !/^ok/; next } { open = 0 } END { exit bad + open > 0 }' <<<"$1"
 }
 
-# doctor GUEST STATUS [ARGUMENT]: what it says
+# doctor GUEST STATUS [ARGUMENT]: print what iw-mpa doctor prints; it has to exit with STATUS
 doctor() {
 	local output status=0
 
 	output=$(guest_run "$1" "/host$TOP/scripts/iw-mpa doctor ${3:-} 2>&1") || status=$?
 	printf '%s\n' "$output"
-	# The modules of a test are loaded from a folder of its own, not installed.
 	[[ $status -eq $2 ]] || fail "doctor ${3:-} on $1: exit status $status:
 $output" || return 1
 	mends_all "$output" || fail "doctor ${3:-} on $1 does not say what mends something:
 $output"
 }
 
-# finds GUEST REGEX [ARGUMENT]: a fault that was not there before
+# finds GUEST REGEX [ARGUMENT]: iw-mpa doctor reports this fault, and fails
 finds() {
 	local output
 
 	output=$(doctor "$1" 1 "${3:-}") && expect_text "$output" "^fault    $2"
 }
 
-# No driver for links; siw in place of srnic
+# No driver for links; siw in place of srnic.
 without_srnic() {
 	on "$SERVER" 'driver_clear'
 	finds "$SERVER" 'there is no link on eth0$' eth0
@@ -60,7 +59,7 @@ libraries() {
 	on "$SERVER" 'umount /usr/lib/*/libibverbs'
 }
 
-# rule TEXT POLICY: the only one, beside a chain that accepts what comes to the port; empty: none
+# rule TEXT POLICY: replace the rule of our table, whose chain "user" accepts packets to the port; empty: no table
 rule() {
 	on "$SERVER" "nft delete table inet doctor 2>/dev/null; [[ -n '$1' ]] || exit 0
 		nft add table inet doctor && nft add chain inet doctor input '{ type filter hook input priority 0; policy $2; }' &&
@@ -85,7 +84,7 @@ firewall() {
 	rule '' ''
 }
 
-# A path that loses large packets, and an address behind which there is no device
+# A path that loses large packets, and addresses that no device can reach
 ways() {
 	expect_text "$(doctor "$CLIENT" 0 "$SERVER_IP")" "^ok       packets of 1500 bytes get to $SERVER_IP$"
 	on "$SERVER" 'nft add table inet doctor && nft add chain inet doctor large "{ type filter hook input priority 0; }" &&
@@ -97,7 +96,7 @@ ways() {
 	finds "$CLIENT" 'there is no interface nosuch0' nosuch0
 }
 
-# What a container lacks: a link in its namespace, capabilities, files of /dev
+# A container may lack a link in its namespace, capabilities, and files of /dev.
 containers() {
 	local program=/host$TOP/scripts/iw-mpa output
 
@@ -133,7 +132,7 @@ check() {
 	ways
 	expect_text "$(on "$CLIENT" "ulimit -l 64; /host$TOP/scripts/iw-mpa doctor")" \
 		'^warning  users may register 64 KiB of memory alone'
-	# Each of these is the last of its kind in the log.
+	# Of each kind of message doctor reports the last one in the log.
 	on "$SERVER" 'echo "<4>Lockdown: insmod: unsigned module loading is restricted" >/dev/kmsg
 		echo "<4>RDMA CMA: cma_listen_on_dev, error -98" >/dev/kmsg'
 	output=$(doctor "$SERVER" 0)

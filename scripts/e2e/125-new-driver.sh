@@ -24,7 +24,7 @@ acme_comes() {
 	[[ $(</sys/module/iw_mpa/refcnt) -eq 1 ]] || fail "iw_mpa has other users"
 }
 
-# Whatever state a test has left it in
+# Clean up after a test that failed anywhere.
 acme_goes() {
 	bg_stop_all
 	[[ ! -d /sys/module/kverbs ]] || rmmod kverbs
@@ -32,7 +32,7 @@ acme_goes() {
 	[[ ! -d /sys/module/iw_mpa ]] || { driver_leaves_nothing && rmmod iw_mpa; }
 }
 
-# pair LISTENER CONNECTOR: kernel ULPs at both ends, all that they can post, and an orderly end
+# pair LISTENER CONNECTOR: kernel ULPs at both ends post all kinds of WRs, and end in order
 pair() {
 	local address output
 
@@ -45,7 +45,7 @@ pair() {
 	expect_text "$output" '3 rounds'
 }
 
-# A driver goes while it has a connection with traffic on it. Its ULP is told, and lets go.
+# The driver is unloaded while it has a connection with traffic. The ULP gets an event, and releases its objects.
 unload() {
 	local address
 
@@ -92,7 +92,7 @@ check() {
 	storage "$SERVER" "$CLIENT"
 	storage_ends "$SERVER" "$CLIENT"
 	storage "$CLIENT" "$SERVER"
-	# The driver goes while its consumer writes.
+	# The driver is unloaded while its consumer writes.
 	guest_bg "$SERVER" load ". /host$TOP/scripts/lib/guest/nvme.sh; while nvme_write /run/data; do :; done"
 	on "$SERVER" "rmmod acme && rmmod iw_mpa" 60
 	inside "$SERVER" "bg_stop load; poll 20 nvme_is_gone"

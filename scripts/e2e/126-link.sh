@@ -10,10 +10,10 @@ applies() { [[ $CLIENT_DRIVER/$SERVER_DRIVER == srnic/srnic ]] && stock_kernel; 
 
 link() { on "$1" "/host$TOP/scripts/iw-mpa link $2 2>&1" 60; }
 
-# What units and the package call
+# The program that units and the package call
 libexec() { on "$1" "/usr/libexec/iw-mpa/link $2 2>&1" 60; }
 
-# refuses GUEST ARGUMENTS USER: it does, and says who uses the link, which stays
+# refuses GUEST ARGUMENTS USER: the command is refused, reports USER as user of the link, and the link stays
 refuses() {
 	local output
 
@@ -22,12 +22,12 @@ refuses() {
 	on "$1" '[[ -e /sys/class/infiniband/siw0 ]]'
 }
 
-# A link of a unit of an interface; the file wins.
+# A link that the unit of an interface makes. A line in the file has precedence.
 of_an_interface() {
 	on "$CLIENT" 'ip link add plain0 type veth peer name plain1; at_clean_up "ip link delete plain0 2>/dev/null || :"'
 	libexec "$CLIENT" 'up --netdev plain0'
 	on "$CLIENT" "rdma link show srnic_plain0/1 | grep 'netdev plain0'"
-	# systemd stops the unit of an interface that gets another name, and the link stays.
+	# systemd stops the unit of an interface that gets another name. Then the link must stay.
 	on "$CLIENT" 'ip link set plain0 name plain9'
 	expect_text "$(libexec "$CLIENT" 'down --netdev plain0')" '^iw-mpa: srnic_plain0 stays, .* plain0 is plain9 by now$'
 	on "$CLIENT" 'ip link set plain9 name plain0 && [[ -e /sys/class/infiniband/srnic_plain0 ]]'
@@ -37,7 +37,7 @@ of_an_interface() {
 	on "$CLIENT" '[[ ! -e /sys/class/infiniband/srnic_eth0 ]]'
 }
 
-# By its name nothing is taken away that is neither a link of ours nor in the file.
+# "link down NAME" removes only links of iw_mpa or of the file.
 of_no_line() {
 	local output
 
@@ -45,7 +45,7 @@ of_no_line() {
 	expect_text "$output" '^iw-mpa: /etc/iw-mpa/links has no link siw9, and iw_mpa has none of that name$'
 }
 
-# A target at an address of the link does not listen again by itself, but by what the guide says.
+# After the link was removed, a target at its address listens again only after the commands of the guide.
 port_at_an_address() {
 	local links='/sys/kernel/config/nvmet/ports/1/subsystems'
 
@@ -75,7 +75,7 @@ check() {
 	inside "$SERVER" "nvme_serve 4 0.0.0.0 $PORT 0"
 	inside "$CLIENT" "nvme_attach $SERVER_IP $PORT"
 	disk_write_and_compare 'at first'
-	# Programs do not count.
+	# Connections of programs are not listed.
 	expect_text "$(libexec "$CLIENT" users)" "^siw0: nvme_rdma with $SERVER_IP:$PORT$"
 	[[ $(libexec "$CLIENT" users | wc -l) -eq 1 ]] || fail 'a program is a user' || return 1
 	refuses "$CLIENT" 'down siw0' "nvme_rdma with $SERVER_IP:$PORT"

@@ -5,11 +5,11 @@ WIRES=clean
 FAMILIES="4"
 GUIDE=Documentation/infiniband/iw_mpa_admin.rst
 
-# The page has the client's address and the server's, and what is printed with srnic.
+# The page has the client's and the server's address, and what is printed with srnic.
 applies() { [[ $CLIENT_DRIVER/$SERVER_DRIVER == srnic/srnic ]] && stock_kernel; }
 
-# Runs in the guest: install our modules and those that they need without loading them. Modules that nft needs are
-# loaded.
+# Runs in the guest: install our modules and those that they need, without loading them. Load the modules that nft
+# needs.
 guide_prepare() {
 	local dir
 
@@ -36,12 +36,12 @@ guests_of() {
 	esac
 }
 
-# What changes nothing, and may show later what has happened
+# Commands that change nothing, and whose output may be complete only later
 SHOWS='^(iw-mpa|cat|grep|dmesg|rdma (link|resource|statistic) show) |^sysctl [^=]*$'
 
-# step GUEST NAME COMMAND EXPECTED: a command that only shows something is repeated until its output is as expected. One
-# that changes something is run once, and has to print what the page says, or just to succeed if the page has no output
-# for it.
+# step GUEST NAME COMMAND EXPECTED: a command that only shows something is repeated until its output is as expected. A
+# command that changes something runs once, and must print what the page has; if the page has no output, it must
+# succeed.
 step() {
 	local output status end=$((SECONDS + 30))
 
@@ -62,7 +62,7 @@ step() {
 			fail "$1: '$3' is not as the page has it: $output" || return 1
 		sleep 0.5
 	done
-	# Where nobody runs, there is nobody to end.
+	# pkill fails if the program has already ended.
 	[[ $status -eq 0 || $4 != - || $3 == pkill* ]] || fail "$1: '$3': exit status $status" || return 1
 	echo "result: $1: $3"
 }
@@ -75,7 +75,7 @@ check() {
 	done
 	steps=$("$TOP/scripts/e2e/guide.py" "$TOP/$GUIDE")
 	while read -r -u 5 host command expected; do
-		# For scripts/test/package.sh
+		# scripts/test/package.sh runs these.
 		[[ $host != containers* ]] || continue
 		number=$((number + 1))
 		for name in $(guests_of "$host"); do

@@ -27,7 +27,7 @@ keeps_siw_out() {
 	dmesg | grep 'srnic: siw cannot be loaded' || fail "the log does not say why"
 }
 
-# siw has told that it comes, and cannot be seen yet: srnic loads, but has no device beside siw.
+# siw is being loaded, but cannot be found yet: srnic loads, but must not make a device beside siw.
 comes_with_siw() {
 	local point=/sys/module/slow_point/parameters try status
 
@@ -50,8 +50,8 @@ comes_with_siw() {
 		ip link delete beside0
 }
 
-# loads_before_siw_is_seen PARAMETERS TRY: the loading of siw is delayed until srnic is loaded, but not so long that the
-# kernel reports a stuck processor. Return 2 if srnic could see siw by then, so that nothing is proven.
+# loads_before_siw_is_seen PARAMETERS TRY: delay the loading of siw until srnic is loaded, but not so long that the
+# kernel reports a stuck processor. Return 2 if srnic could find siw by then, so that nothing is proven.
 loads_before_siw_is_seen() {
 	local siw called=no loaded=no seen=no
 

@@ -4,7 +4,7 @@ DESCRIPTION="NFS over RDMA: written, read back and compared, also while link and
 WIRES=clean
 KIT=nfs
 
-# The kernels with detectors leave out what it needs.
+# Kernels with detectors lack NFS over RDMA.
 applies() { stock_kernel; }
 
 # compare NAME: the client's file, the server's, and what the client reads from the server
@@ -18,7 +18,7 @@ compare() {
 	[[ $got == "$want" ]] || fail "$1 is not what the server has"
 }
 
-# link_returns GUEST NAME: a mount goes on when a link has been removed and is back.
+# link_returns GUEST NAME: a mount continues after a link was removed and added again.
 link_returns() {
 	on "$CLIENT" "head -c 1M /dev/urandom >/run/$2"
 	on "$1" 'rdma link delete siw0 && rdma_add' 90

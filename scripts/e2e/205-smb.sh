@@ -5,7 +5,7 @@ WIRES=clean
 KIT=smb
 FAMILIES="4"
 
-# Stock kernels are built without it; those with detectors have it.
+# Stock kernels are built without SMB over RDMA; kernels with detectors have it.
 applies() { both_ours && ! stock_kernel; }
 
 # compare NAME: the client's file, the server's, and what the client reads from the server

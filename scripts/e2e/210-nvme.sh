@@ -4,7 +4,7 @@ DESCRIPTION="NVMe over RDMA: discover, connect, compare data, reset, lose the li
 WIRES=clean
 KIT=nvme
 
-# The kernels with detectors leave out what it needs.
+# Kernels with detectors lack NVMe over RDMA.
 applies() { stock_kernel; }
 
 nobody_listens() {
@@ -17,7 +17,7 @@ nobody_listens() {
 	inside "$CLIENT" "nvme_is_gone"
 }
 
-# Over IPv6 the queues of a target on srnic share their receive queues.
+# Over IPv6 the target uses shared receive queues, if its driver is srnic.
 check() {
 	local want srq=0
 
@@ -34,7 +34,7 @@ check() {
 	disk_write_and_compare "after the link was gone"
 	inside "$CLIENT" "nvme_detach; nvme_attach $SERVER_IP $PORT"
 	disk_has "$want" "with another connection"
-	# A driver of ours goes while it has a consumer.
+	# Our driver can be unloaded while it has a consumer.
 	if is_ours "$CLIENT_DRIVER"; then
 		inside "$CLIENT" "rmmod $CLIENT_DRIVER; nvme_is_gone"
 		on "$CLIENT" "driver_leaves_nothing && rmmod iw_mpa"

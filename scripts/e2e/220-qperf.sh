@@ -2,11 +2,11 @@
 # shellcheck shell=bash disable=SC2034
 DESCRIPTION="qperf: latency of messages over a connection of rdma_cm"
 WIRES=clean
-# qperf knows no address of IPv6 where it connects by rdma_cm, and compares no data.
+# With rdma_cm qperf takes no address of IPv6; qperf compares no data.
 FAMILIES="4"
 
-# qperf's server tells the client its port before it calls rdma_listen. So the client may connect too early, and on a
-# slow kernel it does.
+# qperf's server sends its port to the client before it calls rdma_listen. On a slow kernel the client connects too
+# early.
 applies() { stock_kernel; }
 
 listeners() {
@@ -17,11 +17,11 @@ listeners() {
 	fi
 }
 
-# came_and_went LISTENERS: has TCP refused a SYN although the only server has listened since? The server closes its
-# socket when its client gives up, before a test can see it, so the counter of listeners shows it.
+# came_and_went LISTENERS: has TCP refused a SYN, and has a server listened since LISTENERS were counted? The server
+# closes its socket when its client gives up, before a test can see the socket, so the counter proves it.
 came_and_went() { [[ -n $REFUSED && $(listeners) -gt $1 ]]; }
 
-# qperf agrees on the test by TCP first; its server goes on for ever.
+# qperf agrees on the test over TCP first; its server never ends by itself.
 check() {
 	local output try own_port before REFUSED=
 

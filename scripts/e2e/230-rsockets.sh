@@ -3,10 +3,10 @@
 DESCRIPTION="rsockets: rstream blocking, non-blocking, with rdma_getaddrinfo, riostream, rcopy of a file"
 WIRES=clean
 
-# As 055-rstream.sh
+# See 055-rstream.sh.
 applies() { is_ours "$SERVER_DRIVER"; }
 
-# stream PROGRAM OPTION...: the server verifies what comes
+# stream PROGRAM OPTION...: the server verifies the data
 stream() {
 	local options=$* output
 
@@ -37,7 +37,7 @@ check() {
 		stream rstream -T v -T $mode
 	done
 	stream riostream -T v
-	# To rcopy what is behind a colon is a file, and its server listens with IPv4.
+	# rcopy takes what follows a colon for a file, so no IPv6 address, and its server listens with IPv4.
 	[[ $FAMILY == 6 ]] || copy
 	echo "result: 4 ways"
 }

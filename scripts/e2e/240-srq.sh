@@ -2,7 +2,7 @@
 # shellcheck shell=bash disable=SC2034
 DESCRIPTION="rdma_xserver and rdma_xclient: a 16-byte message into a shared receive queue"
 WIRES=clean
-# rdma_xserver listens on the wildcard address of IPv4, and cannot be told another.
+# rdma_xserver always listens on the wildcard address of IPv4.
 FAMILIES="4"
 
 check() {

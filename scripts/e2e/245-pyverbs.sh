@@ -3,7 +3,7 @@
 DESCRIPTION="pyverbs: rdma-core's own tests of devices, PDs, regions, queues, QPs and rdma_cm"
 WIRES=clean
 
-# What is expected of a device is srnic's list.
+# The list of expected features is srnic's.
 applies() { [[ $CLIENT_DRIVER == srnic && $SERVER_DRIVER == srnic ]]; }
 
 SUITES="test_device test_pd test_mr test_cq test_cq_events test_qp test_rdmacm"

@@ -6,7 +6,7 @@ FAMILIES="4"
 
 applies() { both_ours; }
 
-# refused COMMAND [REGEX]: it ends by itself, with an error, and nothing is left
+# refused COMMAND [REGEX]: COMMAND ends by itself, with an error, and leaves no object
 refused() {
 	local output status=0
 
@@ -19,7 +19,7 @@ refused() {
 	on "$CLIENT" "poll 10 rdma_is_idle"
 }
 
-# udaddy's client says nothing.
+# udaddy's client prints no reason.
 check() {
 	refused "udaddy -p $PORT" 'listen request failed'
 	refused "udaddy -s $SERVER_IP -p $PORT"

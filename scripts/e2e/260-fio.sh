@@ -2,10 +2,10 @@
 # shellcheck shell=bash disable=SC2034
 DESCRIPTION="fio: 1 MB by RDMA Write and 1 MB by RDMA Read, data compared"
 WIRES=clean
-# The engine has room for an address of IPv4, and for no other.
+# fio's engine only has room for addresses of IPv4.
 FAMILIES="4"
 
-# siw is the server, or else this runs with srnic on both ends.
+# If siw is one of the two drivers, only the case with siw as server runs.
 applies() { is_ours "$CLIENT_DRIVER"; }
 
 # fio's engine for RDMA does not verify data. So each end has its buffers in a file, and the test compares the files. A
@@ -16,14 +16,14 @@ FILE=/run/buffers
 
 fio_with() { echo "fio --ioengine=rdma --port=$PORT --bs=$BLOCK --size=1M --iodepth=$DEPTH --mem=mmapshared:$FILE $*"; }
 
-# fill PATTERN: all buffers, with a file of 512 bytes
+# fill PATTERN: print a command that fills all buffers with copies of a file of 512 bytes
 fill() { echo "for ((i = 0; i < $((DEPTH * BLOCK / 512)); i++)); do cat $1; done"; }
 
-# moves VERB FROM TO: the buffers of guest FROM have the same in them as those of guest TO
+# moves VERB FROM TO: afterwards the buffers of guest TO have the contents of those of guest FROM
 moves() {
 	local verb=$1 from=$2 to=$3 want got before output
 
-	# fio maps more than it uses.
+	# fio maps 1 MB, more than it uses.
 	on "$SERVER" "head -c 512 /dev/urandom >/run/pattern; $(fill /run/pattern) >$FILE
 		truncate -s 1M $FILE"
 	on "$CLIENT" "head -c 512 /dev/urandom >/run/pattern; truncate -s 1M $FILE"

@@ -3,7 +3,7 @@
 DESCRIPTION="libfabric: fi_pingpong over verbs, and over verbs with RxM, data verified"
 WIRES=clean
 
-# once PROVIDER ENDPOINT: sets again if RxM is at fault. The endpoints' addresses are exchanged over TCP.
+# once PROVIDER ENDPOINT: set $again to yes if RxM failed. Programs exchange the endpoints' addresses over TCP.
 once() {
 	local options="-p '$1' -e $2 -I 50 -S 1024 -c" output status=0
 

@@ -2,25 +2,25 @@
 # shellcheck shell=bash disable=SC2034
 DESCRIPTION="Open MPI on libfabric: four ranks on two hosts, each to each, data compared"
 WIRES=clean
-# mpirun gets hosts of IPv4. Which addresses the ranks take is the choice of libfabric alone.
+# mpirun takes hosts of IPv4. libfabric alone chooses the addresses that ranks use.
 FAMILIES="4"
 
-# Ranks poll: where the kernel is slow, so are they.
+# Ranks poll, which takes too long on a slow kernel.
 applies() { stock_kernel; }
 
-# Messages go to libfabric, and those of libfabric to RDMA: to the ranks of the same host, too.
+# Open MPI hands messages to libfabric, and libfabric to RDMA, also between ranks of one host.
 OPTIONS="--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include 'verbs;ofi_rxm'"
-# mpirun's own messages are TCP.
+# mpirun's own messages use TCP.
 OPTIONS+=" --mca oob_tcp_if_include eth0 --mca mpi_yield_when_idle 1"
-# Why a rank finds no device, if one does not
+# Report why a rank finds no device.
 OPTIONS+=" -x FI_LOG_LEVEL=warn"
 OPTIONS+=" --mca plm_rsh_agent /host$TOP/scripts/lib/guest/mpi_agent"
 AS_ROOT="OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
-# The launcher of Open MPI 5 has options of its own; it takes hosts out of a file alone.
+# The launcher of Open MPI 5 has its own options; it takes hosts only from a file.
 AS_ROOT+=" PRTE_MCA_plm_ssh_agent=/host$TOP/scripts/lib/guest/mpi_agent"
 
-# find_device GUEST: start two programs at the same time, as mpirun starts the ranks of a host, when no other has run
-# before: both have to find the device. Once a rank was seen that did not.
+# find_device GUEST: start two programs at once, before any other, as mpirun starts the ranks of a host. Both have to
+# find the device: once a rank did not.
 find_device() {
 	on "$1" "for n in 1 2; do
 			bg_start find\$n \"FI_LOG_LEVEL=warn fi_info -p 'verbs;ofi_rxm'\"
@@ -31,8 +31,8 @@ find_device() {
 		done" 150
 }
 
-# run_ranks "NUMBER OPTION..." SECONDS COMMAND: run COMMAND as NUMBER ranks; set output. It is tried again if a rank dies
-# by RxM's fault.
+# run_ranks "NUMBER OPTION..." SECONDS COMMAND: run COMMAND as NUMBER ranks; set output. Run again if RxM makes a rank
+# die.
 run_ranks() {
 	local status
 
@@ -46,7 +46,7 @@ run_ranks() {
 	fail 'RxM dies each time'
 }
 
-# mpirun starts the ranks on the second host by a command file in a folder that the guests share. Sets status, too.
+# mpirun starts the ranks of the second host by a command file in a folder that the guests share. This sets status, too.
 run_ranks_once() {
 	rm -f "$GUEST_RUN"/share/mpi.*
 	guest_bg "$SERVER" server "cd /run; poll $2 test -e /share/mpi.command || exit 1
@@ -69,7 +69,7 @@ check() {
 	run_ranks 4 300 "/usr/bin/python3 -m mpi4py /host$TOP/scripts/lib/guest/mpi_exchange.py"
 	expect_text "$output" '^4 of 4 ranks have what was sent$'
 	server_ends
-	# Four pairs of ranks are on two hosts; one pair is on this host, and has both ends here.
+	# Each guest has six ends: four of pairs with a rank on the other host, two of the pair on this host.
 	for name in "$CLIENT" "$SERVER"; do
 		is_ours "$(driver_of "$name")" || continue
 		count=$(($(established "$name") - before[$name]))

@@ -4,7 +4,7 @@ DESCRIPTION="iSER: discover, log in, compare data, lose the link, log in anew"
 WIRES=clean
 KIT=iser
 
-# The kernels with detectors leave out what it needs.
+# Kernels with detectors lack iSER.
 applies() { stock_kernel; }
 
 nobody_listens() {
@@ -21,7 +21,7 @@ check() {
 	local want before cut=
 
 	loses_connections "$CLIENT" || cut="tcp_cut $PORT;"
-	# Between brackets, as a port follows
+	# An IPv6 address is put between brackets, since a port follows.
 	[[ $FAMILY == 4 ]] || SERVER_IP="[$SERVER_IP]"
 
 	inside "$SERVER" "iser_serve '$SERVER_IP' $PORT"

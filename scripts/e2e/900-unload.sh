@@ -8,7 +8,7 @@ nothing_left() {
 	local driver module
 
 	driver=$(driver_get)
-	# iw_cm's event handler is reached by pointers alone: nothing but this keeps its module
+	# iw_cm's event handler is called by pointers; only this reference keeps iw_cm loaded.
 	[[ -z ${1:-} || ! -d /sys/module/iw_cm/holders || -e /sys/module/iw_cm/holders/$1 ]] ||
 		fail "iw_cm can go before $1" || return 1
 	poll 10 rdma_is_idle || fail "still in use: $(rdma_leftovers)" || return 1
@@ -22,7 +22,7 @@ nothing_left() {
 	done
 	! grep -E 'iw_mpa|siw|srnic' /proc/slabinfo || fail "slabs of ours are left" || return 1
 	! ss -Htan | grep -v '^TIME-WAIT' || fail "sockets are left" || return 1
-	# A kworker keeps the name of what it did last: only threads of our own count.
+	# A kworker keeps the name of its last work item, so only names of our own threads count.
 	! grep -E '^Name:\s*(iw_mpa|siw|srnic)' /proc/[0-9]*/status 2>/dev/null || fail "kernel threads are left" || return 1
 	[[ -z $(driver_get) && ! -d /sys/module/iw_mpa ]]
 }

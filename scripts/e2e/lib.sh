@@ -41,28 +41,28 @@ loudly() {
 	return "$status"
 }
 
-# is_ours DRIVER: on iw_mpa, that is
+# is_ours DRIVER: does the driver use iw_mpa?
 is_ours() { [[ $1 != siw ]]; }
 
 # For applies()
 both_ours() { is_ours "$CLIENT_DRIVER" && is_ours "$SERVER_DRIVER"; }
 stock_kernel() { ! kernel_debugs "$KERNEL"; }
 
-# few NUMBER: as many where there is time, less in guests with detectors
+# few NUMBER: NUMBER, or less in guests with detectors, which are slow
 few() { echo $(($1 / SLOW)); }
 
 on() { loudly guest_run "$@"; }
 
-# inside GUEST COMMAND [SECONDS]: with the functions of scripts/lib/guest/$KIT.sh
+# inside GUEST COMMAND [SECONDS]: run COMMAND with the functions of scripts/lib/guest/$KIT.sh
 inside() { on "$1" "set -e; . /host$TOP/scripts/lib/guest/$KIT.sh; $2" "${3:-60}"; }
 
 # loses_connections GUEST: does the guest's driver end connections when the link goes down? siw of 6.1 does. Later
-# versions of siw, and srnic, let TCP decide.
+# versions of siw, and srnic, leave that to TCP.
 loses_connections() { [[ $(driver_of "$1") != srnic && $(guest_kernel "$1") == 6.1 ]]; }
 
 DISK_SIZE=$((4 << 20))
 
-# disk_has SHA256SUM WHEN: what the initiator reads
+# disk_has SHA256SUM WHEN: the initiator reads data with this checksum
 disk_has() {
 	[[ $(inside "$CLIENT" "${KIT}_read $DISK_SIZE | sha256sum") == "$1" ]] ||
 		fail "the disk does not have what was written: $2"
@@ -78,19 +78,19 @@ disk_write_and_compare() {
 	disk_has "$want" "$1"
 }
 
-# The kernel keeps completion queues for the next consumer as long as there is the device.
+# The kernel keeps completion queues for the next consumer as long as the device exists.
 devices_go() {
 	on "$CLIENT" "poll 10 only_pool && driver_clear"
 	on "$SERVER" "poll 10 only_pool && driver_clear"
 }
 
-# client COMMAND [SECONDS]: its output and exit status; one that hangs stays for e2e_diagnose.
+# client COMMAND [SECONDS]: print output, return exit status; a command that hangs keeps running for e2e_diagnose.
 client() { loudly guest_bg_run "$CLIENT" client "${2:-60}" "$1"; }
 
 # Start a server under the name "server"; it listens on PORT when this returns.
 serve() { guest_serve "$SERVER" server "$PORT" "$1"; }
 
-# The server has to end by itself, and well.
+# The server has to end by itself, with status 0.
 server_ends() { loudly guest_wait "$SERVER" server 60; }
 
 # set_addresses FAMILY
@@ -128,13 +128,13 @@ $1"; }
 bytes_sent() { guest_run "$1" 'cat /sys/class/net/eth0/statistics/tx_bytes'; }
 bytes_moved() { echo $(($(bytes_sent "$CLIENT") + $(bytes_sent "$SERVER"))); }
 
-# our_end: a guest that iw_mpa runs in
+# our_end: print a guest whose driver uses iw_mpa
 our_end() { if is_ours "$SERVER_DRIVER"; then echo "$SERVER"; else echo "$CLIENT"; fi; }
 
-# established GUEST: connections that iw_mpa has established there so far
+# established GUEST: how many connections iw_mpa has established in the guest
 established() { on "$1" "sed -n 's/^established //p' /sys/kernel/debug/iw_mpa/stats"; }
 
-# need_program NAME: scripts/lib/guest/NAME.c, for the guests as /share/NAME
+# need_program NAME: compile scripts/lib/guest/NAME.c; guests have it as /share/NAME
 need_program() {
 	[[ -e $GUEST_RUN/share/$1 ]] ||
 		gcc -Wall -Wextra -Werror -O2 -o "$GUEST_RUN/share/$1" "$TOP/scripts/lib/guest/$1.c" \
@@ -158,26 +158,25 @@ rping_once() {
 }
 
 # A test may be repeated only with proof that neither end's driver was at fault; a program's message is no proof. The
-# last lines of a run say how often that was, by cause.
+# last lines of a run count the repetitions by cause.
 retried() { echo "retried: $1"; }
 
-# If a last message and the end of the connection come together, RxM of Debian 12's libfabric 1.17.0-3 may post a
-# receive to an endpoint that it has closed (libfabric's issue 11828), and dies where it calls fi_recv(), which is here:
+# If a last message and the end of the connection arrive together, RxM of Debian 12's libfabric 1.17.0-3 may post a
+# receive to an endpoint that it has closed (libfabric's issue 11828), and dies in its call of fi_recv(), which is here:
 RXM_POSTS='libfabric\.so\.1\(\+0xb7882\)'
 RXM_POSTED="libfabric's RxM posted a receive to an endpoint that it had closed"
 
-# rxm_posted OUTPUT: is that where a program died? It is the first address behind libpsm's words for a signal, and the
-# second one behind Open MPI's, where the first is that of the signal's return.
+# rxm_posted OUTPUT: did a program die in RxM's post function? The address is the first one after libpsm's message about
+# a signal, and the second one after Open MPI's, whose first is the return address of the signal handler.
 rxm_posted() {
 	[[ $(grep -A 1 'terminated with signal 11 at ' <<<"$1") =~ $RXM_POSTS ||
 		$(grep -A 5 'Signal: Segmentation fault (11)' <<<"$1" | grep '\[ 1\] ') =~ $RXM_POSTS ]]
 }
 
-# watch_server: from now on the server's guest captures SYNs and refusals of TCP, and has a list of the sockets that
-# listened at that moment
+# watch_server: capture SYNs and refusals of TCP in the server's guest from now on, and list the sockets that listen now
 watch_server() { on "$SERVER" refusals_start; }
 
-# refused_ports: those of which a SYN was answered by RST since watch_server; this ends the capture
+# refused_ports: end the capture of watch_server; print the ports at which TCP has refused a SYN
 refused_ports() {
 	on "$SERVER" 'refusals_stop refused.pcapng' >&2 &&
 		"$TOP/scripts/e2e/refused.py" "$GUEST_RUN/share/refused.pcapng"
@@ -198,7 +197,7 @@ server_was_late() {
 	return 1
 }
 
-# After a failure, before the clean-up: what the guests know about it.
+# Print what the guests know about a failure; this has to run before the clean-up.
 e2e_diagnose() {
 	local name
 
@@ -208,7 +207,7 @@ e2e_diagnose() {
 	done
 }
 
-# What happens to the links happens outside of the guests.
+# Links are taken down by the host, not by the guests.
 flap_if_asked() {
 	[[ $WIRE == flap ]] || return 0
 	guest_flap "$CLIENT" "$SERVER"
@@ -235,7 +234,7 @@ in_both() {
 	wait "$client" && return "$status"
 }
 
-# What a finished test may leave: nothing, but the background job KEEP_JOB. In both guests.
+# A finished test may leave nothing in either guest, except the background job KEEP_JOB.
 e2e_clean_up() { in_both e2e_clean_up_guest; }
 
 e2e_clean_up_guest() { guest_run "$1" "clean_up ${KEEP_JOB:-}"; }
