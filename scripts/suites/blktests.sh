@@ -7,7 +7,7 @@ PACKAGES="patch uuid-runtime xfsprogs"
 UNPACKED="gawk libsigsegv2"
 SAMPLED='^nvme/(003|008|rest)$'
 
-# "rest" are the tests that do not run over RDMA, or not in a guest.
+# "rest" reports all other tests, which do not run over RDMA, or not in a guest.
 groups() {
 	printf 'nvme/%s\n' 003 004 005 006 008 010 012 014 018 019 021 022 023 025 026 027 028 029 030 031 038 040 \
 		041 042 043 044 045 047 048 051 054 057 058 060 061 065 068 rest
@@ -21,8 +21,8 @@ build() {
 
 BLK=/run/blktests
 
-# The suite loads and unloads the driver for each test. modprobe knows nothing of /share. Files of the target are opened
-# with O_DIRECT, which a tmpfs may not have. siw needs no iw_mpa, and may be built without.
+# The suite loads and unloads the driver for each test, so modprobe has to find the modules in /share. The target opens
+# its files with O_DIRECT, which a tmpfs may not support. siw needs no iw_mpa, which may not have been built.
 begin() {
 	local ours='[ ! -e /share/modules/iw_mpa.ko ] ||'
 
@@ -44,7 +44,7 @@ begin() {
 		at_clean_up '[[ ! -d /sys/module/$DRIVER ]] || modprobe -r $DRIVER; rm /etc/modprobe.d/driver.conf'"
 }
 
-# outcomes: what the suite prints, as cases. A test may run for more than one kind of disk, "bd=device" and "bd=file".
+# outcomes: print the suite's results as cases. A test may run for two kinds of disks, "bd=device" and "bd=file".
 outcomes() {
 	awk '/^(nvme|srp)\/.*\[(passed|failed|not run)\]$/ {
 			if (name) print outcome, name, text
@@ -57,7 +57,7 @@ outcomes() {
 		END { if (name) print outcome, name, text }' | tr -s ' \t' ' '
 }
 
-# rest: all that no group is named after, as cases. The suite itself would say no more than this.
+# rest: report all tests without a group as skipped, for the reason that the suite itself would print
 rest() {
 	local file name
 
@@ -77,7 +77,7 @@ rest() {
 	done
 }
 
-# run_test VARIABLE=VALUE...: of the group's test
+# run_test VARIABLE=VALUE...: run the group's test with these variables
 run_test() {
 	local output status=0 some=no outcome name text
 
@@ -92,7 +92,7 @@ run_test() {
 	[[ $some == yes ]] || fail "nothing ran"
 }
 
-# Sizes and numbers are those that an emulated processor is done with in time.
+# An emulated processor can finish these sizes and numbers in time.
 check() {
 	local size=16M limit=""
 

@@ -9,14 +9,15 @@ SAMPLED=.
 groups() { printf '%s\n' objects bench cut; }
 
 CEPH=/run/ceph
-# The OSD takes the first free ports of a range that begins here.
+# The OSD uses the first free ports of a range that begins here.
 OSD_PORT=6800
 FSID=10000000-0000-0000-0000-000000000000
 
 libraries() { echo "/host$BUILT/usr/lib/x86_64-linux-gnu"; }
 
-# One OSD, whose disk is memory, and no keys. Ceph sends without looking whether the peer has posted receives, so the
-# shared receive queue is longer than all that may be under way. Ceph's time limits are for hosts that are not emulated.
+# One OSD, whose disk is in memory, without authentication. Ceph sends without a check that the peer has posted
+# receives, so the shared receive queue has more entries than messages can be in flight. Ceph's default time limits are
+# too short for emulated hosts.
 configuration() {
 	cat <<-END
 	[global]
@@ -70,7 +71,7 @@ configuration() {
 	END
 }
 
-# ceph COMMAND: what a guest has to run for that
+# ceph COMMAND: print the commands with which a guest runs COMMAND
 ceph() {
 	echo "export CEPH_CONF=$CEPH/conf PATH=\$PATH:/host$BUILT/usr/bin
 		export LD_LIBRARY_PATH=$(libraries):$(libraries)/ceph:/host$BUILT/lib/x86_64-linux-gnu
@@ -82,7 +83,7 @@ daemon() { GUEST_LIMIT=200 LISTEN_LIMIT=180 guest_serve "$SERVER" "$1" "$2" "$(c
 
 rados() { client "$(ceph "rados -p pool $1")" 300; }
 
-# The OSD puts itself into the monitor's map. A pool, which "rados" cannot make, is made from the client.
+# The OSD adds itself to the monitor's map. "rados" cannot make a pool, so ceph_pool.py makes it.
 cluster() {
 	local guest
 
@@ -98,7 +99,7 @@ cluster() {
 	client "$(ceph "/host$TOP/scripts/suites/ceph_pool.py pool")" 300
 }
 
-# The daemons were not replaced, nor have they died: what an OSD of memory had is gone with it.
+# Both daemons still run: a new OSD would have lost its objects, which are in memory.
 cluster_ends() {
 	on "$SERVER" '! bg_ended mon && ! bg_ended osd'
 	guest_stop "$SERVER" osd | tail -n 5
@@ -107,7 +108,7 @@ cluster_ends() {
 
 fill() { on "$CLIENT" "head -c $2 /dev/urandom >$CEPH/$1"; }
 
-# compare OBJECT: with the file that it is a copy of
+# compare OBJECT: read it back, and compare it with the file of that name
 compare() {
 	rados "get $1 $CEPH/out"
 	on "$CLIENT" "cmp $CEPH/$1 $CEPH/out && rm $CEPH/out"
@@ -126,10 +127,10 @@ run_objects() {
 	DATA=$((2 * 3 * (4 << 20)))
 }
 
-# made TEXT KIND: how many
+# made TEXT KIND: print how many operations of that kind were made
 made() { sed -n "s/^Total $2 made: *//p" <<<"$1"; }
 
-# "seq" compares each object that it reads with what "write" has written.
+# "seq" compares each object that it reads with what "write" wrote.
 run_bench() {
 	local written read
 
@@ -142,7 +143,7 @@ run_bench() {
 	DATA=$((2 * $(made "$read" reads) * 65536))
 }
 
-# A connection is cut while it carries an object. Ceph makes another one, and sends again what the OSD has not confirmed.
+# A connection is cut while it carries an object. Ceph connects again, and repeats what the OSD has not confirmed.
 run_cut() {
 	local sent before
 
@@ -167,7 +168,7 @@ check() {
 	cluster
 	"run_$VARIANT"
 	[[ $(bytes_moved) -ge $((bytes + DATA)) ]] || fail "less than $DATA bytes went"
-	# The OSD's to the monitor; and of each rados one to the monitor and one to the OSD
+	# The OSD connects to the monitor; each rados connects to the monitor and to the OSD.
 	[[ $(established "$(our_end)") -ge $((connections + 5)) ]] || fail 'not by connections of iw_mpa'
 	cluster_ends
 }

@@ -7,7 +7,7 @@ KIT=nfs
 
 groups() { printf '%s\n' basic special lock; }
 
-# Old C: functions have no types
+# Old C, with functions without types
 build() {
 	local folder
 

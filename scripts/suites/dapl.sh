@@ -20,7 +20,7 @@ prepare_dat() {
 
 write_conf() { on "$1" "$(printf 'echo %q >%q' "$ENTRY" "$CONF")"; }
 
-# The arguments of each test of dapltest. Data are validated where it can do that.
+# The arguments of each test of dapltest; data are validated where dapltest can do that.
 transaction() {
 	case $1 in
 	sr) echo '-V -i 100 client SR 256 server SR 256' ;;
@@ -46,7 +46,7 @@ performance() {
 	esac
 }
 
-# dapl T|P ARGUMENTS: the server goes on until it is asked to quit, which is a test, too
+# dapl T|P ARGUMENTS: the server runs until it is asked to quit, which is tested, too
 dapl() {
 	local common="-D iwarp -n $PORT" output
 
@@ -66,11 +66,11 @@ limit() {
 	expect_text "$output" '(attempted|Created|created|posted|size)'
 }
 
-# Each of the others is one command for both ends. Some print an error and go on; the exit status is always 0, and the
-# last line says how it ended. dtest writes, reads and sends both ways, except that "stream" only writes, with one
-# completion for nine Writes, and "sizes" writes there and back, and compares what is back. dtestsrq has one connection
-# with its shared receive queue, as dapl_cookie.c assumes that receives complete in the order in which they were posted:
-# those of several QPs do not. dtestx is left out: it needs atomic operations and immediate data.
+# Each other program is one command for both ends. Some continue after an error; the exit status is always 0, and the
+# last line reports the result. dtest writes, reads and sends both ways, except that "stream" only writes, with one
+# completion for nine Writes, and "sizes" writes in both directions, and compares what returns. dtestsrq uses its shared
+# receive queue with one connection, as dapl_cookie.c assumes that receives complete in the order in which they were
+# posted: with several QPs they do not. dtestx is left out: it needs atomic operations and immediate data.
 small_command() {
 	case $1 in
 	dtest/4k) echo 'dtest -b 4096 -B 100' ;;
@@ -87,10 +87,11 @@ small_command() {
 	esac
 }
 
-# dtest and dtestcm tell the client over TCP where to connect to; dtest has no option for its other port.
+# dtest and dtestcm send the address of the server to the client over TCP; dtest has no option for the port it uses
+# then.
 TOLD_AT=15828 DTEST_PORT=45248
 
-# small_once COMMAND: sets output. Return 2 if dtest, which has told the client to connect, was late to listen.
+# small_once COMMAND: sets output. Return 2 if dtest was late to listen after it had sent its address.
 small_once() {
 	local status=0
 

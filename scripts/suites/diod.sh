@@ -7,7 +7,7 @@ SAMPLED=.
 
 groups() { printf '%s\n' file tree; }
 
-# Its version is what git says of its folder.
+# Its version comes from git, which this folder does not have.
 build() {
 	sed -i 's/m4_esyscmd(\[git describe[^]]*\])/[1.1.0]/' configure.ac
 	./autogen.sh
@@ -16,7 +16,7 @@ build() {
 }
 
 MOUNT=/run/9p EXPORT=/run/export
-# diod takes no other port for RDMA.
+# diod has no option for another RDMA port.
 DIOD_PORT=5640
 
 mounts() {
@@ -27,7 +27,7 @@ mounts() {
 
 unmounts() { on "$CLIENT" "umount $MOUNT"; }
 
-# A file's data, or names, data, modes and links of a tree
+# Checksum of a file's data, or of names, data, modes and links of a tree
 sum() {
 	case $VARIANT in
 	file) on "$1" "sha256sum <$2/it" ;;

@@ -6,7 +6,7 @@ BUILT_OF=scripts/suites/fabtests.patch
 PACKAGES="libfabric-dev patch autoconf automake libtool"
 SAMPLED='^verbs/(unit|functional)$'
 
-# Its sets "quick": tests of one program alone, and two of pairs
+# Its "quick" sets: tests with one program, and two sets of tests with two programs
 groups() { printf '%s\n' {verbs,ofi_rxm}/{unit,functional,short}; }
 
 build() (
@@ -15,14 +15,14 @@ build() (
 	./autogen.sh && ./configure --disable-dependency-tracking && make -j "$(nproc)"
 )
 
-# In common/shared.c; the second one is TCP's, over which some programs say when the peer can go on.
+# From common/shared.c; the second port is of TCP, over which some programs synchronize.
 FAB_PORT=9228 OOB_PORT=3000
 
-# tests PROVIDER LIST: those of runfabtests.sh, but for those that it leaves out for the provider. Left out, too, are
-# two that wait for immediate data, which iWARP does not carry, until they are killed; and fi_rdm_multi_client, in which
-# RxM now and then posts a receive to an endpoint that it has closed (libfabric's issue 11828). Over verbs, without RxM,
-# the client of fi_shared_ctx, fi_msg_bw and fi_rma_bw may send before its server has posted a receive, which ends an
-# iWARP connection: they fail now and then. fi_bw always does that.
+# tests PROVIDER LIST: print the tests of runfabtests.sh, except those that it leaves out for the provider, and these:
+# two wait for immediate data, which iWARP does not carry, until they are killed. In fi_rdm_multi_client RxM sometimes
+# posts a receive to an endpoint that it has closed (libfabric's issue 11828). Over verbs, without RxM, the client of
+# fi_shared_ctx, fi_msg_bw and fi_rma_bw may send before its server has posted a receive, which ends an iWARP
+# connection: they fail sometimes. fi_bw always does that.
 tests() {
 	local line pattern
 	local -a left_out
@@ -52,7 +52,7 @@ command_of() {
 	echo "echo there is no program ${words[0]}; false"
 }
 
-# ends WANT NAME STATUS OUTPUT: ENODATA and ENOSYS are "Notrun" in runfabtests.sh
+# ends WANT NAME STATUS OUTPUT: print the case's outcome. ENODATA and ENOSYS are "Notrun" in runfabtests.sh.
 ends() {
 	case $3 in
 	"$1") case_is pass "$2" ;;
@@ -70,7 +70,7 @@ by_itself() {
 	ends "$1" "$2" "$status" "$output"
 }
 
-# of_pair NAME TEST: both programs have to end well.
+# of_pair NAME TEST: both programs have to end with status 0.
 of_pair() {
 	local s=0 c=0 output
 
@@ -96,12 +96,12 @@ check() {
 		name=$provider/${line// /_}
 		line=${line//GOOD_ADDR/$SERVER_IP}
 		line=${line/SERVER_ADDR/$SERVER_IP}
-		# Up to 32,768 completion queues at once, if it is not told otherwise: more than the guest's memory
+		# By default it makes up to 32,768 completion queues at once: more than the guest's memory holds
 		line=${line/#fi_cq_test/fi_cq_test -L 4096}
 		if [[ $kind == unit ]]; then by_itself 0 "$name" "$line"; else of_pair "$name" "$line"; fi
 	done
 	[[ $kind == unit ]] || return 0
-	# These look for a node that does not exist.
+	# These look up a node that does not exist.
 	while IFS= read -r line; do
 		by_itself 61 "$provider/${line// /_}" "$line"
 	done < <(tests "$provider" neg_unit)

@@ -7,8 +7,8 @@ BUILT_FOR=kernel
 PACKAGES="patch"
 SAMPLED='^(4096|server_inv|read_inv)$'
 
-# Left out is krping's "fr": it maps a region anew while up to 31 registrations of it wait, and polls without ever
-# giving the processor to the work that srnic does there. krping refuses its own tests of latency and bandwidth.
+# krping's "fr" is left out: it maps a region anew while up to 31 registrations of that region are pending, and polls
+# without ever yielding the processor to srnic's work. krping itself refuses its tests of latency and bandwidth.
 groups() { printf '%s\n' 64 4096 65536 131072 6 server_inv read_inv local_dma_lkey; }
 
 build() {
@@ -16,9 +16,9 @@ build() {
 	kernel_make M="$PWD" modules
 }
 
-# options WHAT: README has "you must specify the _same_ options on both sides". With read_inv, krping registers a
-# region for a Write that the next Read registers again, without an invalidation between, unless the Write uses the
-# local key.
+# options WHAT: README has "you must specify the _same_ options on both sides". With read_inv, krping registers a region
+# for a Write, and the next Read registers it again without an invalidation in between, unless the Write uses the local
+# key.
 options() {
 	case $1 in
 	6) echo "addr6=$(address_of "$SERVER" 6)" ;;
@@ -34,7 +34,7 @@ load() {
 }
 unload() { on "$1" "rmmod rdma_krping"; }
 
-# What krping finds is in the kernel's log alone.
+# krping reports its results only in the kernel's log.
 check() {
 	local count=100 log
 

@@ -5,11 +5,11 @@
 # this. scripts/suites/NAME.sh is a suite. It sets
 #
 #   DESCRIPTION   one line: what it is
-#   SOURCE        "ADDRESS COMMIT" of a repository of git, if it is none of Debian's packages; or "ADDRESS
-#                 FOLDER:COMMIT...", and each is in a folder of its own
-#   BUILT_OF      other files of this tree that it is built of
-#   PACKAGES      of Debian, which no other suite needs; a release of it may not have them
-#   UNPACKED      of Debian, likewise, which would start services on the host: only unpacked, in $BUILT/usr
+#   SOURCE        "ADDRESS COMMIT" of a repository of git, if the source is no Debian package; or "ADDRESS
+#                 FOLDER:COMMIT...", one folder for each
+#   BUILT_OF      other files of this tree that the suite is built of
+#   PACKAGES      Debian packages that no other suite needs; a release of Debian may lack them
+#   UNPACKED      more of these, which would start services on the host: only unpacked, in $BUILT/usr
 #   SAMPLED       a regular expression: the groups in a sample
 #
 # and defines
@@ -31,7 +31,7 @@ case_is() { printf 'case: %s %s %s\n' "$1" "$2" "$(tr '\n' ' ' <<<"${*:3}")"; }
 
 # --- sources ---------------------------------------------------------------------------------------
 
-# load_suite NAME: check() is not for here, but for run_check of e2e/lib.sh, which reads the file again
+# load_suite NAME: set the suite's variables. run_check of e2e/lib.sh reads the file again, for check().
 load_suite() {
 	local what
 
@@ -61,7 +61,7 @@ repository() {
 	echo "${address%.git}"
 }
 
-# Foreign folders: git would not look at those of another user.
+# For folders of another user, which git would refuse to read
 foreign_git() { git -c safe.directory='*' -c advice.detachedHead=false "$@"; }
 commits() { tr ' ' '\n' <<<"${SOURCE#* }" | sed 's/.*://'; }
 
@@ -84,8 +84,7 @@ has_packages() {
 	done
 }
 
-# has_source: fetch each commit into the cache, if it is missing. From SUITES, if that is set, before the network,
-# which may be missing.
+# has_source: fetch each commit that the cache lacks, from SUITES if that is set, else or if that fails from the network
 has_source() {
 	local have from
 
@@ -149,7 +148,7 @@ build_suite() {
 
 declare -A WANT=() SAYS=() SEEN=()
 
-# read_expected FILE: WANT and SAYS of each case that does not pass on this kernel
+# read_expected FILE: set WANT and SAYS of each case that does not pass on this kernel
 read_expected() {
 	local line outcome name says reason=
 
@@ -210,7 +209,7 @@ judge_case() {
 	esac
 }
 
-# judged_by_siw OUTCOME WANT: it may do less than srnic, which says nothing of srnic; never more
+# judged_by_siw OUTCOME WANT: siw may fail where srnic passes, which proves nothing about srnic; the reverse is an error
 judged_by_siw() {
 	if [[ $1 == pass && $2 != pass ]]; then
 		echo unexpected
@@ -221,7 +220,7 @@ judged_by_siw() {
 	fi
 }
 
-# judge_group GROUP LOG: STATUS is of check
+# judge_group GROUP LOG: judge all cases of a group; STATUS is the exit status of check()
 judge_group() {
 	local kind outcome name text any=no
 
@@ -243,7 +242,7 @@ judge_group() {
 	[[ $CLEAN -eq 0 || $DRIVER == siw ]] || judge_case fail "$1/clean" 'what ran left something behind' "$2"
 }
 
-# judge_absent: a list that names what is no case has not been looked at
+# judge_absent: the list of expected outcomes must not name cases that did not run
 judge_absent() {
 	local name
 
@@ -256,7 +255,7 @@ judge_absent() {
 
 results_folder() { echo "$CACHE/suites/results"; }
 
-# Those of a part of a suite replace no result of the whole.
+# Results of a part of a suite do not replace those of the whole suite.
 results_begin() {
 	local part=
 
@@ -266,7 +265,7 @@ results_begin() {
 	: >"$RESULTS"
 }
 
-# The first line says of what these are.
+# The first line names suite, kernel, driver, time and version.
 results_end() {
 	{
 		printf '%s\t' "$NAME" "$KERNEL" "$DRIVER" "$(date -u +%Y-%m-%dT%H:%MZ)"
@@ -277,7 +276,7 @@ results_end() {
 	rm "$RESULTS"
 }
 
-# One row for each suite, kernel and driver, of all that was kept
+# One row for each suite, kernel and driver, of all results that exist
 results_table() {
 	local file table
 

@@ -6,7 +6,7 @@ UNPACKED=libiscsi-bin
 SAMPLED='^(inq|perf)$'
 KIT=iser
 
-# iscsi-test-cu crashes at its end over iSER, and iscsi-ls takes no URL of iSER: neither is here.
+# Left out are iscsi-test-cu, which crashes at its end over iSER, and iscsi-ls, which takes no URL of iSER.
 groups() { printf '%s\n' inq readcapacity16 perf perf-random; }
 
 IQN=iqn.2000-01.test.iw-mpa:disk

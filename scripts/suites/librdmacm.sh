@@ -11,7 +11,7 @@ groups() {
 		client-server client-server/x xrc udaddy udpong mckey
 }
 
-# An address of IPv6 as the variant says
+# A variant whose name ends with "/6" uses IPv6.
 family() { [[ $VARIANT != */6 ]] || set_addresses 6; }
 
 # pings OPTION...
@@ -44,14 +44,14 @@ check_rping() {
 	esac
 }
 
-# both COMMAND: the same, with the server's address as each has to name it
+# both COMMAND: run COMMAND at both ends, each with its option for the server's address
 both() {
 	serve "$1 -b $SERVER_IP -p $PORT ${*:2}"
 	client "$1 -s $SERVER_IP -p $PORT ${*:2}" 240
 	server_ends
 }
 
-# moves OCTETS COMMAND...: it compares no data: the wire does not lie
+# moves BYTES COMMAND...: COMMAND compares no data, so count the bytes that both interfaces sent
 moves() {
 	local before
 
@@ -68,7 +68,7 @@ check_ucmatose() {
 	esac
 }
 
-# What took how long is of no use here; that each step has come to its end is. The server goes on for ever.
+# Durations are ignored, but each step must complete. The server never ends by itself.
 check_cmtime() {
 	local output step
 
@@ -134,7 +134,7 @@ check_xrc() {
 	server_ends
 }
 
-# Its server may end before anybody could see that it listens. udaddy's -p is no port.
+# The server may end before a test can see that it listens, so nothing waits for that. udaddy's -p is no port.
 check_udaddy() {
 	guest_bg "$SERVER" server "udaddy -b $SERVER_IP"
 	client "udaddy -s $SERVER_IP -b $CLIENT_IP"

@@ -5,7 +5,7 @@ SOURCE="https://github.com/pmem/rpma.git 04315bd809a5d7cefe24ba2f70c73eed11a0339
 PACKAGES="librpma-dev libprotobuf-c-dev"
 SAMPLED='^(0[125]|13)-'
 
-# The memory is not persistent here, which the examples that have this in their names say, and go on.
+# The memory is not persistent here; the examples for persistent memory report that, and continue.
 groups() {
 	printf '%s\n' 01-connection 02-read-to-volatile 03-read-to-persistent 04-write-to-persistent \
 		05-flush-to-persistent 06{,scch}-multiple-connections 07-atomic-write 08-messages-ping-pong \
@@ -25,7 +25,7 @@ build() {
 	done
 }
 
-# example SERVER-ARGUMENTS CLIENT-ARGUMENTS: what both say is in said
+# example SERVER-ARGUMENTS CLIENT-ARGUMENTS: set said to the output of both
 example() {
 	serve "$PROGRAM/server $SERVER_IP $PORT ${1:-}"
 	said=$(client "$PROGRAM/client $SERVER_IP $PORT ${2:-}")
@@ -33,7 +33,7 @@ example() {
 	echo "$said"
 }
 
-# says REGEX...: each is a line
+# says REGEX...: each matches a whole line of said
 says() {
 	local line
 
@@ -42,7 +42,7 @@ says() {
 	done
 }
 
-# Three clients at once, each of which sends three values and gets them back, raised by one
+# Three clients at once; each sends three values, and gets them back raised by one.
 three() {
 	local n
 
@@ -57,7 +57,7 @@ three() {
 	server_ends
 }
 
-# The server reads the name of each client, and ends when nobody has come for 15 seconds.
+# The server reads the name of each client, and ends after 15 seconds without a new client.
 names() {
 	local n all='' output
 

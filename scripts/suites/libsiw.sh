@@ -8,10 +8,10 @@ BUILT_OF="scripts/suites/libsiw_probe.c scripts/rdma-core/*.patch"
 PACKAGES="cmake pkg-config patch libnl-route-3-dev"
 SAMPLED=.
 
-# LIBRARY/TEST. "stock" is the library that is installed.
+# LIBRARY/TEST. "stock" is the installed library.
 groups() { printf '%s\n' {stock,bookworm,trixie}/{send-inv,query-srq,with-inv}; }
 
-# Just the library of one provider, and libibverbs
+# Build only one provider's library, and libibverbs
 build_libsiw() (
 	cd "$1" || return
 	cat "$TOP"/scripts/rdma-core/*.patch | patch -p1 --no-backup-if-mismatch --fuzz=0
@@ -25,8 +25,8 @@ build() {
 	gcc -Wall -Wextra -Werror -O2 -o libsiw_probe "$TOP/scripts/suites/libsiw_probe.c" -lrdmacm -libverbs
 }
 
-# The interface between libibverbs and libsiw has another version in each release: libsiw of another release
-# needs that release's libibverbs.
+# The interface between libibverbs and libsiw changes with each release, so libsiw of another release needs that
+# release's libibverbs.
 library() {
 	local lib=/host$BUILT/$1/build/lib host=bookworm
 

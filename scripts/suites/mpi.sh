@@ -9,8 +9,8 @@ DESCRIPTION="MPI: Debian's NetPIPE, which checks what it gets, over Open MPI and
 PACKAGES=netpipe-openmpi
 SAMPLED='^netpipe/pingpong$'
 
-# Left out are NetPIPE's module for MPI-2, which passes no info object to Open MPI; both directions at once, for
-# which it only sends until both ends wait; and synchronous sends, -S, which hang as iw_mpa_consumers.rst says of
+# Left out are NetPIPE's module for MPI-2, which passes no info object to Open MPI; both directions at once, where the
+# module only sends until both ends wait; and synchronous sends, -S, which hang as iw_mpa_consumers.rst says of
 # MPI_Ssend. None of these works with ranks on one host over libfabric's tcp, either.
 groups() {
 	printf 'netpipe/%s\n' pingpong any-source preposted
@@ -23,7 +23,7 @@ options() {
 	esac
 }
 
-# One rank on each host. At least the sizes up to 64 KiB of the 40 from 1 byte to 1 MiB have to pass: NetPIPE ends
+# One rank on each host. Of the 40 sizes from 1 byte to 1 MiB at least those up to 64 KiB have to pass: NetPIPE ends
 # successfully after a size that takes more than a second, as its manual says.
 check() {
 	local output

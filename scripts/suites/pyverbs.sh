@@ -3,7 +3,7 @@
 DESCRIPTION="rdma-core's tests in Python that 245-pyverbs.sh does not run: Debian's python3-pyverbs"
 SAMPLED='^test_(cqex|fork|relaxed_ordering|shared_pd)$'
 
-# Those of mlx5 and EFA test the libraries of these providers, and run on their cards.
+# Tests of mlx5 and EFA are left out: they test the libraries of these providers, and need their cards.
 groups() {
 	printf 'test_%s\n' addr atomic cqex cuda_dmabuf flow fork odp parent_domain qpex relaxed_ordering \
 		rss_traffic shared_pd tag_matching
@@ -11,7 +11,7 @@ groups() {
 
 huge_pages() { on "$CLIENT" "echo $1 >/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages"; }
 
-# Both ends of each test are on one host. Some want huge pages.
+# Both ends of each test are on one host. Some tests need huge pages.
 check() {
 	huge_pages 8
 	client "python3 /host$TOP/scripts/lib/guest/pyverbs.py /host$CACHE/tools siw0 eth0 inet - $VARIANT" 300

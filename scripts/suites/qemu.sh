@@ -3,17 +3,17 @@
 DESCRIPTION="live migration by RDMA: Debian's QEMU in the guests, with a machine that writes while it moves"
 SAMPLED=.
 
-# "pages" registers memory as it is needed, "pin-all" all of it at once.
+# "pages" registers memory when it is first needed, "pin-all" all memory at the beginning.
 groups() { printf '%s\n' pages pin-all back nobody; }
 
 BIOS=/run/bios STILL=/run/still QMP=/run/qmp
-# Of the machine's 64 MiB of memory; the rest is zero, which goes as one word a page
+# Part of the machine's 64 MiB of memory; the rest is zero, for which QEMU sends one word a page.
 STILL_AT=$((16 << 20)) STILL_SIZE=$((16 << 20))
 COUNTER=0x10000
 
-# The machine's only program adds 1 to a word of each of 16 pages, for ever:
+# The machine's only program adds 1 to a word of each of 16 pages, again and again:
 #	cli; mov ax, 1000h; mov ds, ax; xor bx, bx; next: inc word [bx]; add bx, 1000h; jmp next
-# and at the address where an x86 begins: jmp f000:0000
+# and at the address where an x86 processor begins: jmp f000:0000
 write_bios() {
 	on "$1" "truncate -s 64K $BIOS
 		printf '\xfa\xb8\x00\x10\x8e\xd8\x31\xdb\xff\x07\x81\xc3\x00\x10\xeb\xf8' | dd of=$BIOS conv=notrunc status=none
@@ -41,7 +41,7 @@ pin_all() {
 
 counter_of() { qmp "$1" human-monitor-command "{\"command-line\": \"xp /1hx $COUNTER\"}"; }
 
-# counts GUEST: does the machine run there?
+# counts GUEST: does the machine run in this guest?
 counts() {
 	local before
 
@@ -53,7 +53,7 @@ counts() {
 	fail "the machine does not count: $before"
 }
 
-# How the migration stands, as soon as it has ended
+# Wait until the migration has ended, and print its state.
 ended() {
 	local status
 
@@ -97,7 +97,7 @@ stops() {
 	on "$1" "rm -f $QMP $STILL.new"
 }
 
-# Nobody listens: the machine goes on where it is.
+# No server listens, so the machine has to continue where it is.
 stays() {
 	qmp "$CLIENT" migrate "{\"uri\": \"rdma:$SERVER_IP:$PORT\"}" && fail "it has moved to nobody"
 	expect_text "$(qmp "$CLIENT" query-migrate)" '"status": "failed"'

@@ -4,14 +4,14 @@ DESCRIPTION="NVMe over RDMA in user space, SPDK's: its target and its initiator,
 SOURCE="https://github.com/spdk/spdk.git dfebd168c2f4201d5bdecb56bf08a1e47b559304"	# v23.05
 BUILT_OF="scripts/suites/spdk.patch scripts/suites/libsiw.sh scripts/rdma-core/*.patch"
 PACKAGES="patch libnuma-dev libbsd-dev libaio-dev uuid-dev libssl-dev"
-UNPACKED="libdpdk-dev librte-eal23"	# the latter for its number: SPDK of 2023 knows no later DPDK
+UNPACKED="libdpdk-dev librte-eal23"	# the latter for its number: SPDK of 2023 supports no later DPDK
 SAMPLED='^(nvmet/dd|spdk/dd|spdk/kernel)$'
 KIT=nvme
 
-# TARGET/INITIATOR, "nvmet" is the kernel's target. The kernel's initiator wants responses to invalidate its keys.
+# TARGET/INITIATOR; "nvmet" is the kernel's target. The kernel's initiator asks for responses that invalidate its keys.
 groups() { printf '%s\n' {nvmet,spdk}/{identify,dd,verify} spdk/kernel spdk/kernel-srq; }
 
-# Of the libsiw suite
+# Built by the libsiw suite
 build_libsiw() (
 	load_suite libsiw
 	has_source
@@ -19,8 +19,8 @@ build_libsiw() (
 	cp "$BUILT/bookworm/build/lib/libsiw-rdmav34.so" "$1"
 )
 
-# SPDK looks for DPDK in one folder, with all headers in one. librte_power would need more libraries. Without nasm,
-# ISA-L, a submodule for compression and encryption, is not built.
+# SPDK looks for DPDK in one folder, with all headers in one. librte_power would need more libraries. Without nasm ISA-L
+# is not built, a submodule for compression and encryption.
 build() {
 	local here=$PWD dir
 
@@ -50,7 +50,7 @@ build() {
 
 HUGE=/run/huge
 
-# SPDK takes memory in huge pages alone.
+# SPDK only uses huge pages.
 memory() {
 	on "$1" "at_clean_up 'bg_stop_all; umount $HUGE; echo 0 >/proc/sys/vm/nr_hugepages'
 		mkdir -p $HUGE; mount -t hugetlbfs huge $HUGE; echo 160 >/proc/sys/vm/nr_hugepages
@@ -64,7 +64,7 @@ address() {
 # method NAME PARAMS
 method() { echo "{\"method\": \"$1\", \"params\": {$2}}"; }
 
-# configure NAME: of lines "SUBSYSTEM METHOD PARAMS", the file /share/NAME.json
+# configure NAME: turn lines "SUBSYSTEM METHOD PARAMS" on stdin into the file /share/NAME.json
 configure() {
 	local subsystem method params comma=
 
@@ -78,13 +78,13 @@ configure() {
 	} >"$GUEST_RUN/share/$1.json"
 }
 
-# Less than SPDK would take by itself, for a guest
+# Smaller pools than SPDK's default, so that they fit into a guest
 small() {
 	echo 'iobuf iobuf_set_options "small_pool_count": 1024, "large_pool_count": 256'
 	echo 'bdev bdev_set_options "bdev_io_pool_size": 4095, "bdev_io_cache_size": 64'
 }
 
-# A request in one buffer: iWARP reads into no more, and SPDK does not ask for max_sge_rd of the device.
+# Each request uses one buffer: an iWARP Read has only one sink, and SPDK ignores the device's max_sge_rd.
 target_config() {
 	local nqn="\"nqn\": \"$NVME_NQN\""
 
@@ -113,7 +113,7 @@ target() {
 	LISTEN_LIMIT=60 serve "env IBV_DRIVERS=/host$BUILT/libsiw $(spdk bin/nvmf_tgt target)"
 }
 
-# SPDK's ends by itself when it is told to, and ends well.
+# SPDK's target has to end by itself after SIGTERM, with status 0.
 target_ends() {
 	if [[ $VARIANT == nvmet/* ]]; then
 		inside "$SERVER" "nvme_serve_end"
@@ -129,7 +129,7 @@ initiator_config() {
 	echo "bdev bdev_nvme_attach_controller \"name\": \"Nvme\", \"subnqn\": \"$NVME_NQN\", $(address)"
 }
 
-# copy OPTION...: between a file and the disk
+# copy OPTION...: copy between a file and the disk
 copy() { client "$(spdk bin/spdk_dd initiator) --bs=65536 $*" 120; }
 
 sum() { on "$1" "head -c $DISK_SIZE $2 | sha256sum"; }
@@ -146,7 +146,7 @@ copies() {
 	on "$CLIENT" "rm /run/data /run/back"
 }
 
-# It reads what it has written, and compares; over IPv6.
+# bdevperf reads what it has written, and compares; over IPv6.
 verifies() {
 	local result
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034
 #
-# Of the same source as blktests.sh, and its functions
+# This suite has the same source as blktests.sh, and uses its functions
 
 # shellcheck source=scripts/suites/blktests.sh
 . "$TOP/scripts/suites/blktests.sh"
@@ -14,7 +14,7 @@ SAMPLED='^srp/001$'
 
 groups() { printf 'srp/%s\n' 001 002 003 004 005 006 007 008 009 010 011 012 013 014 016; }
 
-# Whether these folders are links into usr is for the guest's root to say.
+# In the guest's root these folders may be links into usr, so only usr is kept.
 build() {
 	patch -p1 --no-backup-if-mismatch --fuzz=0 <"$TOP/scripts/suites/blktests.patch"
 	make -C src discontiguous-io
@@ -24,7 +24,7 @@ build() {
 	mv usr/lib/*/lib*.so.* usr/lib/
 }
 
-# multipathd and the tests wait for what udev does. It gets the rules for disks alone: others rename RDMA devices.
+# multipathd and the tests depend on udev. It gets only the rules for disks, since others rename RDMA devices.
 begin_disks() {
 	on "$CLIENT" "set -e
 		cp -r /host$BUILT/usr/. /usr

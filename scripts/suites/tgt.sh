@@ -8,15 +8,15 @@ KIT=iser
 
 groups() { printf '%s\n' discovery disk again cut; }
 
-# tgtd of this version takes no other port for iSER: iser_param_parser() looks at an errno that is older.
+# tgtd of this version has no option for another iSER port: iser_param_parser() tests an errno of an earlier call.
 ISER_PORT=3260
-# As in scripts/lib/guest/iser.sh
+# The same as in scripts/lib/guest/iser.sh
 IQN=iqn.2000-01.test.iw-mpa:disk
 DISK=/run/disk
 
 tgtadm() { on "$SERVER" "/host$BUILT/usr/sbin/tgtadm --lld iser --op $*"; }
 
-# A disk for the client. iSCSI over TCP listens somewhere else: with a host's sockets both have the same ports.
+# A disk for the client. iSCSI over TCP gets another port, since TCP and RDMA share the host's ports.
 target() {
 	local tgtd="/host$BUILT/usr/sbin/tgtd -f --iscsi portal=127.0.0.1:$PORT"
 
@@ -24,12 +24,12 @@ target() {
 	guest_serve "$SERVER" server "$ISER_PORT" "$tgtd"
 	tgtadm new --mode target --tid 1 --targetname "$IQN"
 	tgtadm new --mode logicalunit --tid 1 --lun 1 --backing-store "$DISK"
-	# With iSER it wants both, and takes "ALL" for no name.
+	# iSER needs both, and takes "ALL" for no name.
 	tgtadm bind --mode target --tid 1 --initiator-address ALL
 	tgtadm bind --mode target --tid 1 --initiator-name "${IQN%:*}:client"
 }
 
-# tgtadm does not take the target away: tgtd is seen to be alive, and is killed.
+# tgtadm cannot remove the target. So check that tgtd still runs, and kill it.
 target_ends() {
 	tgtadm show --mode target
 	guest_stop "$SERVER" server KILL

@@ -9,7 +9,7 @@ KIT=nfs
 
 XFS=/run/xfstests
 
-# Each group has the numbers of its tests, all of xfstests' group "quick".
+# Each group lists numbers of tests, all of them in xfstests' group "quick".
 declare -A TESTS=(
 	[direct]="135 198 210 412 450 591 708"
 	[mmap]="029 030 080 141 248 428 443 638 647"
@@ -26,7 +26,7 @@ build() {
 	mv usr/lib/*/libsigsegv.so.* usr/lib/
 }
 
-# The suite wants two file systems. Below NFS they are of a kind that can punch holes and share blocks.
+# The suite needs two file systems. They are exported from XFS, which can punch holes and share blocks.
 serve_disks() {
 	inside "$SERVER" "nfs_serve $PORT
 		at_clean_up 'rpc.nfsd 0; exportfs -ua; umount $XFS/*.disk; rm -r $XFS'
@@ -50,7 +50,7 @@ serve_disks_end() {
 		nfs_serve_end"
 }
 
-# mount looks for its helpers in /sbin alone.
+# mount looks for its helpers only in /sbin.
 begin() {
 	inside "$CLIENT" "at_clean_up 'umount -f $XFS/test $XFS/scratch'
 		mkdir -p $XFS/test $XFS/scratch $XFS/results
@@ -59,7 +59,8 @@ begin() {
 		grep ' $XFS/test nfs4 .*proto=rdma' /proc/mounts"
 }
 
-# outcome_of TEST: from what the suite prints, "pass", "fail TEXT" or "skip TEXT"; nothing for a test that did not run
+# outcome_of TEST: print "pass", "fail TEXT" or "skip TEXT", from the suite's output; print nothing if the test did not
+# run
 outcome_of() {
 	awk -v name="$1" '$1 == name && /\[not run\]/ { sub(/.*\[not run\] */, ""); print "skip", $0; exit }
 		$1 == name && /^[^ ]+ +[0-9]+s *$/ { print "pass"; exit }
