@@ -9,13 +9,13 @@
 #   download SUITE PACKAGE=VERSION...              fetch packages into the current folder
 #
 # SUITE may end with the name of another architecture, as in trixie-arm64.
-#
-# The lists of packages are kept in $CACHE/apt, so the host's own apt, which knows the host's
+# The lists of packages are kept in $CACHE/apt, so the host's own apt, which knows the host's release, is not changed.
+# Mirrors and proxy are those of the host's configuration.
 # release, is not changed. Mirror, proxy and the like are those of the host's configuration.
 
 ARCHIVE_KEYS=/usr/share/keyrings/debian-archive-keyring.gpg
 
-# archive_mirror security|main: where the host gets these from
+# archive_mirror security|main: print the host's mirror for this part of the archive
 archive_mirror() {
 	# shellcheck disable=SC2016 # for apt
 	apt-get indextargets --format '$(RELEASE) $(REPO_URI)' 'Created-By: Packages' 2>/dev/null |
@@ -23,7 +23,7 @@ archive_mirror() {
 			is == want && $2 ~ /debian/ { print $2; exit }'
 }
 
-# archive_arch SUITE: the architecture that it is of
+# archive_arch SUITE: print the architecture of the suite
 archive_arch() {
 	case $1 in
 	*-arm64 | *-s390x) echo "${1##*-}" ;;
@@ -31,7 +31,7 @@ archive_arch() {
 	esac
 }
 
-# Of another architecture, what the release itself has is enough; its updates are not in step on each mirror.
+# For another architecture the release itself is enough; its updates reach different mirrors at different times.
 archive_sources() {
 	local name main security arch
 
@@ -76,7 +76,7 @@ archive_update() {
 archive_refresh() {
 	local dir=$CACHE/apt/${1%-backports}
 
-	# Old, or of other mirrors than the host has now
+	# Refresh lists that are old, or from other mirrors than the host uses now.
 	[[ -z $(find "$dir/updated" -mtime 0 2>/dev/null) || $(archive_sources "$1") != "$(<"$dir/sources.list")" ]] ||
 		return 0
 	need_space 400
@@ -84,7 +84,7 @@ archive_refresh() {
 		quietly "reading what packages ${1%-backports} has" archive_update "$1"
 }
 
-# A list of packages may be older than the archive.
+# The archive may have newer packages than the list.
 download() {
 	local suite=$1
 

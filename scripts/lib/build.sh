@@ -31,9 +31,9 @@ BUILD=${IW_MPA_BUILD:-$CACHE/build/$KREL}
 SRC=$BUILD/src
 STOCK=$BUILD/siw-stock
 
-# Compare contents, not times, and do not copy times: then make rebuilds exactly what differs, even after a checkout of
-# older files. --delete is for files that were removed from this tree; files made by a build or by stage-siw.sh are
-# protected from it.
+# rsync compares contents, not times, and does not copy times: so make rebuilds exactly what differs, even after a
+# checkout of older files. --delete removes files that this tree no longer has; the filters protect files made by a
+# build or by stage-siw.sh.
 copy_tree() {
 	mkdir -p "$SRC"
 	rsync -rc --delete --delete-excluded \
@@ -47,7 +47,7 @@ copy_tree() {
 		"$TOP/include" "$TOP/drivers" "$TOP/Kbuild" "$SRC/"
 }
 
-# The headers of the device are those of its network driver.
+# iw_cxgb4 needs the headers of the network driver of the same card.
 stage_cxgb4() {
 	local folder
 
@@ -71,7 +71,7 @@ build_ours() {
 	kernel_make M="$SRC" "$@" modules
 }
 
-# Its own symbol table and no extra variables: warnings in siw are not ours to show.
+# siw gets its own symbol table, and no extra variables, since warnings in siw are not ours to show.
 build_stock() {
 	"$TOP/scripts/lib/stage-siw.sh" "$STOCK"
 	kernel_make M="$STOCK" CONFIG_RDMA_SIW=m modules
@@ -84,7 +84,7 @@ build_test_module() {
 	kernel_make M="$BUILD/$1" modules
 }
 
-# What lets allocations fail is only for a kernel that can.
+# fault_point needs a kernel that can let allocations fail.
 build_test_modules() {
 	build_test_module slow_point
 	build_test_module kverbs
@@ -109,7 +109,7 @@ build_siw_with() {
 	mv "$file.tmp" "$file"
 }
 
-# It is in one line of one file, or this is not the siw that we know.
+# The constant is in one line of one file; otherwise this is not the siw that we know.
 set_constant() {
 	local dir=$1 name=$2 value=$3 define files
 
@@ -119,7 +119,7 @@ set_constant() {
 	sed -Ei "s/$define/\1 = $value;/" "$files"
 }
 
-# What the modules are made of, and the modules, as one word
+# A checksum of the sources and of the modules
 state() {
 	local made_of=(include drivers Kbuild scripts/lib/{build,stage-siw}.sh scripts/lib/stage-edit.py
 		scripts/wire/{slow_point,kverbs,fault_point,mistake,net_refs})
@@ -133,8 +133,8 @@ state() {
 	} | sha256sum
 }
 
-# build_all --stock|'' MAKE-VARIABLE...: build all modules, or with --stock not the modules of this tree. With variables
-# make always runs, since they ask for messages or for other objects.
+# build_all --stock|'' MAKE-VARIABLE...: build all modules; with --stock not those of this tree. With variables make
+# always runs, since they ask for messages or for other objects.
 build_all() {
 	local stock=$1 made=$BUILD/made
 
@@ -147,8 +147,8 @@ build_all() {
 	[[ $# -gt 0 ]] || state >"$made"
 }
 
-# build_for_users MAKE-VARIABLE...: build without the modules that only tests need. siw_mpa is built only if asked for,
-# since siw's sources may be missing. A module that is not asked for any more is not in modules.order any more.
+# build_for_users MAKE-VARIABLE...: build without the modules that only tests need. siw_mpa is built only on request,
+# since siw's sources may be missing. A module that is no longer requested disappears from modules.order.
 build_for_users() {
 	local name
 
@@ -158,7 +158,7 @@ build_for_users() {
 	build_ours "$@" "IW_MPA_SIW=${IW_MPA_SIW:-n}"
 }
 
-# need_place FOLDER...: they can be written to, and have space
+# need_place FOLDER...: these are writable, and have space
 need_place() {
 	local dir
 
@@ -170,7 +170,7 @@ need_place() {
 	done
 }
 
-# What the package iw-mpa-dev has, and the headers, which that takes from DKMS's sources
+# The files of the package iw-mpa-dev, and the headers, which iw-mpa-dev finds in DKMS's sources
 install_dev() {
 	local usr=${INSTALL_MOD_PATH:-}/usr/local share=${INSTALL_MOD_PATH:-}/usr/local/share/iw-mpa tree=$BUILD/dev
 	local compat=drivers/infiniband/sw/compat
@@ -196,7 +196,7 @@ install_ours() {
 	need_place "$dest" "$sbin"
 	install -m 755 "$TOP/scripts/iw-mpa" "$sbin"
 	mapfile -t modules < <(sed 's/\.o$/.ko/' "$SRC/modules.order")
-	# What was asked for another time does not fit the library of this time.
+	# Modules of an earlier installation do not fit the new library.
 	stale=("${ALL_MODULES[@]/#/$dest/}")
 	rm -f "${stale[@]/%/.ko}" "${INSTALL_MOD_PATH:-}/usr/local/share/iw-mpa/symvers/$KREL"
 	install -m 644 -t "$dest" "${modules[@]}"

@@ -20,7 +20,7 @@ HERE=$TOP/scripts/deb
 
 maintainer() { sed -n 's/^M:[[:space:]]*//p' "$TOP/MAINTAINERS" | head -n 1; }
 
-# The settings with their defaults: the table of iw_mpa.rst, which a test holds against the code
+# Print the settings with their defaults, from the table of iw_mpa.rst, which a test compares with the code.
 sysctl_example() {
 	cat <<-'END'
 	# Settings of iw_mpa, with their defaults. To change one, copy its line to a file in /etc/sysctl.d, without
@@ -42,14 +42,14 @@ sysctl_example() {
 		"$TOP/Documentation/infiniband/iw_mpa.rst"
 }
 
-# The package installs README.md and the files that it links to in one folder, and debhelper renames CHANGELOG.md: so
-# the links in these files are changed.
+# The package installs README.md and the files behind its links in one folder, and debhelper renames CHANGELOG.md, so
+# the links have to change.
 mend_links() {
 	sed -i 's|\[Documentation/infiniband\](Documentation/infiniband)|this folder|
 		s|(Documentation/infiniband/|(|g; s|(CHANGELOG\.md)|(changelog)|' "$1"/{README,CHANGELOG}.md
 }
 
-# copy_judge FOLDER: wire.sh, with what of this tree its --remote needs
+# copy_judge FOLDER: copy wire.sh, with the files that its --remote needs
 copy_judge() (
 	mkdir "$1"
 	dir=$(realpath "$1")
@@ -74,7 +74,7 @@ make_tree() {
 	for module in "${PACKAGED[@]}"; do
 		[[ ! -d $TOP/$sw/$module ]] || cp -r "$TOP/$sw/$module" "$tree/$sw"
 	done
-	rm -f "$tree/$sw"/*/.kunitconfig	# for kunit.py, in a kernel tree
+	rm -f "$tree/$sw"/*/.kunitconfig	# only kunit.py reads it, in a kernel tree
 	install -D -t "$tree/scripts/lib" "$TOP/scripts/lib/dkms-symvers.sh"
 	cp "$TOP/scripts/lib/skeleton.sh" "$tree"
 	cp -r "$TOP/$sw/iw_mpa_skeleton" "$tree/skeleton"
@@ -91,7 +91,7 @@ make_tree() {
 	sed -i "1s/([^-]*-/($version-/" "$tree/debian/changelog"
 }
 
-# Of the last entry: a tarball has no git.
+# The year of the last entry: a tarball has no git.
 year() { sed -n 's/^ -- .* \(20[0-9][0-9]\) .*/\1/p' "$HERE/debian/changelog" | head -n 1; }
 
 build_package() {
@@ -99,7 +99,7 @@ build_package() {
 	dpkg-buildpackage -us -uc -b
 }
 
-# make_package FOLDER VERSION: nobody else makes one meanwhile
+# make_package FOLDER VERSION: called under a lock, so that no other run writes into FOLDER
 make_package() {
 	local dir=$1 version=$2
 

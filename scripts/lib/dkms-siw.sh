@@ -6,7 +6,7 @@
 #   scripts/lib/dkms-siw.sh RELEASE VERSION    before a build of our VERSION: copy them, or say what to install
 #   scripts/lib/dkms-siw.sh --check RELEASE    print nothing; succeed if they are there for this kernel
 #
-# dkms may run without a home folder, so sources are unpacked in its build folder, which it deletes.
+# dkms may run without a home folder, so sources are unpacked in dkms's build folder, which it deletes.
 
 set -euo pipefail
 unset -v CDPATH
@@ -31,7 +31,7 @@ main() {
 		return
 	fi
 	if ! message=$(stage "$1" --check 2>&1); then
-		# make.log is what dkms keeps
+		# dkms only keeps make.log.
 		left_out "$1" "$message" "$2" | tee -a make.log
 		return
 	fi

@@ -35,8 +35,8 @@
 #   programs_of NAME   print the folder with the root that its guests have: see root.sh; empty: the host's
 
 KTABLE=$TOP/scripts/kernels
-# What programs and guests for arm64 run on. By default QEMU's processors can authenticate pointers, and emulating that
-# makes a program take six times as long.
+# Processor for arm64 programs and guests. By default QEMU's processors can authenticate pointers, whose emulation makes
+# a program take six times as long.
 ARM64_CPU=cortex-a57
 
 kernel_names() { awk '/^[^#]/ { print $1 }' "$KTABLE"; }
@@ -75,12 +75,12 @@ stock_kernels() {
 	done
 }
 
-# kernel_of RELEASE: whoever asks for a release need not name the kernel.
+# kernel_of RELEASE: print the kernel with this release, so that callers need not name the kernel.
 kernel_of() {
 	awk -v release="$1" '/^[^#]/ && release ~ "^" $5 "$" { print $1; exit }' "$KTABLE"
 }
 
-# The version of Debian that the host has; testing does not say
+# Print the host's version of Debian; testing has no number.
 host_debian() {
 	local version
 
@@ -93,7 +93,7 @@ is_new_enough() {
 		die "kernel $KREL is not supported: it is older than 6.1"
 }
 
-# Without a word of the caller's: what the host's own release has, or the last one before it
+# By default use the kernel of the host's release, or of the last release before it.
 default_kernel() {
 	awk -v debian="$(host_debian)" '/^[^#]/ && $2 <= debian && $2 > most { most = $2; name = $1 }
 		END { print name }' "$KTABLE"
@@ -117,7 +117,7 @@ name_kernel() {
 is_other() { [[ $1 == other && -n ${ANY_KERNEL:-} && -n $KREL ]]; }
 kernel_debugs() { [[ $1 == kasan || $1 == kcsan ]]; }
 
-# Before anything is installed, fetched or built. $from: the variable that has the names, if one has
+# Check names before anything is installed, fetched or built. $from: the variable that has the names, if one has
 check_names() {
 	local name
 
@@ -127,12 +127,12 @@ check_names() {
 	done
 }
 
-# What the caller asks for. Another default than the kernel that runs would give modules that cannot be loaded here.
+# Use the caller's kernel. For users who only build the default is the running kernel, the only one for its modules.
 choose_kernel() {
 	local from=KERNEL
 
 	[[ -n $KREL || -z ${ANY_KERNEL:-} || -n ${KERNEL:-}${DEBUG:-} ]] || KREL=$(uname -r)
-	[[ -n ${KERNEL:-} || -z ${DEBUG:-} ]] || from=DEBUG	# many have one that is not meant for us
+	[[ -n ${KERNEL:-} || -z ${DEBUG:-} ]] || from=DEBUG	# DEBUG may have been set for another program
 	KERNEL=${KERNEL:-${DEBUG:-$(name_kernel)}}
 	export KERNEL KREL
 	check_names "$KERNEL"
@@ -144,7 +144,7 @@ KREL=${KREL:-}
 KERNEL=${KERNEL:-}
 [[ -n ${NO_KERNEL:-} ]] || choose_kernel
 
-# Call it before the first use of KREL: setup.sh may have brought the headers since.
+# Call this before the first use of KREL: setup.sh may have installed headers since.
 need_krel() { need_kernel "$KERNEL"; }
 
 need_kernel() {
@@ -161,7 +161,7 @@ need_kernel() {
 	fi
 }
 
-# Its release changes with its configuration.
+# The release changes with the configuration.
 need_debug_kernel() {
 	local dir
 
@@ -199,7 +199,7 @@ need_debian_kernel() {
 	KROOT=$(root_of "$KERNEL")
 }
 
-# root_of NAME: where its compiler is, as KROOT; sets what kernel_row sets
+# root_of NAME: print the root with the kernel's compiler, see KROOT; set what kernel_row sets
 root_of() {
 	local suite
 
@@ -211,7 +211,7 @@ root_of() {
 # source_package RELEASE: 6.12.107+deb13-amd64 is in linux-source-6.12
 source_package() { sed -E 's/^([0-9]+\.[0-9]+).*/linux-source-\1/' <<<"$1"; }
 
-# source_tarball NAME: of a kernel that may have no headers here
+# source_tarball NAME: print the tarball's path; the kernel may have no headers here
 source_tarball() {
 	local krel tarball
 
@@ -222,7 +222,7 @@ source_tarball() {
 	echo "$tarball"
 }
 
-# The newest release of a kernel that modules can be built for; empty if there is none.
+# Print the newest release of a kernel that modules can be built for, if there is one.
 find_krel() {
 	local top dir newest
 
@@ -242,7 +242,7 @@ kernel_run() {
 	nice "${in[@]}" "$@"
 }
 
-# Headers of 6.1 do not say which compiler is that of their architecture.
+# Headers of 6.1 do not name the compiler for their architecture.
 kernel_make() {
 	local arch
 
@@ -251,7 +251,7 @@ kernel_make() {
 	kernel_run make -s -C "$KDIR" -j"$(nproc)" "$@"
 }
 
-# Who builds elsewhere need not wait.
+# Builds in another folder need not wait.
 build_locked() { locked "build-$(cksum <<<"${IW_MPA_BUILD:-$CACHE/build/$KREL}" | cut -d ' ' -f 1)" "$@"; }
 
 unpacked() { [[ $KDIR == "$CACHE"/debian/* ]]; }
@@ -281,19 +281,19 @@ source_version() {
 	fi
 }
 
-# depends SUITE PACKAGE REGEX: what it depends on, by name
+# depends SUITE PACKAGE REGEX: print the names of PACKAGE's dependencies that match
 depends() {
 	archive "$1" apt-cache show --no-all-versions "$2" 2>/dev/null |
 		sed -n 's/^Depends: //p' | tr -s ',|' '\n' | sed 's/^ *//; s/ .*//' |
 		grep -xE "$3" | sort -u
 }
 
-# Most of a kernel is drivers of hardware that no guest has.
+# Drivers for hardware that no guest has, which are most of a kernel
 KERNEL_LEFT_OUT=(sound net/bluetooth net/mac80211 net/wireless
 	drivers/{accel,ata,bluetooth,comedi,edac,gpu,hwmon,iio,input,isdn,media,mfd,mtd,pinctrl}
 	drivers/{platform,power,regulator,staging,thunderbolt,usb} drivers/net/{can,ethernet,wireless})
 
-# Of later kernels, image is a package without files, and folders are below /usr.
+# For later kernels linux-image is a package without files, and folders are below /usr.
 kernel_files() {
 	local -a packages
 

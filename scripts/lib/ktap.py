@@ -36,10 +36,10 @@ class Log:
         self.groups = []        # open subtests: [depth, name, plan, results]
         self.plan = None        # suites announced
         self.suites = []        # suites finished
-        self.expected = []      # words of warnings that are due
+        self.expected = []      # texts of warnings that the test has announced
         self.splats = 0         # warnings since the last verdict
         self.lines = []         # the log since the last verdict
-        self.case_failed = False    # KUnit says so of a case of this suite
+        self.case_failed = False    # KUnit reports a failed case of this suite
         self.ended = False
 
     def verdict(self, passed, name):
@@ -79,7 +79,7 @@ class Log:
             return
         self.take_other(line)
 
-    # The plan of a suite may stand before or behind its name
+    # The plan of a suite may stand before or after its name
     def take_plan(self, depth, count):
         if depth == 0:
             self.plan = count
@@ -92,7 +92,7 @@ class Log:
         match = EXPECT.search(line)
         if match:
             self.expected.append(match[1])
-            self.lines.pop()        # or the words would be found here
+            self.lines.pop()        # or missing_splats() would find the words in this line
         elif SPLAT.search(line):
             self.splats += 1
 
@@ -109,7 +109,7 @@ class Log:
             self.end_suite(passed, name, child)
         elif depth == 4:
             self.end_case(passed, name, remark, child)
-        # deeper: a parameter; its case tells, and the log shows which
+        # deeper results are parameters: their case is reported, and the log shows which failed
 
     def end_case(self, passed, name, remark, child):
         label = self.name_of(4, name)
@@ -126,7 +126,7 @@ class Log:
         self.verdict(passed, label)
         self.lines, self.splats, self.expected = [], 0, []
 
-    # Its cases have been told one by one: only what they cannot show is left to tell
+    # The cases were reported one by one; report only what they cannot show
     def end_suite(self, passed, name, group):
         self.suites.append(name)
         ran = group[3] if group else 0
@@ -137,7 +137,7 @@ class Log:
         elif self.splats:
             self.verdict(False, name + ': warning of the kernel after the last case')
         else:
-            # A suite fails with one of its cases, which was told, or by itself
+            # A suite fails because of one of its cases, which was reported, or by itself
             if not passed and not self.case_failed:
                 self.verdict(False, name + ': the suite itself')
         self.lines, self.splats, self.case_failed = [], 0, False

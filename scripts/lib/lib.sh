@@ -7,15 +7,14 @@
 #   TOP    the git tree             KERNEL, KREL   the kernel to build for and to boot: see kernel.sh
 #   CACHE  folder of all that is built or fetched; it can be deleted at any time
 #
-# Child processes get the value of CACHE as IW_MPA_CACHE. A variable CACHE in the user's environment may belong to
-# another program, in whose folder nothing must be built, still less deleted. The same holds for IW_MPA_BUILD of
-# build.sh.
+# Child processes get the value of CACHE as IW_MPA_CACHE, since a variable CACHE in the user's environment may belong to
+# another program, in whose folder this tree must build and delete nothing. The same holds for IW_MPA_BUILD of build.sh.
 #
 # Progress goes to stderr, so that stdout carries test results and nothing else.
 
 set -euo pipefail
 
-# What programs say is read, and "cd" is to go where it is told, in every user's environment.
+# Scripts parse the output of programs, and use "cd", so neither may depend on the user's environment.
 unset -v CDPATH
 export LC_ALL=C.UTF-8
 
@@ -25,15 +24,15 @@ die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 CACHE=${IW_MPA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/iw_mpa}
 export TOP IW_MPA_CACHE=$CACHE
-CACHE_MARK='Signature: 8a477f597d28d172789f06886806bc55 (iw_mpa)'	# that of https://bford.info/cachedir/
+CACHE_MARK='Signature: 8a477f597d28d172789f06886806bc55 (iw_mpa)'	# as https://bford.info/cachedir/ defines
 
-# Kbuild, for one, cannot build in such a folder.
+# Kbuild, for example, cannot build in such a folder.
 for folder in "$TOP" "$CACHE"; do
 	[[ $folder != *[[:space:]]* ]] || die "a folder with a blank in its name is not supported: $folder"
 done
 unset -v folder
 
-# What is made here, or was empty, is marked as ours: clean_cache deletes nothing else.
+# A folder that is new or empty is marked as ours: clean_cache deletes no other.
 if ! mkdir -p "$CACHE" 2>/dev/null || [[ ! -w $CACHE ]]; then
 	die "no permission to write into $CACHE: set XDG_CACHE_HOME to a folder of yours"
 fi
@@ -45,12 +44,12 @@ clean_cache() {
 	rm -rf "$CACHE"
 }
 
-# The modules of the Debian package; siw_mpa is made of sources that are not ours.
+# The modules of the Debian package, without siw_mpa, whose sources are not all ours
 PACKAGED=(iw_mpa srnic)
-# All that "make install" can be asked for
+# All modules that "make install" may install
 ALL_MODULES=(iw_mpa srnic siw_mpa iw_mpa_skeleton iw_mpa_toe cxgb4_mpa)
 
-# need_space MEGABYTES [FOLDER]: in its file system; without FOLDER: of $CACHE
+# need_space MEGABYTES [FOLDER]: fail if FOLDER's file system has less space; default: $CACHE
 need_space() {
 	local dir=${2:-$CACHE} advice='make space' free
 
@@ -59,16 +58,16 @@ need_space() {
 	[[ $free -ge $1 ]] || die "$dir has $free MB left, this needs $1: $advice"
 }
 
-# need_root WHY: before anything is fetched or built
+# need_root WHY: call this before anything is fetched or built
 need_root() { [[ $(id -u) -eq 0 ]] || die "as root, please: $1"; }
 
 our_version() {
 	sed -n 's/^#define IW_MPA_VERSION[[:space:]]*"\(.*\)".*/\1/p' "$TOP/include/rdma/iw_mpa.h"
 }
 
-# quietly TEXT COMMAND...: print one progress line, and the command's output only if it fails, then also HINT, if that
-# is set: what the user can do. Neither the command here nor a call of this may be part of "... || rc=$?": that would
-# switch errexit off within a COMMAND that is a function.
+# quietly TEXT COMMAND...: print one progress line; if the command fails, print its output and $HINT, which may say what
+# the user can do. Neither the command here nor a call of this may be part of "... || rc=$?": that would switch errexit
+# off within a COMMAND that is a function.
 quietly() {
 	local text=$1 log rc
 
@@ -87,8 +86,8 @@ quietly() {
 	return "$rc"
 }
 
-# locked NAME COMMAND...: run the command under a lock, so that only one script of this tree runs such a command on this
-# machine. It runs in a subshell. Programs do not inherit the descriptor, since a daemon would keep the lock.
+# locked NAME COMMAND...: run the command in a subshell, under a lock, so that only one script of this tree runs such a
+# command on this machine. Programs do not inherit the descriptor, since a daemon would keep the lock.
 locked() (
 	name=$1
 	shift

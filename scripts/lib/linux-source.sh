@@ -5,8 +5,8 @@
 #
 #   scripts/lib/linux-source.sh [NAME]      6.1, or another of scripts/kernels
 #
-# The folder is named after the package's version, so that an upgrade makes a new one, and it gets
-# its name when it is complete: if it is there, it is complete. Do not build in it, but with O=.
+# The folder is named after the package's version, so that an upgrade makes a new one. It gets its name only when it is
+# complete. Do not build in it, but with O=.
 
 . "$(dirname "$0")/lib.sh"
 

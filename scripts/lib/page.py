@@ -286,7 +286,7 @@ def demo_part(title, steps, part):
     parts.append(note(part["legend"]))
     parts.append(paragraph("How a connection came up. The letters are those of the table, and R is for "
                            "Reject. A frame is a packet, by its number in the capture."))
-    # One of each kind, by who is initiator
+    # One connection for each pair of initiator and responder
     shown = {}
     for connection in part["connections"]:
         shown.setdefault((connection["left"], connection["right"]), connection)

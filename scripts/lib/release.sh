@@ -13,7 +13,7 @@ VERSION=$(our_version)
 OUT=$CACHE/release/$VERSION
 DEBIAN=$TOP/scripts/deb/debian
 
-# first_entry PATTERN: of Debian's list of changes, the rest of the line
+# first_entry PATTERN: print the rest of the first such line of Debian's list of changes
 first_entry() { sed -n "s/^$1//p" "$DEBIAN/changelog" | head -n 1; }
 
 list_sources() {
@@ -24,25 +24,25 @@ list_sources() {
 	fi
 }
 
-# pack FOLDER NAME: the files that stdin names, below NAME/, as a tarball on stdout
+# pack FOLDER NAME: write a tarball of the files that stdin names to stdout, with names below NAME/
 pack() {
 	sort -z | tar -C "$1" --format=gnu --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner \
 		--mode=u+rw,go=rX --transform="flags=r;s|^|$2/|" --no-recursion --null -T - -cf -
 }
 
-# rpm's own list of changes has another form.
+# rpm has another format for the list of changes.
 rpm_changes() {
 	printf '* %s %s - %s-1\n' "$(date -u -d "@$SOURCE_DATE_EPOCH" '+%a %b %d %Y')" "$1" "$VERSION"
 	sed -n '1,/^ -- /s/^  \* /- /p' "$DEBIAN/changelog"
 }
 
-# of_package PACKAGE: what Debian's control file says of it
+# of_package PACKAGE: print the package's part of Debian's control file
 of_package() { sed -n "/^Package: $1\$/,/^\$/p" "$DEBIAN/control"; }
 
 summary_of() { of_package "$1" | sed -n 's/^Description: \(.\)/\u\1/p'; }
 description_of() { of_package "$1" | sed -n '/^Description: /,$s/^ //p' | sed 's/^\.$//'; }
 
-# Words that Debian's packages have, too, and what builds drivers again
+# The spec file takes texts from Debian's packages, and the code that builds drivers again after an upgrade.
 make_spec() {
 	local maintainer=$1
 
@@ -79,7 +79,7 @@ build_rpm() {
 		iw-mpa-dkms.spec
 }
 
-# Of CHANGELOG.md, the section of this version
+# Print this version's section of CHANGELOG.md.
 changes() {
 	local text
 
@@ -105,7 +105,7 @@ notes() {
 	changes
 }
 
-# make_release FOLDER: another release at the same moment has to wait
+# make_release FOLDER: called under a lock, so that no other release is made at the same time
 make_release() {
 	local dir=$1 deb
 

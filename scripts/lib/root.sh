@@ -14,7 +14,7 @@
 #   scripts/lib/root.sh ROOT COMMAND...   run a command in that root
 #   scripts/lib/root.sh --make ROOT [PACKAGE...]   make it, if it is missing, and add packages, as setup.sh does
 #
-# Other roots of another architecture, as trixie-arm64-fresh, are made by an emulator: see emulate().
+# Other roots of another architecture, such as trixie-arm64-fresh, are made by an emulator: see emulate().
 #
 # The folder is $CACHE/root/ROOT. A command runs in a separate mount namespace. It finds this tree at the same path as
 # the host, and in a root with compilers also $CACHE, the current folder and the host's kernel headers.
@@ -64,7 +64,7 @@ make_root() {
 	mv -T "$tmp" "$dir"
 }
 
-# The little that packages do when they are configured, and that somebody needs
+# Without configured packages some files are missing that programs need.
 make_up() {
 	cp "$1/usr/share/base-passwd/passwd.master" "$1/etc/passwd"
 	cp "$1/usr/share/base-passwd/group.master" "$1/etc/group"
@@ -72,7 +72,7 @@ make_up() {
 	mkdir "$1/usr/lib/modules"
 }
 
-# This file asks for more than it did.
+# packages_for has grown since the root was made.
 add_packages() {
 	local root=$1 packages=$2 apt='DEBIAN_FRONTEND=noninteractive apt-get -q -y'
 
@@ -80,8 +80,8 @@ add_packages() {
 	echo "$packages" >"$CACHE/root/$root/packages"
 }
 
-# emulate ARCH: from now on the kernel gives each program of ARCH to an emulator, whose file it keeps open, so that a
-# root needs none of its own. systemd reads the same file when a host boots that has the emulator.
+# emulate ARCH: from now on the kernel runs programs of ARCH by an emulator, whose file it keeps open, so that a root
+# needs no emulator. When a host with the emulator boots, systemd reads the same file.
 emulate() {
 	local misc=/proc/sys/fs/binfmt_misc name
 
@@ -93,7 +93,7 @@ emulate() {
 		die "programs for $1 cannot run here: the kernel has no binfmt_misc, or this is a container"
 }
 
-# What was added once stays in the list.
+# Packages that were added once stay in the list.
 make_once() {
 	local root=$1 dir=$CACHE/root/$1 have packages package
 
@@ -119,21 +119,21 @@ make_once() {
 		quietly "making a root folder of Debian: $root" make_root "${root%-*}" "$dir" "$packages"
 }
 
-# What a root finds in its place, of that which is there
+# Print the host's folders that a root sees, if they exist.
 bound() {
 	local dir
 	local -a want=(/proc /dev "$TOP")
 
 	[[ $(kind_of "$1") != build ]] ||
 		want+=("$CACHE" /usr/src /lib/modules /usr/lib/linux-kbuild-*)
-	# The caller's folder, but not where the release has files of its own: its compiler, for one
+	# The current folder, but not where the root has its own files, such as its compiler
 	[[ $(kind_of "$1") != build || $PWD =~ ^/($|(bin|etc|lib[^/]*|sbin|usr|var)(/|$)) ]] || want+=("$PWD")
 	for dir in "${want[@]}"; do
 		[[ ! -d $dir ]] || echo "$dir"
 	done
 }
 
-# In a namespace of our own: "mount" changes nothing outside.
+# This runs in a separate namespace, so "mount" changes nothing outside.
 enter() {
 	local root=$1 dir
 

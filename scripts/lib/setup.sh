@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Install the Debian packages that a job needs, and nothing when they are all there.
+# Install the Debian packages that a job needs, if some are missing.
 #
 #   scripts/lib/setup.sh [GROUP...] [KERNEL...]   groups are below; no argument: for make check and make dkms
 #
@@ -23,7 +23,7 @@
 # shellcheck source=scripts/lib/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# OLD|NEW: what later releases of Debian call it
+# OLD|NEW: names in an old and in later releases of Debian
 declare -A GROUP=(
 	[build]="make gcc libc6-dev rsync xz-utils bc bison flex libelf-dev libssl-dev kmod"
 	[modules]="make gcc libc6-dev rsync kmod pahole"
@@ -60,7 +60,7 @@ SMB_SUITE=trixie
 
 ARCH=$(dpkg --print-architecture 2>/dev/null || true)	# empty: not Debian
 
-# The packages among the arguments that are not installed. dpkg is asked once.
+# Print those of these packages that are not installed; dpkg runs only once.
 missing_of() {
 	local names name
 	local -A installed=()
@@ -73,7 +73,7 @@ missing_of() {
 	done
 }
 
-# The name of each that this release knows
+# For each OLD|NEW print the name that this release has.
 names_of() {
 	local names
 
@@ -88,8 +88,8 @@ names_of() {
 
 APT_MAY=()	# options for one call
 
-# Where apt upgrades linux-libc-dev, it would by default also upgrade what install_sources has installed, since both are
-# made of the same source package.
+# When apt upgrades linux-libc-dev, it would by default also upgrade the packages of install_sources, which are made of
+# the same source package.
 apt() {
 	DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=600 -o APT::Install-Recommends=false \
 		-o APT::Get::Upgrade-By-Source-Package=false "${APT_MAY[@]}" "$@"
@@ -103,7 +103,7 @@ has_candidates() {
 	done
 }
 
-# A package list may be absent or too old for what the mirror holds: refresh it only then.
+# Refresh the package lists only if they are missing, or too old for the mirror.
 fetch_and_install() {
 	local -a packages
 
@@ -129,16 +129,16 @@ install_missing() {
 		fetch_and_install "${missing[@]}"
 }
 
-# The release and the version that the archive has to offer
+# Print the newest release and version in the archive.
 newest_kernel() {
 	archive "$KSUITE" apt-cache show --no-all-versions "$KHEADERS" 2>/dev/null |
 		sed -nE 's/^Depends: (.*, )?linux-headers-([0-9][^ ]+) \(= ([^)]+)\).*/\2 \3/p'
 }
 
 # Packages of headers refer to each other by relative links, except for one absolute path, so they can be unpacked.
-# Installing them would also install the kernel, which the host would then boot. Headers for another architecture refer
-# to the compiler by its full name, and need programs that run here: those are in packages of this architecture with the
-# same name and version.
+# Installing them would also install the kernel, which the host would then boot. Headers for another architecture name
+# the compiler in full, and need programs that run here: packages of this architecture with the same name and version
+# have those.
 unpack_kernel() {
 	local dir=$1 krel=$2 version=$3 tmp
 	local -a packages programs
@@ -163,7 +163,7 @@ unpack_kernel() {
 	mv -T "$tmp" "$dir"
 }
 
-# One that is here is good enough, until "make clean".
+# Headers that are here are used until "make clean", even if newer ones exist.
 fetch_kernel() {
 	local name=$1 krel version why=
 
@@ -182,18 +182,18 @@ fetch_kernel() {
 		unpack_kernel "$CACHE/debian/$krel" "$krel" "$version"
 }
 
-# Of the host's own release, the headers are installed as an administrator would do it.
+# For the host's own kernel install the headers, as an administrator would do.
 is_own() {
 	kernel_row "$1" && [[ $KDEBIAN == "$(host_debian)" && $1 == "$(default_kernel)" ]]
 }
 
-# headers_of NAME: the package. If KREL names a release of it, that one
+# headers_of NAME: print the package of headers, of the release KREL if that is a release of NAME
 headers_of() {
 	if [[ -n $KREL && $(kernel_of "$KREL") == "$1" ]]; then echo "linux-headers-$KREL"; else echo "$KHEADERS"; fi
 }
 
-# Print the package of the compiler that the kernel's headers name, if the host's compiler builds for that kernel: one
-# of an earlier release of Debian may need another version than the host's gcc.
+# Print the package of the compiler that the kernel's headers name, for builds with the host's compilers: a kernel of an
+# earlier release of Debian may need another version than the host's gcc.
 compiler_of() {
 	local krel=$1 dir
 
@@ -202,7 +202,7 @@ compiler_of() {
 	done | head -n 1
 }
 
-# cross_compilers KERNEL: the packages of a compiler for it, if it is of another architecture
+# cross_compilers KERNEL: print the packages of a compiler, if the kernel has another architecture
 cross_compilers() {
 	local compiler
 
@@ -211,8 +211,8 @@ cross_compilers() {
 	[[ $KARCH == "$ARCH" ]] || echo "${compiler:-gcc}-$(gnu_of "$KARCH")"
 }
 
-# install_sources KERNEL: in the version of its headers, since siw of another one would misbehave. While Debian replaces
-# a kernel, its archive has newer sources than headers.
+# install_sources KERNEL: install the sources in the version of the headers, since siw of another version would
+# misbehave. While Debian replaces a kernel, its archive has newer sources than headers.
 install_sources() {
 	local package version
 	local -a APT_MAY=(-o APT::Get::Allow-Downgrades=true)
@@ -230,7 +230,7 @@ make_programs() (
 	"$TOP/scripts/lib/root.sh" --make "$KSUITE-programs"
 )
 
-# check_foreign KERNEL WORD...: refuse it, before anything is fetched, if the suite has no programs for its architecture
+# check_foreign KERNEL WORD...: fail early if the suite has no programs for the kernel's architecture
 check_foreign() {
 	[[ $(arch_of "$1") != "$ARCH" && " ${*:2} " =~ ' '(guest|kunit|fuzz|dkms|series)' ' ]] || return 0
 	[[ $(arch_of "$1") == arm64 ]] ||
@@ -241,7 +241,7 @@ check_foreign() {
 
 has_headers() { [[ -e /lib/modules/$1/build/Makefile || -e $CACHE/debian/$1/build/Makefile ]]; }
 
-# can_bring KERNEL RELEASE: is it one whose headers the rest of this script would bring?
+# can_bring KERNEL RELEASE: would the rest of this script install this release's headers?
 can_bring() {
 	local newest
 
@@ -255,7 +255,7 @@ can_bring() {
 	fi
 }
 
-# Whoever names a release is told that it cannot be had before many packages are installed for it.
+# If KREL names a release that cannot be had, fail before many packages are installed for it.
 need_headers() {
 	is_other "$KERNEL" || [[ -n $KREL && $(kernel_of "$KREL") == "$KERNEL" ]] || return 0
 	has_headers "$KREL" || can_bring "$KERNEL" "$KREL" ||
@@ -303,7 +303,7 @@ unpack_smb_tools() {
 	touch "$dir/smb"
 }
 
-# It runs with the libraries of Debian 12.
+# ksmbd-tools of Debian 13 runs with the libraries of Debian 12.
 fetch_smb_tools() {
 	local dir=$CACHE/tools
 
@@ -319,7 +319,7 @@ main() {
 
 	[[ $* != modules || ${IW_MPA_SIW:-n}${IW_MPA_CXGB4:-n} != nn ]] || sources=
 
-	# Packages are for all architectures, and are built on each that has the tools.
+	# deb and release make packages for all architectures, and work on any with these tools.
 	if [[ $ARCH != amd64 && ( -z $ARCH || $* != @(deb|release) ) ]]; then
 		[[ $* != @(deb|release) ]] || die 'this needs dpkg and debhelper'
 		[[ $* == remote || $* == modules && -n ${ANY_KERNEL:-} ]] || die 'this needs Debian on amd64'

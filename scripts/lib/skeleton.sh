@@ -4,10 +4,10 @@
 # Sourced by new-driver, and by iw-mpa-new-driver of the package iw-mpa-dev: copy the skeleton in $SKELETON under the
 # name of another driver.
 
-# The objects of the skeleton
+# Names of the skeleton's objects
 objects() { sed -n 's/^iw_mpa_skeleton-y := //p' "$SKELETON/Kbuild"; }
 
-# The skeleton in NAME's words, into DIR. Devices of two drivers with one id would be taken for each other's.
+# Copy the skeleton into DIR, renamed to NAME. The id changes, too, since two drivers' devices must not share one.
 copy_renamed() {
 	local name=$1 dir=$2 upper=${1^^} id file
 
@@ -21,7 +21,7 @@ copy_renamed() {
 	done
 }
 
-# write_kbuild NAME DIR LINE...: the lines say where iw_mpa's headers are
+# write_kbuild NAME DIR LINE...: write DIR/Kbuild; LINEs name the folder of iw_mpa's headers
 write_kbuild() {
 	cat >"$2/Kbuild" <<-END
 		# SPDX-License-Identifier: GPL-2.0
@@ -34,7 +34,7 @@ write_kbuild() {
 	printf '%s\n' "${@:3}" >>"$2/Kbuild"
 }
 
-# refuse COMMAND NAME DIR: prints why, if that cannot be made
+# refuse COMMAND NAME DIR: if such a driver cannot be made, print why
 refuse() {
 	if [[ ! $2 =~ ^[a-z][a-z0-9_]{0,14}$ || -z $3 ]]; then
 		echo "usage: $1, NAME of 15 small letters, digits and _ at most"

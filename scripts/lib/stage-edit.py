@@ -100,7 +100,7 @@ def append(text, header):
     return '%s\n#include "%s"\n' % (text, header)
 
 
-# What to do, and how many arguments; the last takes the rest of the line
+# Function of each edit, and its number of arguments; the last argument takes the rest of the line
 ACTIONS = {'declare': (declare, 1), 'remove': (remove, 1), 'wrap': (wrap, 2),
            'condition': (condition, 3), 'member': (member, 2), 'include': (include, 1),
            'append': (append, 1)}
@@ -161,7 +161,7 @@ int late(struct thing *t)
 }
 '''
 
-# edits, and what is in the result, and what is not; or the words of the misfit
+# edits, text that the result must have, text that it must not have; or edits and the error message
 SELFTEST = (
     ('f.c declare early', 'int more);\n\nint late', 'return t ?'),
     ('f.c remove late', 'static int late(struct thing *t);\n', 'return 2'),

@@ -12,18 +12,18 @@
 #
 # With --edits some of the copies are changed: see stage-edit.py.
 #
-# The sources are from Debian's linux-source package of exactly the version of the headers: siw of
-# another version would build and then misbehave. Unpacking the tarball takes a while, so the result
-# is cached by package version. Files that did not change keep their time stamps.
+# The sources are from Debian's linux-source package of exactly the version of the headers: siw of another version would
+# build, but misbehave. Unpacking the tarball takes a while, so the result is cached by package version. Files that did
+# not change keep their time stamps.
 
 # shellcheck source=scripts/lib/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 DRIVER=sw/siw
-FOLDER=		# in the kernel's sources
+FOLDER=		# of the driver, in the kernel's sources
 EDITS=/dev/null	# a list for stage-edit.py
 
-# Prints the version; refuses a mixture of versions by name.
+# Print the version of the sources; fail if it differs from the version of the headers.
 driver_version() {
 	local have want package=$KSOURCE
 
@@ -54,10 +54,10 @@ unpack_once() {
 	[[ -d $1 ]] || quietly "taking ${DRIVER##*/} out of $KTARBALL" unpack "$1"
 }
 
-# put FROM TO: keep the time stamp of what does not change
+# put FROM TO: copy, unless nothing changes, so that the time stamp stays
 put() { cmp -s "$1" "$2" || cp "$1" "$2"; }
 
-# stage FROM TO PATTERN FILE-TO-LEAVE-OUT...: these folders have no subfolders.
+# stage FROM TO PATTERN FILE-TO-LEAVE-OUT...: copy the files that match; FROM has no subfolders.
 stage() {
 	local from=$1 to=$2 pattern=$3 tmp file
 

@@ -30,7 +30,7 @@ tap() {
 	[[ $1 == ok ]] || ! declare -F alone >/dev/null || alone "$2" | sed 's/^/# alone: /'
 }
 
-# Not a pipe: results are written in order even when someone else reads stdout.
+# The output is not piped: so results are in order even if another program reads stdout.
 tap_run() {
 	local name=$1 log
 
@@ -45,13 +45,13 @@ tap_run() {
 	rm -f "$log"
 }
 
-# tap_retried CAUSE: no number in it, for those of one cause are counted together
+# tap_retried CAUSE: without numbers, since equal causes are counted together
 tap_retried() {
 	TAP_RETRIED+=("$1")
 	printf '# retried: %s\n' "$1"
 }
 
-# tap_retried_in LOG: what a test has said of retries in its own log, "retried: CAUSE" lines
+# tap_retried_in LOG: record the retries that a test has reported in its log, as lines "retried: CAUSE"
 tap_retried_in() {
 	local cause
 
@@ -60,7 +60,7 @@ tap_retried_in() {
 	done < <(sed -n 's/^retried: //p' "$1")
 }
 
-# tap_causes: "retried" lines on stdin, counted; who reads results sees it if there was none
+# tap_causes: count the "retried" lines on stdin by cause; print a line even if there is none
 tap_causes() {
 	local causes
 
@@ -69,7 +69,7 @@ tap_causes() {
 	echo "# retries: ${causes:-none}"
 }
 
-# And that it came to its end
+# Fails, too, if the suite died before its last line.
 tap_relay() {
 	local line ended=no
 
@@ -86,9 +86,9 @@ tap_relay() {
 	[[ $ended == yes ]] || tap 'not ok' "$1 $2 died before its end"
 }
 
-TAP_STARTED=()	# of each: process, output, PREFIX, SUITE
+TAP_STARTED=()	# process, output, PREFIX, SUITE of each
 
-# They go when we go.
+# Suites in the background end with this script.
 tap_start() {
 	local prefix=$1 suite=$2 output
 
@@ -117,7 +117,7 @@ tap_retries() {
 	[[ ${#TAP_RETRIED[@]} -eq 0 ]] || printf '# retried: %s\n' "${TAP_RETRIED[@]}" | tap_causes
 }
 
-# A suite that ran nothing has proved nothing.
+# A suite without a test must not pass.
 tap_end() {
 	[[ $((TAP_PASSED + TAP_FAILED)) -gt 0 ]] || tap 'not ok' "$1: no test was run"
 	tap_retries

@@ -16,25 +16,25 @@ COMPAT=drivers/infiniband/sw/compat
 SKELETON=drivers/infiniband/sw/iw_mpa_skeleton
 CXGB4=drivers/infiniband/hw/cxgb4_mpa
 
-# Of R4, what kunit/here/iw_mpa_no_core.c makes possible without the RDMA core
+# The part of R4 that can run without the RDMA core, by kunit/here/iw_mpa_no_core.c
 VERBS='verbs.o'
 
-# What kunit/here/srnic_pair_tcp.c does in place of TCP, of the library and of the page allocator
+# Functions of TCP, the library and the page allocator that kunit/here/srnic_pair_tcp.c replaces
 FAKED_TX='iw_mpa_stream_down iw_mpa_tx_finished kernel_sendpage_locked tcp_sendmsg_locked'
 FAKED_QP='iw_mpa_close iw_mpa_disconnect iw_mpa_ep_get iw_mpa_ep_put'
 FAKED_FRAG=skb_page_frag_refill
 
-# srnic's sender passes pages to TCP in the way that the kernel needs; the kernel splice has the way of kernels since
-# 6.5, one call for all pages. The suites replace TCP by a fake, so one kernel can test either.
+# srnic's sender passes pages to TCP in the way of its kernel; in the kernel splice in the way of kernels since 6.5, one
+# call for all pages. The suites replace TCP by a fake, so one kernel can test both.
 declare -A PUSH=([splice]=-USRNIC_HAS_SENDPAGE)
 
 declare -A CONFIG=([pure]=kunit/pure.kunitconfig [net]=kunit/.kunitconfig [splice]=kunit/.kunitconfig
 	[bare]=kunit/.kunitconfig
 	[s390]=kunit/arch.kunitconfig [i386]=kunit/arch.kunitconfig)
-# Of those that kunit.py knows by this name: the prefix of their compiler
+# Architectures of kunit.py, and the prefixes of their compilers
 declare -A CROSS=([s390]=s390x-linux-gnu- [i386]='')
 
-# put FILE: write stdin there, but leave a file alone that holds just that
+# put FILE: write stdin there, but do not touch the file if it would not change
 put() {
 	local text
 
@@ -46,12 +46,12 @@ hook() {
 	grep -qxF "$2" "$1" || printf '%s\n' "$2" >>"$1"
 }
 
-# put_makefiles DIR [NAME]: write the Makefiles in DIR, for the kernel NAME. Of srnic they build the objects that need
-# no RDMA core, or little of it. The objects of the pure layers are found in the modules' own Makefiles. If the library
-# is not built as a whole, these are linked one by one, and in user mode Linux count which of their code is reached:
-# built with -Og, since gcc then counts the branches of the source, and byte order is a builtin as on real machines. For
-# other architectures the rest of the library is compiled, too, which checks its static assertions there, and that it
-# builds without IPv6.
+# put_makefiles DIR [NAME]: write the Makefiles in DIR, for the kernel NAME. They build srnic's objects that need no
+# RDMA core, or little of it. The modules' own Makefiles name the objects of the pure layers. A kernel without the whole
+# library links these objects one by one, and in user mode Linux counts which of their code is reached: with -Og, since
+# gcc then counts the branches of the source, and with byte order as a builtin, as on real machines. For other
+# architectures the rest of the library is compiled, too: this checks its static assertions there, and that it builds
+# without IPv6.
 put_makefiles() {
 	put "$1/Kconfig" <<-'EOF'
 		source "drivers/iw_mpa/kunit/Kconfig"
@@ -85,7 +85,7 @@ put_makefiles() {
 	EOF
 }
 
-# By contents and without times: what has changed is new for make, and nothing else is.
+# rsync compares contents and sets new times, so make rebuilds exactly the files that changed.
 stage() {
 	local linux=$1 ours=$1/drivers/iw_mpa
 
@@ -102,7 +102,7 @@ stage() {
 	hook "$linux/drivers/Kconfig" 'source "drivers/iw_mpa/Kconfig"'
 }
 
-# variable NAME: a list of a Kbuild or of kunit/Makefile, as make understands it
+# variable NAME: print a list of a Kbuild or of kunit/Makefile, as make evaluates it
 variable() {
 	make -s --no-print-directory -f - print <<-EOF
 		srctree := $TOP
@@ -112,7 +112,7 @@ variable() {
 	EOF
 }
 
-# The suites that kernel $1 has to run: see kunit/Makefile. It is the sender's that differ in "splice".
+# Print the suites of kernel $1: see kunit/Makefile. For "splice", where only the sender differs, only the sender's.
 suites() {
 	local object
 

@@ -17,7 +17,7 @@ remove() {
 	say "removed $1"
 }
 
-# any_left ROOT: has a kernel still modules that the command is for?
+# any_left ROOT: does any kernel still have modules, for which the command is needed?
 any_left() {
 	local module
 
@@ -41,7 +41,7 @@ main() {
 		[[ $changed == yes ]] || continue
 		krel=$(basename "${updates%/updates}")
 		remove "$root/usr/local/share/iw-mpa/symvers/$krel"
-		# A kernel that is gone may have left the folder.
+		# A removed kernel may have left the folder.
 		if [[ -e ${updates%/updates}/modules.order ]]; then
 			depmod -b "${root:-/}" "$krel"
 		else

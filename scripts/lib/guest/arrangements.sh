@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Runs in a guest: arrangements of a host's network interfaces, with the RDMA device and the interface that each kind of
-# connection has to use in each of them.
+# Runs in a guest: arrangements of a host's network interfaces, and for each the RDMA device and the interface that each
+# kind of connection has to use.
 #
 #   host (10.40.N.1, fd40:N::1)  <---wire N: ethN at either end--->  peer (10.40.N.2, fd40:N::2)
 #
@@ -20,8 +20,8 @@ KIT_FILE=${BASH_SOURCE[0]}
 
 # Columns: arrangement; role; how rdma_cm finds a device (mac before Linux 6.5, ifi since); address family. Then what is
 # expected: the host's RDMA device without "r-" (for OA and OW the client's and the server's, if they differ); the
-# interface by which TCP's packets leave; and that by which they arrive, where = is the interface of the device. Or "-"
-# and a program's message. All are shell patterns. The first line that matches counts; if none does, the combination is
+# interface by which TCP's packets leave; and the one by which they arrive, where = is the interface of the device. Or
+# "-" and a program's message. All are shell patterns. The first line that matches counts; a combination without one is
 # not tested.
 EXPECTED='
 plain             [CL]? *   * eth0          =         =
@@ -152,15 +152,15 @@ wireguard         *     mac srnic: wg0 has no hardware address: before Linux 6.5
 lo                *     mac srnic: lo has no hardware address: before Linux 6.5 rdma_cm finds no device there
 '
 
-# --- making them --------------------------------------------------------------------------------
+# --- set-up ------------------------------------------------------------------------------------
 
-# at NUMBER HOST: an address of that wire; net NUMBER: its network; len: bits of a network, of a host
+# at NUMBER HOST: an address of wire NUMBER; net NUMBER: the wire's network; len, all: bits of a network, of an address
 at() { if [[ $FAMILY == 4 ]]; then echo "10.40.$1.$2"; else echo "fd40:$1::$2"; fi; }
 net() { if [[ $FAMILY == 4 ]]; then echo "10.40.$1.0/24"; else echo "fd40:$1::/64"; fi; }
 len() { if [[ $FAMILY == 4 ]]; then echo 24; else echo 64; fi; }
 all() { if [[ $FAMILY == 4 ]]; then echo 32; else echo 128; fi; }
 
-# ips NAMESPACE COMMAND...: of ip, in one process
+# ips NAMESPACE COMMAND...: run these commands of ip, in one process
 ips() {
 	local ns=$1
 
@@ -178,17 +178,17 @@ arr_namespace() {
 	ips "$1" 'link set lo up'
 }
 
-# arr_begin WIRES: both namespaces, and as many wires without addresses. What follows may change:
+# arr_begin WIRES: make both namespaces, and this number of wires without addresses. Arrangements may change these:
 arr_begin() {
 	local number
 
-	HOST=host		# the namespace that is tried
-	SOURCE_IP=-		# of the peer's connections, if routes do not choose it
-	PEER_AT=		# where the peer listens, if not at the wildcard
-	TIMES=1			# how often each role is tried
-	EXCLUSIVE=		# yes: a namespace shows its own devices alone
-	COUNTED=		# which of TCP's packets that leave count, if not all
-	LINK_FAILURE=		# what rdma link add has said
+	HOST=host		# the namespace whose devices are tested
+	SOURCE_IP=-		# source of the peer's connections, if routes do not choose it
+	PEER_AT=		# address where the peer listens, if not the wildcard
+	TIMES=1			# how often each role is tested
+	EXCLUSIVE=		# yes: a namespace only shows its own devices
+	COUNTED=		# which of TCP's packets are counted as they leave, if not all
+	LINK_FAILURE=		# error message of rdma link add
 	arr_namespace host
 	arr_namespace peer
 	for ((number = 0; number < $1; number++)); do
@@ -198,7 +198,7 @@ arr_begin() {
 	done
 }
 
-# arr_address NUMBER [HOST-INTERFACE [PEER-INTERFACE]]: of a wire; those of the last one are tried.
+# arr_address NUMBER [HOST-INTERFACE [PEER-INTERFACE]]: give a wire its addresses; the last wire's addresses are tested.
 arr_address() {
 	HOST_IP=$(at "$1" 1)
 	PEER_IP=$(at "$1" 2)
@@ -206,7 +206,7 @@ arr_address() {
 	ips peer "address add $PEER_IP/$(len) dev ${3:-eth$1}"
 }
 
-# arr_link r|p NAMESPACE INTERFACE...: their RDMA devices, in this order
+# arr_link r|p NAMESPACE INTERFACE...: add RDMA devices on these, in this order
 arr_link() {
 	local prefix=$1 ns=$2 netdev
 
@@ -238,7 +238,7 @@ arrange_plain() {
 	arr_link p peer eth0
 }
 
-# Each namespace has its own devices. That can be changed while there is no namespace but the first.
+# Each namespace has its own devices. This mode can only be changed while no other namespace exists.
 arrange_exclusive() {
 	rdma system set netns exclusive
 	arrange_plain
@@ -247,7 +247,7 @@ arrange_exclusive() {
 	rdma dev set p-eth0 netns peer
 }
 
-# arr_upper INTERFACE COMMAND...: of ip, in the host: it has the address of wire 0
+# arr_upper INTERFACE COMMAND...: these commands of ip make INTERFACE in the host, which gets the address of wire 0
 arr_upper() {
 	arr_begin 1
 	ips host "${@:2}" "link set $1 up"
@@ -281,7 +281,7 @@ arr_macvlan() {
 arrange_macvlan() { arr_macvlan bridge macvlan0; }
 arrange_passthru() { arr_macvlan passthru eth0 macvlan0; }
 
-# There are two wires, so the scope counts.
+# There are two wires, so the scope of an address matters.
 arrange_link-local() {
 	arr_begin 2
 	arr_address 0
@@ -293,13 +293,13 @@ arrange_link-local() {
 	arr_link p peer eth1
 }
 
-# Both interfaces have the same address. rdma_cm, which has no scope for what comes, takes the first.
+# Both interfaces have the same address. rdma_cm has no scope for what arrives, and takes the first interface.
 arrange_link-local-twice() {
 	arrange_link-local
 	ips host 'address add fe80::1/64 dev eth0'
 }
 
-# Two interfaces in one network; the address of the second is tried.
+# Two interfaces in one network; the address of the second is tested.
 arrange_two-nics() {
 	arr_begin 2
 	ips peer 'link add br0 type bridge' 'link set eth0 master br0' 'link set eth1 master br0' \
@@ -311,7 +311,7 @@ arrange_two-nics() {
 	arr_link p peer br0
 }
 
-# As if it was one network, but the wires are two: the second alone leads to the peer.
+# Two wires with addresses of one network; only the second wire leads to the peer.
 arrange_two-wires() {
 	arr_begin 2
 	arr_address 0
@@ -333,21 +333,21 @@ arrange_two-nics-arp() {
 		lladdr $(ip netns exec host cat /sys/class/net/eth0/address)"
 }
 
-# Each route has a metric of its own, as some managers of networks give it.
+# Each route has its own metric, as some network managers configure it.
 arrange_two-nics-metric() {
 	arrange_two-nics
 	ips host "route del $(net 0) dev eth0" "route del $(net 0) dev eth1" \
 		"route add $(net 0) dev eth0 metric 100" "route add $(net 0) dev eth1 metric 101"
 }
 
-# The address has a rule, and the first wire leads nowhere.
+# A rule for the address selects the second wire, and the first wire leads nowhere.
 arrange_two-nics-rule() {
 	arrange_two-nics
 	ips host "rule add from $HOST_IP lookup 100" "route add $(net 0) dev eth1 table 100"
 	ip netns exec peer bridge link set dev eth0 state 0
 }
 
-# arr_vlan INTERFACE...: with a device; addresses of the VLAN are tried.
+# arr_vlan INTERFACE...: these get devices; addresses of the VLAN are tested.
 arr_vlan() {
 	local ns
 
@@ -372,7 +372,7 @@ arrange_vlan-parent() {
 	arr_link p peer eth0
 }
 
-# arr_service INTERFACE HARDWARE-ADDRESS|- TYPE...: an address of no wire's network is on it
+# arr_service INTERFACE HARDWARE-ADDRESS|- TYPE...: INTERFACE has an address outside the networks of the wires
 arr_service() {
 	local address=''
 
@@ -391,7 +391,7 @@ arrange_service() {
 	ips peer "route add $HOST_IP/$(all) via $(at 0 1)"
 }
 
-# As VRRP has it: where the address is, there is its hardware address.
+# As with VRRP, the hardware address is on the interface with the address.
 arrange_vrrp() {
 	arr_service vrrp0 00:00:5e:00:01:07 macvlan mode bridge
 	ips peer "route add $HOST_IP/$(all) dev eth0"
@@ -410,7 +410,7 @@ arrange_vrf-accept() {
 	ip netns exec host bash -c 'echo 1 >/proc/sys/net/ipv4/tcp_l3mdev_accept'
 }
 
-# Two VRFs have the same address. rdma_cm knows that of vrf0 alone, and the peer calls that of vrf1.
+# Two VRFs have the same address. rdma_cm only finds vrf0's, and the peer connects to vrf1's.
 arrange_vrf-twice() {
 	arr_begin 2
 	ips host 'link add vrf0 type vrf table 100' 'link set vrf0 up' 'link set eth0 master vrf0' \
@@ -421,7 +421,7 @@ arrange_vrf-twice() {
 	arr_link p peer eth1
 }
 
-# An address of the peer to which there are two ways. What comes back goes by the second wire.
+# Two ways lead to an address of the peer. Packets return by the second wire.
 arr_two_ways() {
 	arr_begin 2
 	arr_address 0
@@ -439,7 +439,7 @@ arrange_asymmetric() {
 
 	arr_two_ways "route add $(at 9 2)/$(all) via $(at 0 2)"
 	SOURCE_IP=$PEER_IP
-	# rdma_cm looks for an address at the wire of the source.
+	# rdma_cm resolves an address on the wire of the source.
 	for ns in host peer; do
 		ip netns exec "$ns" bash -c 'echo 0 >/proc/sys/net/ipv4/conf/all/arp_ignore'
 	done
@@ -457,7 +457,7 @@ arrange_multipath() {
 	TIMES=6
 }
 
-# WireGuard between both, over wire 0
+# A WireGuard tunnel between both, over wire 0
 arr_wireguard() {
 	local ns number=0
 
@@ -484,8 +484,8 @@ arrange_wireguard() {
 	arr_link r host wg0
 }
 
-# arr_tunnel COMMAND...: run these commands of ip in the host. They route packets from eth0's address to PEER_IP into
-# the tunnel, though there is also a route by eth0.
+# arr_tunnel COMMAND...: these commands of ip route packets from the host's eth0 to PEER_IP into the tunnel, although
+# another route leads there by eth0.
 arr_tunnel() {
 	arr_begin 1
 	arr_address 0
@@ -512,7 +512,7 @@ arrange_tunnel-by-metric() {
 }
 
 # arr_ipvlan child|host child|host: make a container whose interface has the hardware address of its parent in the host.
-# The arguments say whose device is added first, and whose second.
+# The arguments say in which order the two get devices.
 arr_ipvlan() {
 	local ns
 
@@ -549,7 +549,7 @@ arrange_lo() {
 	arr_link r host lo
 }
 
-# wire_shows PORT: does wire 0 show what the programs send? A block is a letter 16,384 times.
+# wire_shows PORT: is what the programs send visible on wire 0? They send blocks of 16,384 equal letters.
 wire_shows() {
 	bg_start capture "exec ip netns exec host dumpcap -q -i eth0 -w /run/capture.pcapng"
 	poll 60 capture_runs || fail "dumpcap does not start: $(</run/bg/capture/output)"
@@ -560,7 +560,7 @@ wire_shows() {
 	grep -qaE '(a{64}|p{64})' /run/capture.pcapng
 }
 
-# WireGuard hides it, and so it is said; the card itself shows it.
+# WireGuard hides data from the wire, as srnic.rst promises; without WireGuard the wire shows it.
 after_wireguard() {
 	[[ -z $LINK_FAILURE ]] || return 0
 	! wire_shows "$1" || fail 'the wire shows what goes by WireGuard'
@@ -570,9 +570,9 @@ after_wireguard() {
 	wire_shows $(($1 + 1)) || fail 'the wire does not show what goes by the card'
 }
 
-# --- trying them --------------------------------------------------------------------------------
+# --- test --------------------------------------------------------------------------------------
 
-# expected ARRANGEMENT ROLE: sets WANT to the last three columns, or to nothing
+# expected ARRANGEMENT ROLE: set WANT to the last three columns, or to nothing
 expected() {
 	local arrangement role finds family rest
 
@@ -588,7 +588,7 @@ expected() {
 }
 
 # From now on two nft sets of the host record the ports of this test, and the interfaces by which TCP's packets leave
-# and arrive: without a program that reads packets, since it takes long to start one on an emulated processor.
+# and arrive. A program that captures packets would take long to start on an emulated processor.
 count_start() {
 	ip netns exec "$HOST" nft -f - <<-END
 		table inet way {
@@ -608,7 +608,7 @@ count_start() {
 	END
 }
 
-# counted PORT: sets OUT and IN to the interfaces, with "+" between them
+# counted PORT: set OUT and IN to the interfaces, with "+" between them
 counted() {
 	local rest lines words set
 
@@ -627,7 +627,7 @@ counted() {
 	OUT=${OUT#+} IN=${IN#+}
 }
 
-# use_devices DEVICE DEVICE: do these have the programs' connections, and no others?
+# use_devices DEVICE DEVICE: do these devices have the programs' connections, and no others?
 use_devices() {
 	local what line ns lines want
 
@@ -649,7 +649,7 @@ use_devices() {
 	done
 }
 
-# said PROGRAM up|failed:|listens: sets SAID to the rest of a line that begins so
+# said PROGRAM up|failed:|listens: set SAID to the rest of a line that begins with this word
 said() {
 	local line
 
@@ -663,10 +663,10 @@ said() {
 	return 1
 }
 
-# has_said PROGRAM WORD: this, or that it has failed
+# has_said PROGRAM WORD: has the program printed WORD, or that it failed?
 has_said() { said "$1" "$2" || said "$1" failed:; }
 
-# try ROLE PORT: sets GOT to the same three columns as in EXPECTED
+# try ROLE PORT: set GOT to the same three columns as in EXPECTED
 try() {
 	local role=$1 port=$2 any=0.0.0.0 server=$HOST client=$HOST at=$HOST_IP from=- to=$HOST_IP
 
@@ -692,7 +692,7 @@ try() {
 	try_what_is_up "$role" "$port"
 }
 
-# It is, and both programs have said by which device.
+# The connection is up, and both programs have printed their devices.
 try_what_is_up() {
 	local client server host
 
@@ -710,7 +710,7 @@ try_what_is_up() {
 	GOT="${host//r-/} ${OUT:-none} ${IN:-none}"
 }
 
-# as_expected: is GOT what is WANTed?
+# as_expected: does GOT match WANT?
 as_expected() {
 	local device out in got
 
@@ -726,7 +726,7 @@ as_expected() {
 	[[ $GOT == $device' '$out' '$in ]]
 }
 
-# arr_try ARRANGEMENT PORT ROLE...: from PORT on
+# arr_try ARRANGEMENT PORT ROLE...: test these roles, with ports from PORT on
 arr_try() {
 	local arrangement=$1 port=$2 role status=0 i
 
@@ -750,13 +750,13 @@ arr_try() {
 	return "$status"
 }
 
-# log_start: what the kernel logs from now on is this arrangement's.
+# log_start: lines that the kernel logs from now on belong to this arrangement.
 log_start() {
 	LOG_MARK="arrangement $RANDOM$RANDOM"
 	echo "$LOG_MARK" >/dev/kmsg
 }
 
-# logged ARRANGEMENT ROLE...: has the log what it should have, and no more of the kind?
+# logged ARRANGEMENT ROLE...: does the log have the expected lines, and no others of this kind?
 logged() {
 	local arrangement roles finds text awaited='' have line role
 
@@ -792,7 +792,7 @@ arr_sample() {
 	done
 }
 
-# arr_run ARRANGEMENT FAMILY PORT all|NUMBER: all roles of which there is something to be seen, or one
+# arr_run ARRANGEMENT FAMILY PORT all|NUMBER: test all roles that EXPECTED has, or only one
 arr_run() {
 	local role
 	local -a roles=()

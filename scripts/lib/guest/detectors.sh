@@ -14,17 +14,17 @@
 set -euo pipefail
 
 LEAKS=/sys/kernel/debug/kmemleak
-MIN_AGE=6	# seconds: kmemleak spares what is younger than 5
+MIN_AGE=6	# seconds: kmemleak skips objects younger than 5
 OURS='\[(iw_mpa|iw_mpa_twin|siw_mpa|srnic)\]'
 
 # A known leak of uverbs: if memory runs out while a device is registered, a radix tree of uverbs keeps a node without
 # an entry, which uverbs never frees. Functions of our modules are in the stack, since they register the device.
 THEIRS=' radix_tree_insert\+[^|]*\|[^|]* uapi_add_'
 
-# grep, where finding nothing is no failure
+# Like grep, but no match is no failure
 lines() { grep -E "$@" || [[ $? -eq 1 ]]; }
 
-# kmemleak's objects, one line each: a function of ours in the stack, or of a module that is gone.
+# kmemleak's objects, one line each, if their stack has a function of ours, or of an unloaded module
 leaks_of_ours() {
 	awk '/^unreferenced/ { if (text) print text; text = $0; next } { text = text " | " $0 }
 		END { if (text) print text }' "$LEAKS" | lines "$OURS|\] 0x[0-9a-f]+( |$)"
@@ -45,31 +45,31 @@ leaks() {
 	[[ -z $found ]] || { echo "${found// | /$'\n'}"; return 1; }
 }
 
-# lockdep turns itself off when it has found something.
+# lockdep turns itself off after a report.
 lockdep_is_on() {
 	[[ ! -e /proc/lockdep_stats ]] || grep -Eq 'debug_locks: +1$' /proc/lockdep_stats
 }
 
-# Turned off, it reports nothing.
+# A KCSAN that is off reports nothing.
 kcsan_is_on() {
 	[[ ! -e /sys/kernel/debug/kcsan ]] || grep -qx 'enabled: 1' /sys/kernel/debug/kcsan
 }
 
-# KCSAN's reports are in the log alone: nothing else stops for them. It has to go back to the boot.
+# KCSAN only logs its reports, and nothing stops then, so the log has to be complete since the boot.
 log_is_whole() {
 	[[ ! -e /sys/kernel/debug/kcsan ]] || dmesg | grep 'Linux version ' >/dev/null
 }
 
-# Reports of KCSAN, one line each, in which a function of ours takes part
+# KCSAN's reports, one line each, that have a function of ours
 races_of_ours() {
 	dmesg | sed -E 's/^\[[^]]*\] //' |
 		awk '/^====+$/ { if (text ~ /KCSAN/) print text; text = ""; next }
 			{ text = text (text ? " | " : "") $0 }' | lines "$OURS"
 }
 
-# Print the headlines of all reports, except KCSAN's about other parts of the kernel, and faults of programs ("traps:
-# ib_send_lat[3225] general protection fault ip:... in librdmacm"): perftest crashes when its second connection is
-# refused.
+# Print the headlines of all reports. Left out are KCSAN's about other parts of the kernel, and faults of programs
+# ("traps: ib_send_lat[3225] general protection fault ip:... in librdmacm"): perftest crashes when its second connection
+# is refused.
 warnings() {
 	local text='WARNING:|BUG:|INFO: (possible|suspicious|trying)|UBSAN:|ODEBUG:'
 
@@ -90,13 +90,13 @@ reports() {
 	return "$status"
 }
 
-# make_mistake WHAT [COMMAND...]: by a command that runs another
+# make_mistake WHAT [COMMAND...]: COMMAND runs insmod, for example in a namespace
 make_mistake() {
 	[[ ! -d /sys/module/mistake ]] || rmmod mistake
 	"${@:2}" insmod /share/modules/mistake.ko what="$1"
 }
 
-# has_seen WHAT TEXT: the log has a report of it
+# has_seen WHAT TEXT: the log reports the mistake
 has_seen() {
 	make_mistake "$1"
 	dmesg | grep -E "$2" >/dev/null || { echo "no report: $1"; return 1; }
@@ -108,7 +108,7 @@ has_seen_leak() {
 	grep '\[mistake\]' "$LEAKS" >/dev/null || { echo 'no report: leak'; return 1; }
 }
 
-# The reference keeps the network namespace in memory: who has taken it?
+# The reference keeps the network namespace in memory; net_refs prints which function took it.
 has_seen_net_ref() {
 	ip netns add mistake
 	make_mistake net_ref ip netns exec mistake
@@ -117,7 +117,7 @@ has_seen_net_ref() {
 	dmesg | grep -E 'mistake_net_ref.* \[mistake\]' >/dev/null || { echo 'no report: net_ref'; return 1; }
 }
 
-# controls KERNEL: all that the kernel of that name has. KASAN's report turns lockdep off, so that is last.
+# controls KERNEL: test all detectors of that kernel. KASAN's report turns lockdep off, so KASAN is last.
 controls() {
 	local status=0
 

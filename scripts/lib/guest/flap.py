@@ -43,7 +43,7 @@ def ends_within(seconds):
 
 
 def main():
-    # Looked for between two orders only: each has its answer then.
+    # SIGTERM is only checked between two orders, so that each order gets its answer.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     monitors = [Monitor(path) for path in sys.argv[1:]]
     for monitor in itertools.cycle(monitors):

@@ -19,13 +19,13 @@ CACHE = os.environ.get("IW_MPA_CACHE") or \
 
 def open_stub(guest):
     """Have QEMU wait for gdb at a socket, whose path is returned"""
-    # The names of the folders begin with the time.
+    # The newest run first: the names of the folders begin with the time.
     pattern = f"{guest}.qmp" if "/" in guest else f"{CACHE}/run/*/{guest}.qmp"
     for path in sorted(glob.glob(pattern), reverse=True):
         try:
             monitor = Monitor(path)
         except OSError:
-            continue            # its suite was killed
+            continue            # the suite of this guest was killed
         stub = f"{os.path.splitext(path)[0]}.gdb"
         monitor.do("human-monitor-command", **{"command-line": f"gdbserver unix:{stub},server=on,wait=off"})
         return stub

@@ -35,7 +35,7 @@ declare -A GUEST_PID=() GUEST_IN=() GUEST_OUT=() GUEST_KERNEL=() GUEST_ROOT=() G
 GUEST_RUN=
 GUEST_LIMIT=60
 GUEST_ARGS=()
-# Time limits are for the stock kernels. With detectors a kernel is slower, so SLOW multiplies the limits, and the guest
+# Time limits are for the stock kernels. Kernels with detectors are slower, so SLOW multiplies the limits, and the guest
 # has more processors, since races need them.
 SLOW=1
 if kernel_debugs "${KERNEL:?}"; then
@@ -44,7 +44,7 @@ if kernel_debugs "${KERNEL:?}"; then
 	GUEST_MEM=${GUEST_MEM:-2G}
 fi
 
-# Lest the guest measure it itself, against emulated timers: see tsc_khz.c.
+# Without this the guest would measure its TSC against emulated timers: see tsc_khz.c.
 guest_tsc() {
 	[[ -z ${GUEST_ACCEL:-} && $1$(uname -m) == amd64x86_64 ]] || return 0
 	[[ -e $GUEST_RUN/tsc_khz ]] ||
@@ -53,8 +53,8 @@ guest_tsc() {
 }
 
 # The kernel's command line. A warning is a failure; the kernel never waits for input. The TSC is as good as QEMU's
-# clock, and the HPET, which the kernel would use instead, costs an exit to QEMU at each read. By default the kernel
-# records the names of tasks with traced events, for which it patches the scheduler's code while it runs. An emulated
+# clock, and each read of the HPET, which the kernel would use instead, costs an exit to QEMU. By default the kernel
+# records the names of tasks with traced events, for which it patches the scheduler's code while that runs. An emulated
 # processor may execute such code half patched: the guest then ends with "Oops: int3" in ttwu_do_activate(). So the
 # names are not recorded.
 guest_cmdline() {
@@ -72,8 +72,8 @@ guest_cmdline() {
 		"${GUEST_ROOT[$name]:+systemd=1 net.ifnames=0 systemd.mask=getty.target}"
 }
 
-# The kernel's own time limits allow for a QEMU that is minutes late. KCSAN starts only if the command line says so. It
-# reports races of the whole kernel, so the log has to be large; reports about our modules are picked from it later.
+# The kernel's own time limits allow for a QEMU that is minutes late. KCSAN starts only if the command line asks for it.
+# KCSAN reports races of the whole kernel, so the log has to be large; reports about our modules are selected later.
 # KCSAN delays an access, so that another processor may reach it: here so long that the host can run that processor.
 guest_debug_cmdline() {
 	kernel_debugs "$1" || return 0
@@ -83,8 +83,8 @@ guest_debug_cmdline() {
 		"sysctl.kernel.hung_task_timeout_secs=240"
 }
 
-# guest_share NAME TAG FOLDER HOW [ro]: add QEMU's arguments for a shared FOLDER to SHARES. With virtiofs a program
-# serves the folder until QEMU ends, with which the guest's memory has to be shared.
+# guest_share NAME TAG FOLDER HOW [ro]: add QEMU's arguments for a shared FOLDER to SHARES. With virtiofs a program,
+# which needs access to the guest's memory, serves the folder until QEMU ends.
 guest_share() {
 	local name=$1 tag=$2 dir=$3 socket=$1.$2 daemon=${GUEST_VIRTIOFSD:-/usr/lib/qemu/virtiofsd}
 	local limit=$((SECONDS + ${GUEST_BOOT_LIMIT:-600} * SLOW / 2))
@@ -108,7 +108,7 @@ guest_share() {
 	SHARES+=(-chardev "socket,id=$tag,path=$socket" -device "vhost-user-fs-pci,chardev=$tag,tag=$tag")
 }
 
-# guest_machine KERNEL: which QEMU, and what it is to be
+# guest_machine KERNEL: print which QEMU to run, and its machine and processor
 guest_machine() {
 	case $(arch_of "$1") in
 	amd64) echo "qemu-system-x86_64 -machine q35 -cpu ${GUEST_CPU:-max,-erms,-fsrm}" ;;
@@ -130,7 +130,7 @@ guest_share_all() {
 	[[ -z $root || -n ${GUEST_ROOT[$name]:-} ]] || mkdir -p "$root$image" "$root$TOP"
 }
 
-# The first guest is the listening end of the wire.
+# The first guest listens on the socket of the wire.
 guest_start_qemu() {
 	local name=$1 number=$2 image=$3 role=off machine
 	local -a disk=() SHARES=()
@@ -143,7 +143,7 @@ guest_start_qemu() {
 		disk=(-drive "file=${GUEST_DISK[$name]},format=raw,if=virtio")
 	fi
 	(
-		# Relative socket paths: absolute ones are limited to about 100 characters.
+		# Socket paths are relative, since absolute ones are limited to about 100 characters.
 		cd "$GUEST_RUN" || exit
 		guest_share_all "$name" "$image" || exit
 		# shellcheck disable=SC2086 # a list of words is what it is
@@ -168,12 +168,12 @@ guest_start_qemu() {
 guest_kernel() { echo "${GUEST_KERNEL[$1]:-$KERNEL}"; }
 guest_is_running() { kill -0 "${GUEST_PID[$1]}" 2>/dev/null; }
 
-# Old runs are kept only because somebody may want to read their logs.
+# Old runs are kept for a while, so that their logs can be read.
 guest_make_run_folder() {
 	local old
 
 	mkdir -p "$CACHE/run"
-	# Another suite may delete the same one at this moment.
+	# Another suite may delete the same folder at this moment.
 	{ find "$CACHE/run" -mindepth 1 -maxdepth 1 -mtime +2 -print0 || true; } 2>/dev/null |
 		while read -r -d '' old; do
 			rm -rf "$old" || true
@@ -183,8 +183,8 @@ guest_make_run_folder() {
 }
 
 # guest_share_modules NAME: copy the modules that build.sh has made for the guest's kernel to the guest's
-# /share/modules, under the lock of builds. A guest with its own root has its own modules, and for its kernel none may
-# have been built.
+# /share/modules, under the lock of builds. A guest with its own root has its own modules, and build.sh may have made
+# none for its kernel.
 guest_share_modules() {
 	local dir=$GUEST_RUN/share/modules-$1 kernel
 
@@ -198,12 +198,12 @@ guest_share_modules() {
 	)
 }
 
-# For who has no tap.sh
+# For callers without tap.sh
 declare -F tap_retried >/dev/null || tap_retried() { echo "# retried: $1"; }
 
 REPLACED='QEMU ran an instruction that the kernel had replaced'
 
-# A guest that QEMU broke boots again, and says so; nothing of ours ran there yet. If QEMU breaks it later,
+# If QEMU broke a guest, boot again and report that; nothing of ours ran there yet. If QEMU breaks a guest later,
 # guest_tell_broken asks scripts/check.sh for another run of the whole suite.
 guest_boot() {
 	local status
@@ -221,9 +221,9 @@ guest_boot() {
 	return "$status"
 }
 
-# If QEMU before 8.1 emulates with threads, it may keep for ever the translation of an int3 that one processor read
-# while another one replaced it, as the kernel does for each static key (fixed by QEMU's commit deba78709ae8 "Always
-# lock pages before translation"). The proof is that the byte that the kernel shows in that place is no int3 (cc).
+# If QEMU before 8.1 emulates with threads, it may never drop the translation of an int3 that one processor read while
+# another one replaced it, as the kernel does for each static key (fixed by QEMU's commit deba78709ae8 "Always lock
+# pages before translation"). The proof is that the byte that the kernel shows in that place is no int3 (cc).
 guest_broken_by_qemu() {
 	local name
 
@@ -235,7 +235,7 @@ guest_broken_by_qemu() {
 	return 1
 }
 
-# As a condition of the caller's, so that failures end it only where it says so
+# guest_boot calls this as a condition, where errexit is off, so each failure has to return.
 guest_boot_once() {
 	local name image number=0 limit=$((SECONDS + ${GUEST_BOOT_LIMIT:-600} * SLOW))
 
@@ -258,7 +258,7 @@ guest_boot_once() {
 	done
 }
 
-# At first both ends of a FIFO are opened: otherwise open() would wait for ever for a QEMU that failed. Then only the
+# First both ends of the FIFO are opened: otherwise open() would wait for ever for a QEMU that failed. Then only the
 # reading end is kept, so that end of file shows that QEMU has ended.
 guest_connect() {
 	local name=$1 limit=$2 both fd
@@ -275,7 +275,7 @@ guest_connect() {
 	exec {both}>&-
 }
 
-# guest_answer NAME FD ID SECONDS: read answers until the one to ID, into ANSWER.
+# guest_answer NAME FD ID SECONDS: read answers until the one for ID, and set ANSWER to it.
 guest_answer() {
 	local name=$1 fd=$2 id=$3 limit=$((SECONDS + $4)) part line='' status
 
@@ -297,12 +297,12 @@ guest_answer() {
 	return 1
 }
 
-# guest_tell_broken NAME...: by a file that scripts/check.sh reads when the suite has ended
+# guest_tell_broken NAME...: write to a file that scripts/check.sh reads when the suite has ended
 guest_tell_broken() {
 	! guest_broken_by_qemu "$@" || echo "$REPLACED" | tee -a "${BROKEN_BY_QEMU:-/dev/null}" >&2
 }
 
-# The kernel's last words; dead guests stay dead, and every later command fails at once.
+# Print the end of the kernel's log, and mark the guest as dead, so that every later command fails at once.
 guest_lost() {
 	local name=$1
 
@@ -348,7 +348,7 @@ guest_bg_run() {
 }
 guest_stop() { guest_run "$1" "bg_stop $2 ${3:-}"; }
 
-# Relative paths, as for QEMU
+# Paths are relative, as in guest_start_qemu.
 guest_flap() {
 	(
 		cd "$GUEST_RUN" || exit
@@ -357,7 +357,7 @@ guest_flap() {
 	GUEST_FLAP_PID=$!
 }
 
-# What the detectors of a debug kernel have found; nothing on another kernel.
+# Print what the detectors of a debug kernel have found; on another kernel nothing.
 guest_detectors() {
 	guest_run "$1" "$(printf '/host%q reports' "$TOP/scripts/lib/guest/detectors.sh")"
 }
@@ -369,7 +369,7 @@ guest_controls() {
 		"$(guest_kernel "$1")")" 240
 }
 
-# Only what we started, by its id.
+# Kill only processes that this shell started, by their id.
 guest_kill_all() {
 	local name
 
@@ -380,14 +380,14 @@ guest_kill_all() {
 	done
 }
 
-# Clean end of all guests; a guest that does not go off by itself is a failure.
+# Power all guests off; a guest that does not power off by itself is a failure.
 guest_down() {
 	local name limit=$((SECONDS + 240)) command status=0
 
 	for name in "${!GUEST_PID[@]}"; do
 		command='busybox poweroff -f'
 		[[ -z ${GUEST_ROOT[$name]:-} ]] || command='systemctl poweroff'
-		# No limit by the guest's own clock, which may jump: see boot_counted of bench.sh.
+		# The guest's clock must not limit this, since it may jump: see boot_counted of bench.sh.
 		guest_is_dead "$name" || printf 'off 3600 %q\n' "$command" >&"${GUEST_IN[$name]}"
 	done
 	for name in "${!GUEST_PID[@]}"; do
@@ -401,5 +401,5 @@ guest_down() {
 	return "$status"
 }
 
-# The logs are worth keeping only after a failure.
+# The logs are only needed after a failure.
 guest_forget_logs() { [[ -z $GUEST_RUN ]] || rm -rf "$GUEST_RUN"; }

@@ -19,7 +19,7 @@ def main():
         try:
             sock.bind((address, port))
             sock.listen(1)
-        except OSError as error:    # a connection in TIME_WAIT holds it as well
+        except OSError as error:    # a connection in TIME_WAIT occupies the port just as well
             if error.errno != errno.EADDRINUSE:
                 raise
         held.append(sock)

@@ -21,9 +21,9 @@
 HERE=$TOP/scripts/lib/guest
 ROOT_MODULES="virtio_pci overlay"
 SHARE_MODULES="9pnet_virtio 9p"
-DISK_MODULES="virtio_blk ext4"	# the kernels with detectors have none
+DISK_MODULES="virtio_blk ext4"	# the kernels with detectors lack these
 
-# Everything happens in a folder of its own that is renamed when complete.
+# Work in a temporary folder, which gets its name when it is complete.
 unpack_kernel() {
 	local dir=$1 tmp
 
@@ -34,7 +34,7 @@ unpack_kernel() {
 	mv -T "$tmp" "$dir"
 }
 
-# number FILE OFFSET OCTETS
+# number FILE OFFSET BYTES
 number() { od -An "-tu$3" -j "$2" -N "$3" "$1" | tr -d ' '; }
 
 # payload FILE COMMAND...: print the kernel that is packed in FILE, unpacked by COMMAND. The kernel's
@@ -47,7 +47,7 @@ payload() {
 	dd "if=$1" bs=1M iflag=skip_bytes,count_bytes "skip=$skip" "count=$count" status=none | "${@:2}"
 }
 
-# QEMU enters an ELF file where a note of type 18 says, which the kernel has with CONFIG_PVH.
+# QEMU enters an ELF file at the address of a note of type 18, which kernels with CONFIG_PVH have.
 make_boot() {
 	local dir=$1 unpack tmp=$1/boot.tmp
 
@@ -66,7 +66,7 @@ make_boot() {
 	fi
 }
 
-# modules_for DIR MODULE...: in the order in which they have to be loaded
+# modules_for DIR MODULE...: print the files in the order in which they have to be loaded
 modules_for() {
 	local dir=$1 module
 
@@ -76,7 +76,7 @@ modules_for() {
 	done | awk '$1 == "insmod" && !seen[$2]++ { print $2 }'
 }
 
-# put_modules DIR ORDER: those that stdin names and DIR lacks, and how to load them into ORDER
+# put_modules DIR ORDER: copy the modules on stdin that DIR lacks, and write their names into ORDER
 put_modules() {
 	local module name
 
@@ -93,7 +93,7 @@ put_modules() {
 make_initrd() {
 	local dir=$1 tmp share=9p
 
-	# A kernel for clouds has virtiofs built in.
+	# Kernels for clouds have no 9p, but virtiofs built in.
 	modules_for "$dir" 9p >/dev/null 2>&1 || share=virtiofs
 	tmp=$(mktemp -d "$dir/initrd.XXXXXX")
 	mkdir -p "$tmp"/{bin,dev,proc,modules,lower,upper,root}

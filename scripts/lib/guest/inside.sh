@@ -5,8 +5,8 @@
 
 fail() { echo "error: $*" >&2; return 1; }
 
-# poll SECONDS COMMAND...: repeat the command until it succeeds; fail when the time is over. Every wait in the guests is
-# for a condition, with a limit; $slow of the kernel's command line multiplies the limit.
+# poll SECONDS COMMAND...: repeat the command until it succeeds; fail after SECONDS. Every wait in the guests is for a
+# condition, with a limit; $slow of the kernel's command line multiplies the limit.
 poll() {
 	local end=$((SECONDS + $1 * ${slow:-1}))
 
@@ -17,13 +17,13 @@ poll() {
 	done
 }
 
-# doze SECONDS: sleep without a program. To start one costs an emulated processor 0.1 s.
+# doze SECONDS: sleep without a program, since starting one costs an emulated processor 0.1 s.
 doze() { ! read -r -t "$1" <>/run/silence; }
 
 # --- background jobs ---------------------------------------------------------------------
 
-# bg_start NAME COMMAND: start a job in a process group of its own, with output and exit status in /run/bg/NAME. When
-# this returns the output of an earlier job of the same name is gone.
+# bg_start NAME COMMAND: start a job in its own process group, with output and exit status in /run/bg/NAME. Output of an
+# earlier job of the same name is deleted before this returns.
 bg_start() {
 	local dir=/run/bg/$1
 
@@ -42,7 +42,7 @@ bg_start() {
 
 bg_ended() { [[ -s /run/bg/$1/status ]]; }
 
-# bg_wait NAME SECONDS: its output and its exit status; 124 when it is still running.
+# bg_wait NAME SECONDS: print the job's output, return its exit status; 124 if it still runs.
 bg_wait() {
 	local dir=/run/bg/$1
 
@@ -55,18 +55,18 @@ bg_wait() {
 	return "$(<"$dir/status")"
 }
 
-# bg_run NAME SECONDS COMMAND: bg_start and bg_wait in one. A command that takes too long goes on, so that diagnose can
-# examine it.
+# bg_run NAME SECONDS COMMAND: bg_start and bg_wait in one. A command that takes too long keeps running, so that
+# diagnose can examine it.
 bg_run() {
 	bg_start "$1" "$3"
 	bg_wait "$1" "$2"
 }
 
-# bg_stop NAME [SIGNAL]: end it; its output. The signal goes to all of its group.
+# bg_stop NAME [SIGNAL]: end the job by a signal to its process group; print its output.
 bg_stop() {
 	local dir=/run/bg/$1
 
-	# It may end by itself before it is killed: what counts is that it is gone.
+	# The job may end by itself before the signal, which is no failure.
 	bg_ended "$1" || kill -"${2:-TERM}" -- "-$(<"$dir/pid")" 2>/dev/null || true
 	if ! poll 10 bg_gone "$1"; then
 		kill -KILL -- "-$(<"$dir/pid")" 2>/dev/null || true
@@ -75,7 +75,7 @@ bg_stop() {
 	cat "$dir/output"
 }
 
-# bg_processes NAME: those of its group, "PID (COMMAND) STATE" each
+# bg_processes NAME: print "PID (COMMAND) STATE" of each process of the job's group
 bg_processes() {
 	local dir stat
 
@@ -86,7 +86,7 @@ bg_processes() {
 	done
 }
 
-# Where they sleep in the kernel
+# Print where a job's processes sleep in the kernel.
 bg_sleepers() {
 	local process
 
@@ -96,7 +96,7 @@ bg_sleepers() {
 	done < <(bg_processes "$1")
 }
 
-# Now and then bash does not notice that a child of its own has ended, and then is not told again.
+# Sometimes bash does not notice the end of its child, so a zombie is waited for here.
 bg_gone() {
 	local pid stat
 
@@ -107,7 +107,7 @@ bg_gone() {
 	! kill -0 -- "-$pid" 2>/dev/null
 }
 
-# bg_stop_all [NAME]: all but NAME.
+# bg_stop_all [NAME]: stop all jobs except NAME.
 bg_stop_all() {
 	local dir
 
@@ -155,7 +155,7 @@ peer_is_known() {
 	done
 }
 
-# advmss_set OCTETS: what our SYN tells the peer; TCP's time stamps take 12 of them. 0: the default.
+# advmss_set BYTES: the largest segment that our SYN allows the peer; TCP's time stamps take 12 of them. 0: the default.
 advmss_set() {
 	ip route change "10.0.0.0/24" dev eth0 proto kernel scope link src "10.0.0.$number" \
 		advmss "$1" || return 1
@@ -163,7 +163,7 @@ advmss_set() {
 	ip -6 route change fe80::/64 dev eth0 proto kernel metric 256 advmss "$1"
 }
 
-# link_flap SECONDS: gone for so long; addresses stay.
+# link_flap SECONDS: take the link down for this time; addresses stay.
 link_flap() {
 	echo 1 >/proc/sys/net/ipv6/conf/eth0/keep_addr_on_down
 	ip link set eth0 down
@@ -171,23 +171,23 @@ link_flap() {
 	ip link set eth0 up
 }
 
-# tcp_cut PORT: end the connections to that port, as a reset does.
+# tcp_cut PORT: end the connections to that port, as a reset does; fail if there is none.
 tcp_cut() { [[ $(ss -HKtn state established "dport = :$1") ]]; }
 
-# tcp_counter NAME: one of TCP's
+# tcp_counter NAME: print a counter of TCP
 tcp_counter() {
 	awk -v name="$1" '$1 == "Tcp:" && column { print $column }
 		$1 == "Tcp:" { for (i = 2; i <= NF; i++) if ($i == name) column = i }' /proc/net/snmp
 }
 
-# fence_ms_set MS: set for how long a responder in the client-server model waits for the first FPDU before it sends; 0:
-# without limit
+# fence_ms_set MS: how long a responder in the client-server model waits for the first FPDU before it sends; 0: without
+# limit
 fence_ms_set() { echo "$1" >/proc/sys/net/iw_mpa/fence_timeout_ms; }
 fence_restore() { [[ ! -e /proc/sys/net/iw_mpa/fence_timeout_ms ]] || fence_ms_set 0; }
 
 # --- local ports -------------------------------------------------------------------------
 
-# port_range_set FIRST LAST: where rdma_cm and TCP look for a source port.
+# port_range_set FIRST LAST: set the range from which rdma_cm and TCP choose a source port.
 port_range_set() {
 	cat /proc/sys/net/ipv4/ip_local_port_range >/run/port_range
 	echo "$1 $2" >/proc/sys/net/ipv4/ip_local_port_range
@@ -224,7 +224,7 @@ listens_or_ended() { rdma_listens "$2" || bg_ended "$1"; }
 LEFTOVER='(qp|cq|pd|cm_id|mr|ctx|srq) [1-9][0-9]*'
 rdma_leftovers() { rdma resource show siw0 | grep -Eo "$LEFTOVER"; }
 rdma_is_idle() { [[ ! $(rdma resource show siw0) =~ $LEFTOVER ]]; }
-# but for what the kernel keeps: completion queues
+# Only completion queues are left, which the kernel keeps for the next consumer.
 only_pool() { ! rdma_leftovers | grep -v '^cq'; }
 
 driver_get() {
@@ -235,7 +235,7 @@ driver_get() {
 	[[ ! -e /run/foreign || ! -d /sys/module/$(cat /run/foreign) ]] || cat /run/foreign
 }
 
-# The type of its links: rdma link add NAME type TYPE
+# Print the TYPE for: rdma link add NAME type TYPE
 link_type() {
 	case $(driver_get) in
 	'' | siw | siw_mpa) echo siw ;;
@@ -262,7 +262,7 @@ rdma_add() {
 		rdma link add siw0 type "$(link_type)" netdev eth0 || return 1
 		lost=no
 		! carrier_was_lost "$changes" || lost=yes
-		# What was added without a carrier comes up at once, or, with siw, never.
+		# A device that was added without a carrier comes up at once, or, with siw, never.
 		! poll "$([[ $lost$(link_type) == yessiw ]] && echo 2 || echo 10)" rdma_is_up || return 0
 		rdma link delete siw0
 		[[ $lost == yes && $(link_type) == siw ]] || return 1
@@ -305,8 +305,8 @@ driver_set() {
 	rdma_add || fail "siw0 does not come up on $want"
 }
 
-# Print which driver computes CRC32c; fail if it is a loop in software. Kernels whose library chooses itself have no
-# such entry, or one named after the library: they use the processor's instruction if there is one.
+# Print which driver computes CRC32c; fail if it is a loop in software. Kernels whose library chooses by itself have no
+# such entry, or one named after the library: they use the processor's instruction if it has one.
 crc32c_by_hardware() {
 	local driver
 
@@ -320,7 +320,7 @@ crc32c_by_hardware() {
 	[[ $driver == *-intel || $driver == library ]] && grep -qw sse4_2 /proc/cpuinfo
 }
 
-# Before the modules go: nothing of theirs may be left.
+# Before the modules are unloaded, all of their objects have to be freed.
 driver_is_balanced() {
 	local stats=/sys/kernel/debug/iw_mpa/stats
 
@@ -346,7 +346,7 @@ driver_clear() {
 	[[ ! -d /sys/module/iw_mpa ]] || rmmod iw_mpa
 }
 
-# counter NAME: one of iw_mpa's
+# counter NAME: print a counter of iw_mpa
 counter() { sed -n "s/^$1 //p" /sys/kernel/debug/iw_mpa/stats; }
 
 # at_clean_up COMMAND: have clean_up run the command; the command that was added last runs first. A successful test may
@@ -358,7 +358,7 @@ at_clean_up() {
 	printf '%s\n' "$1" "$before" >/run/at_clean_up
 }
 
-# clean_up [NAME]: after a test; NAME is a background job to keep.
+# clean_up [NAME]: run after each test; NAME is a background job to keep.
 clean_up() {
 	if [[ -e /run/at_clean_up ]]; then
 		bash /run/at_clean_up
@@ -371,7 +371,7 @@ clean_up() {
 	poll 10 rdma_is_idle || fail "still in use: $(rdma_leftovers | paste -sd ' ')"
 }
 
-# A connection in trouble is one that is not OFFLOADED, or the last that the kernel's log tells of.
+# Print a connection that is not OFFLOADED, or else the last one in the kernel's log.
 connections_in_trouble() {
 	local line
 
@@ -385,7 +385,7 @@ connections_in_trouble() {
 	[[ -z $line ]] || echo "connection: host $(hostname): $line"
 }
 
-# What a person wants to see first after a failure.
+# Print what helps most to understand a failure.
 diagnose() {
 	local dir task
 
@@ -428,7 +428,7 @@ capture_start() {
 	poll 60 capture_runs || fail "dumpcap does not start: $(</run/bg/capture/output)"
 }
 
-# times_asleep PID: how often it has gone to sleep
+# times_asleep PID: print how often the process has gone to sleep
 times_asleep() {
 	local key value
 
@@ -439,8 +439,8 @@ times_asleep() {
 
 has_slept() { [[ $(times_asleep "$1") -ge $2 ]]; }
 
-# dumpcap_stop NAME: dumpcap polls its buffer at least four times a second, but not once more when it is told to end. So
-# wait for a few polls since the last packet, and then end it.
+# dumpcap_stop NAME: dumpcap polls its buffer at least four times a second, but not once more when it gets the signal to
+# end. So wait for a few polls since the last packet, and then end it.
 dumpcap_stop() {
 	local pid has_looked=yes
 
@@ -460,9 +460,9 @@ capture_is_whole() {
 		fail "packets were lost, or nobody knows: $(</run/bg/capture/output)"
 }
 
-# --- who was refused ---------------------------------------------------------------------
+# --- refused connections -----------------------------------------------------------------
 
-# listening: the sockets that listen, "COOKIE PORT" each; no two sockets have had one cookie
+# listening: print "COOKIE PORT" of each listening socket; cookies are never used again
 listening() {
 	ss -Htlne | awk '{ sub(/.*:/, "", $4) }
 		match($0, / sk:[0-9a-f]+/) { print substr($0, RSTART + 4, RLENGTH - 4), $4 }'

@@ -28,7 +28,7 @@ iser_serve() {
 	echo 1 >"$disk/enable"
 	mkdir -p "$group/lun/lun_0"
 	ln -s "$disk" "$group/lun/lun_0/"
-	# Anybody may log in, and write.
+	# Any initiator may log in, and write.
 	echo 0 >"$group/attrib/authentication"
 	echo 1 >"$group/attrib/generate_node_acls"
 	echo 0 >"$group/attrib/demo_mode_write_protect"
@@ -37,15 +37,15 @@ iser_serve() {
 	poll 20 "${STORAGE_OVER}_listens" "$2"
 }
 
-# A portal has to listen with TCP before it can be told to listen with RDMA, on the same port. With srnic and siw RDMA,
-# too, uses the host's TCP ports: so the portal's TCP socket is made in another network namespace.
+# A portal has to listen with TCP before RDMA can be enabled for it, on the same port. With srnic and siw RDMA uses the
+# host's TCP ports, too: so the portal's TCP socket is made in another network namespace.
 iser_portal() {
 	local portal=$ISER_TARGET/$ISER_IQN/tpgt_1/np/$1
 
 	[[ $STORAGE_OVER == rdma ]] || { mkdir -p "$portal" && return; }
 	ip netns add portal
 	ip netns exec portal sysctl -q net.ipv4.ip_nonlocal_bind=1
-	# ip netns exec has a /sys of its own.
+	# ip netns exec would mount another /sys, without the target's folders.
 	nsenter --net=/run/netns/portal mkdir -p "$portal"
 	echo 1 >"$portal/iser"
 }
@@ -64,7 +64,7 @@ iser_serve_end() {
 	[[ $STORAGE_OVER == tcp ]] || modprobe -r ib_isert
 }
 
-# iser_start: the daemon
+# iser_start: start the initiator's daemon
 iser_start() {
 	at_clean_up ". ${BASH_ENV%/*}/iser.sh; iser_logout; iser_end"
 	modprobe -a "$ISER_DRIVER" sd_mod
@@ -85,13 +85,13 @@ iser_end() {
 	modprobe -r "$ISER_DRIVER"
 }
 
-# iser_discover ADDRESS PORT: what targets there are
+# iser_discover ADDRESS PORT: print the targets there
 iser_discover() {
 	iscsiadm --mode discovery --type sendtargets --portal "$1:$2" --interface "$ISER_INTERFACE" \
 		--op nonpersistent
 }
 
-# iser_login ADDRESS PORT [NAME=VALUE...]: settings of the connection, as iscsiadm knows them
+# iser_login ADDRESS PORT [NAME=VALUE...]: log in with these of iscsiadm's settings of a connection
 iser_login() {
 	local setting node=(iscsiadm --mode node --targetname "$ISER_IQN" --portal "$1:$2" --interface "$ISER_INTERFACE")
 
@@ -115,7 +115,7 @@ iser_is_logged_in() {
 
 iser_is_gone() { ! iser_block && ! ls -d /sys/class/iscsi_session/session* 2>/dev/null; }
 
-# The disk, as soon as its size is known
+# Print the disk, as soon as its size is known.
 iser_block() {
 	local disk
 
@@ -123,6 +123,6 @@ iser_block() {
 	[[ $(<"$disk/size") -gt 0 ]] && echo "/dev/${disk##*/}"
 }
 
-# iser_write FILE, iser_read BYTES: past the page cache
+# iser_write FILE, iser_read BYTES: without the page cache
 iser_write() { dd if="$1" of="$(iser_block)" bs=64k oflag=direct status=none; }
 iser_read() { dd if="$(iser_block)" bs=64k iflag=direct,count_bytes count="$1" status=none; }

@@ -26,10 +26,10 @@ from kverbs import (LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, SIGNALED, SOLICITED,
 LIMIT = 60
 RIGHTS = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ
 # Offsets in the 64 KiB of memory: of the region that the peer accesses, of the source of Sends, of the sink of Reads,
-# and of the buffer of receives
+# and of the receive buffers
 OPEN, OPEN_SIZE = 0, 20000
 SOURCE, SINK, INBOX = 20480, 40960, 61440
-NOTE = struct.Struct(">QII")        # where the region is, its STag, a number
+NOTE = struct.Struct(">QII")        # address and STag of the region, a number
 RECEIVE, RECEIVES = 1 << 32, 4      # numbers of work requests
 FLUSHED = 5                         # IB_WC_WR_FLUSH_ERR
 
@@ -127,7 +127,7 @@ class End:
         data = [random.Random(2 * number + end).randbytes(OPEN_SIZE - 96) for end in (0, 1)]
         size = OPEN_SIZE - 96
 
-        # A region of two pieces, open to the peer
+        # A region of two segments, which the peer may access
         own = kv.key(0, number & 0xff)
         region = kv.map(0, [(OPEN + 96, 4000), (OPEN + 4096, OPEN_SIZE - 4096)])
         equal(region.size, size, "size of the region")
@@ -135,14 +135,14 @@ class End:
         self.tell(region.start, own, number)
         at, stag, _ = self.hear(number)
 
-        # Write to it, and say so; the peer has it all when it hears that
+        # Write to the peer's region, then Send; the Send shows that all of the Write has arrived
         kv.put(SOURCE, data[mine])
         self.post(f"write {at} {stag} {SOURCE},{7} {SOURCE + 7},{size - 7}")
         self.tell(0, 0, number + 1)
         self.hear(number + 1)
         kv.expect(OPEN + 96, data[theirs])
 
-        # Read it back, into memory of the kernel and into a region that ends with that
+        # Read it back, into memory of the kernel, and into a region that the Read then invalidates
         self.post(f"read {at} {stag} {SINK},{size}")
         kv.expect(SINK, data[mine])
         kv.put(SINK, bytes(size))
@@ -152,7 +152,7 @@ class End:
         self.post(f"read_inv {at} {stag} {key} {SINK},{size},{key},{sink.start}")
         kv.expect(SINK, data[mine])
 
-        # The connector has the peer's region invalidated by a Send; the listener invalidates its own
+        # The connector's Send invalidates the peer's region; the listener invalidates its own
         if self.role == "connect":
             self.tell(0, 0, number + 2, "send_inv", f"{stag}")
             self.hear(number + 2)

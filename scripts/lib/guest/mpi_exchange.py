@@ -12,7 +12,7 @@ import sys
 
 from mpi4py import MPI
 
-# RxM sends them with the request, in pieces, or has the receiver read them by RDMA.
+# Depending on the size RxM sends data with the request, or in segments, or the receiver reads them by RDMA.
 SIZES = (1, 1000, 16000, 20000, 200000)
 
 

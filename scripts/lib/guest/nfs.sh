@@ -8,7 +8,7 @@ STORAGE_OVER=${STORAGE_OVER:-rdma}	# or tcp
 NFS_EXPORT=/run/export
 NFS_MOUNT=/run/nfs
 
-# nfs_serve PORT: version 4.2 only, without rpcbind; what it exports is in memory.
+# nfs_serve PORT: version 4.2 only, without rpcbind; exported files are in memory.
 nfs_serve() {
 	at_clean_up "rpc.nfsd 0; exportfs -ua; bg_stop mountd; umount $NFS_EXPORT /proc/fs/nfsd /var/lib/nfs"
 	modprobe nfsd
@@ -21,7 +21,7 @@ nfs_serve() {
 	exportfs -i -o rw,no_root_squash,insecure,fsid=0 "*:$NFS_EXPORT"
 	bg_start mountd "rpc.mountd --foreground --no-nfs-version 2 --no-nfs-version 3"
 	rpc.nfsd --no-nfs-version 3 --grace-time 10 "--${STORAGE_OVER/tcp/port}=$1" 2
-	# Nobody has a state to reclaim. A kernel that keeps no list of clients refuses to be told.
+	# No client has state to reclaim. A kernel that keeps no list of clients refuses this write.
 	(echo Y >/proc/fs/nfsd/v4_end_grace) 2>/dev/null || true
 	poll 20 "${STORAGE_OVER}_listens" "$1"
 }
@@ -44,7 +44,7 @@ nfs_mount() {
 	grep " $NFS_MOUNT nfs4 .*proto=$STORAGE_OVER" /proc/mounts
 }
 
-# From the server, not from memory
+# Drop caches, so that the data comes from the server.
 nfs_read() {
 	echo 3 >/proc/sys/vm/drop_caches
 	cat "$NFS_MOUNT/$1"

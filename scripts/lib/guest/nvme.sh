@@ -49,7 +49,7 @@ nvme_serve_end() {
 	modprobe -r "nvmet-$STORAGE_OVER"
 }
 
-# nvme_srqs NUMBER: are there so many shared receive queues: none, or some?
+# nvme_srqs NUMBER: 1: does the device have shared receive queues? 0: has it none?
 nvme_srqs() {
 	local number
 
@@ -68,7 +68,7 @@ nvme_fabrics() {
 		--hostnqn="nqn.2014-08.org.nvmexpress:uuid:$NVME_UUID" --hostid="$NVME_UUID" "$@"
 }
 
-# nvme_attach ADDRESS PORT: several queues, one for writing and one polled among them
+# nvme_attach ADDRESS PORT: use several queues, one of them for writing and one polled
 nvme_attach() {
 	at_clean_up "nvme disconnect --nqn=$NVME_NQN"
 	nvme_fabrics connect "$1" "$2" --nr-io-queues=2 --nr-write-queues=1 --nr-poll-queues=1 \
@@ -81,10 +81,10 @@ nvme_detach() {
 	poll 20 nvme_is_gone
 }
 
-# The controllers are gone, and so is the disk.
+# Both the controllers and the disk are gone.
 nvme_is_gone() { ! nvme_block && ! nvme_controller; }
 
-# The disk, as soon as its size is known
+# Print the disk, as soon as its size is known.
 nvme_block() {
 	local disk
 
@@ -102,7 +102,7 @@ nvme_controller() {
 
 nvme_is_live() { [[ $(<"$(nvme_controller)/state") == live ]]; }
 
-# nvme_write FILE, nvme_read BYTES: past the page cache
+# nvme_write FILE, nvme_read BYTES: without the page cache
 nvme_write() { dd if="$1" of="$(nvme_block)" bs=64k oflag=direct status=none; }
 nvme_read() { dd if="$(nvme_block)" bs=64k iflag=direct,count_bytes count="$1" status=none; }
 

@@ -12,19 +12,19 @@ mapper_start() {
 	find_out 'taskset -c 0'
 }
 
-# find_out [PREFIX]: a program listens
+# find_out [PREFIX]: start a program that listens, so that the kernel talks to iwpmd
 find_out() { serve find_out 19999 "${1:-} rping -s -P -p 19999" && bg_stop find_out >/dev/null; }
 
-# Of its netlink socket the kernel hears at last: iwpmd then asks it for the ports that it has.
+# iwpmd opens the netlink socket to the kernel last, to ask for the kernel's ports.
 mapper_is_up() { ! bg_ended iwpmd && ss -Hf netlink 2>/dev/null | grep -q 'rdma:iwpmd'; }
 
-# It ends, and the kernel finds out as the next program listens.
+# End iwpmd; the kernel notices that when the next program listens.
 mapper_end() {
 	bg_stop iwpmd >/dev/null
 	find_out
 }
 
-# rnic_says ARGUMENT...: rnic.py runs on; what it prints
+# rnic_says ARGUMENT...: start rnic.py, which keeps running, and print its first output
 rnic_says() {
 	bg_start rnic "exec ${BASH_ENV%/*}/rnic.py $*"
 	poll 20 rnic_has_said || fail "rnic.py says nothing: $(</run/bg/rnic/output)"
@@ -38,8 +38,8 @@ nat_add() {
 		nft "add rule inet rnic nat $3" && at_clean_up 'nft delete table inet rnic 2>/dev/null || true'
 }
 
-# rnic_listens ADDRESS PORT CARD: act as if an application listened on PORT, and its RNIC on another port, which is
-# printed. Connections to the RNIC's port are redirected to the port CARD.
+# rnic_listens ADDRESS PORT CARD: act as if an application listened on PORT, and its RNIC on another port, which this
+# prints. Connections to the RNIC's port are redirected to the port CARD.
 rnic_listens() {
 	local said
 

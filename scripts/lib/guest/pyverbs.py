@@ -25,13 +25,13 @@ import tempfile
 import unittest
 
 HERE = "/run/pyverbs"
-# What the suites import: the providers' files, too, which need no device of theirs
+# What the suites import; that includes files of other providers, which need no device.
 SHARED = ("__init__", "args_parser", "base", "base_rdmacm", "efa_base", "mlx5_base",
           "mlx5_prm_structs", "rdmacm_utils", "utils")
-# Some import others.
+# A suite may import other suites.
 IMPORTED = re.compile(r"^ *(?:from|import) tests\.(\w+)", re.M)
 PASS, FAIL, SKIP = "pass", "fail", "skip"
-PATIENCE = 4        # times what the suites allow
+PATIENCE = 4        # a multiple of the time limits of the suites
 
 
 def unpack(tools, suites):

@@ -18,7 +18,7 @@ import struct
 import sys
 
 NETLINK_RDMA = 20
-IWCM = 2                            # the client of RDMA's netlink
+IWCM = 2                            # client id of iw_cm in RDMA's netlink
 ADD_MAPPING, QUERY_MAPPING, REMOVE_MAPPING, HANDLE_ERR = 1, 2, 3, 5
 # Attributes of a request, and of its answer
 SEQ, LOCAL, FLAGS, QUERY_REMOTE, QUERY_FLAGS = 1, 2, 3, 3, 4

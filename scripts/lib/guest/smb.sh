@@ -8,9 +8,9 @@ SMB_SHARE=/run/share
 SMB_MOUNT=/run/smb
 SMB_DIR=/run/ksmbd
 SMB_ACCOUNT='guide secret'	# name and password
-SMB_PORT=5445			# of SMB Direct on iWARP; ksmbd has no other
+SMB_PORT=5445			# SMB Direct on iWARP; ksmbd has no option for another port
 
-# smb_serve: what it shares is in memory.
+# smb_serve: start the server; the share is in memory.
 smb_serve() {
 	local account
 
@@ -32,8 +32,8 @@ smb_serve_end() {
 	umount "$SMB_SHARE"
 }
 
-# smb_mount ADDRESS: mount the share. With the option rdma the client does not fall back to TCP. username= is used,
-# since mount(8) does not pass user= on. hard: requests that a lost connection interrupts are repeated.
+# smb_mount ADDRESS: mount the share. With the option rdma the client does not fall back to TCP. mount(8) does not pass
+# user= on, so this uses username=. hard: requests that a lost connection interrupts are repeated.
 smb_mount() {
 	local account
 
@@ -45,5 +45,5 @@ smb_mount() {
 	grep " $SMB_MOUNT cifs .*rdma" /proc/mounts
 }
 
-# smb_is_back BEFORE: it has connected again: there were BEFORE connections.
+# smb_is_back BEFORE: more than BEFORE connections were established, so the client has connected again.
 smb_is_back() { [[ $(sed -n 's/^established //p' /sys/kernel/debug/iw_mpa/stats) -gt $1 ]]; }

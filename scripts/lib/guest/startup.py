@@ -38,7 +38,7 @@ def tshark(path, *options, **how):
                           stderr=subprocess.DEVNULL, **how).stdout
 
 
-# tshark 4.4 has words where 4.0 has 1 and 0.
+# Booleans are words in tshark 4.4, and 1 and 0 in 4.0.
 WORDS = {"True": 1, "False": 0}
 
 
@@ -108,7 +108,7 @@ def parse_frame(data):
                  flags >> 5 & 1, pd_len, enhanced, 20 + pd_len, flags & 0x1f)
 
 
-MARKER, INTERVAL = 4, 512       # bytes of one, and from one to the next
+MARKER, INTERVAL = 4, 512       # bytes of a Marker, and from one Marker to the next
 
 
 def without_markers(data):
@@ -127,7 +127,7 @@ def parse_fpdus(data):
         opcode = rdmap & 0xf
         header = 14 if ddp & 0x80 else 18
         size = length - header
-        if opcode == 1 and length >= header + 16:    # what it asks for, not its own length
+        if opcode == 1 and length >= header + 16:    # an RDMA Read Request: size of the data that it requests
             size = struct.unpack_from(">I", data, offset + 2 + header + 12)[0]
         name = OPCODES[opcode] if opcode < len(OPCODES) else f"opcode {opcode}"
         yield offset, Fpdu(opcode, name, size, length, padded)
@@ -181,7 +181,7 @@ def read_connections(path):
     for packet in read_packets(path):
         if packet.stream not in connections:
             if not packet.syn or packet.ack:
-                continue                 # the capture did not see its beginning
+                continue                 # the capture began after this connection
             connections[packet.stream] = Connection(packet)
         connections[packet.stream].add(packet)
     for connection in connections.values():
@@ -231,7 +231,7 @@ LEGEND = ("n: connections alike; a>b: Request and Reply differ; rev: revision of
           "A: peer-to-peer, B/C/D: RTR as Send/Write/Read; RTR: what the initiator really sent")
 
 
-# Connections that agreed on the same things share a line; the port tells the programs apart.
+# Connections that agreed on the same parameters share a row; the port tells the programs apart.
 def summary(connections, names):
     rows = {}
     for connection in connections:
