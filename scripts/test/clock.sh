@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # NVMe over srnic compared with NVMe/TCP by the clock of a real processor: the processor time that a kernel takes for an
-# I/O. The kernel is a process of the host, user mode Linux, and not emulated. Both ends are in it, without a network
-# card. The figures are only reported; this fails only if a measurement is missing.
+# I/O. The kernel, user mode Linux, is a process of the host, and not emulated. Both ends are in this kernel, without a
+# network card. The figures are only reported; this fails only if a measurement is missing.
 #
 #   scripts/test/clock.sh
 #
-# Results: clock.tsv, clock.rst and clock.html in $CACHE/clock. In each of 15 rounds all transports take turns. A figure
-# is marginal: the time of a long run less that of a short one. The environment variables ROUNDS and TIMES choose fewer
-# rounds and I/Os.
+# Results: clock.tsv, clock.rst and clock.html in $CACHE/clock. Each of 15 rounds measures all transports in turn. A
+# figure is marginal: the time of a long run less that of a short one. The environment variables ROUNDS and TIMES choose
+# fewer rounds and I/Os.
 
 # shellcheck source=scripts/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -19,11 +19,11 @@
 HERE=$TOP/scripts/test/clock
 OUT=$CACHE/clock
 ROUNDS=${ROUNDS:-15}
-TIMES=${TIMES:-'20000 4000 4000 800'}	# I/Os of a long and a short run: of 4 KiB, of 128 KiB
+TIMES=${TIMES:-'20000 4000 4000 800'}	# I/Os of a long and a short run of 4 KiB, and of 128 KiB
 COLUMNS='tcp tcp-digest srnic plain srnic-large plain-large'
-LIMIT=600	# seconds for what is between two marks, on a busy machine
+LIMIT=600	# seconds between two marks, on a busy machine
 
-# key LINUX: what the kernel depends on, as one word
+# key LINUX: a checksum of all that the kernel is built of
 key() { { echo "$1" && cat "$HERE/config"; } | sha256sum | cut -d ' ' -f 1; }
 
 # build_kernel LINUX
@@ -33,7 +33,7 @@ build_kernel() {
 	mkdir -p "$OUT/build"
 	rm -f "$OUT/key"
 	KCONFIG_ALLCONFIG=$HERE/config make -s -C "$1" ARCH=um "O=$OUT/build" allnoconfig
-	# kconfig drops in silence what depends on something else.
+	# kconfig silently drops an option whose dependencies are missing.
 	while read -r line; do
 		[[ $line != CONFIG_* ]] || grep -qxF "$line" "$OUT/build/.config" || die "not in the kernel: $line"
 	done <"$HERE/config"
@@ -50,10 +50,10 @@ build_modules() {
 	cp "$OUT/src/drivers/infiniband/sw"/{iw_mpa/iw_mpa,srnic/srnic}.ko "$OUT/modules/"
 }
 
-# used: processor time in nanoseconds that the kernel has used. Its programs are other processes of the host.
+# used: print the processor time of the kernel in nanoseconds. Its programs are other processes of the host.
 used() { awk '{ print $1 }' "/proc/$UML_PID/schedstat"; }
 
-# answer: the next line that the kernel's first program says, but for what a terminal echoes
+# answer: set SAID to the next mark that the kernel's first program prints; print all else, without the terminal's echo
 answer() {
 	local line
 
@@ -71,7 +71,7 @@ answer() {
 
 go_on() { echo >&"${UML[1]}"; }
 
-# rounds: lines "COLUMN ROW ROUND NANOSECONDS-OF-AN-I/O"
+# rounds: print lines "COLUMN ROW ROUND NANOSECONDS-OF-AN-I/O"
 rounds() {
 	local column row round few many start short
 

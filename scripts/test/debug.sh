@@ -9,9 +9,9 @@
 # scripts/test/soak.sh in which peers and processes make random errors, or objects are made and
 # removed.
 #
-# The suites run at the same time, which takes a tenth less; their results are printed one suite
-# after the other, numbered as one. "make wire" and "make e2e" with DEBUG=kasan or DEBUG=kcsan run
-# one of them, with all of its options.
+# The suites run at the same time, which takes a tenth less; their results are printed one suite after the other, with
+# common numbers. "make wire" and "make e2e" with DEBUG=kasan or DEBUG=kcsan run only one of them, with all of its
+# options.
 
 # shellcheck source=scripts/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -26,7 +26,7 @@ main() {
 	shift $(($# > 0))
 	[[ $KERNEL == kasan || " $* " != *' faults '* ]] ||
 		die "faults are for kasan: the kernel of $KERNEL does not let allocations fail"
-	unset -v KERNELS	# would come before KERNEL
+	unset -v KERNELS	# or KERNELS would override KERNEL
 	[[ $# -gt 0 ]] || set -- wire e2e
 	"$TOP/scripts/lib/setup.sh" build guest
 	for suite in "$@"; do

@@ -7,7 +7,7 @@
 # end-to-end tests, so "ok" means that data came through. The exit status is 0 only if all steps
 # have succeeded.
 #
-# It also makes a page of that, $CACHE/demo/demo.html, by page.py, from the files beside it.
+# The demo also makes a page, $CACHE/demo/demo.html, by page.py, from the files in the same folder.
 
 # shellcheck source=scripts/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -25,7 +25,7 @@ FAILED=0
 STEPS=0
 OUT=$CACHE/demo
 TITLE=
-# For the tests: the capture goes on from step to step; one run of perftest is enough.
+# Read by the tests: the capture goes on from step to step; one program of perftest is enough.
 export KEEP_JOB=capture
 export PERFTESTS=ib_write_bw
 
@@ -58,7 +58,7 @@ step() {
 	[[ $CLEAN -eq 0 ]] || give_up
 }
 
-# explain NAME LOG: in one sentence, from what the hosts said before they were cleaned up
+# explain NAME LOG: print the cause in one sentence, from what the hosts printed before they were cleaned up
 explain() {
 	local capture=$GUEST_RUN/share/step-$STEPS.pcapng who
 
@@ -73,7 +73,7 @@ give_up() {
 	exit 1
 }
 
-# One capture per part: the steps of one pair of drivers.
+# One capture for all steps of a pair of drivers.
 part() {
 	TITLE=$1
 	echo
@@ -87,7 +87,7 @@ end_part() {
 	guest_run A "capture_stop $1.pcapng" >/dev/null
 }
 
-# Both directions and both roles, at two hosts with different drivers.
+# Two hosts with different drivers: both directions, both roles.
 both_ways() {
 	step rping 010-rping.sh A B 4
 	step ucmatose 030-ucmatose.sh A B 4
@@ -116,7 +116,7 @@ names() {
 	done
 }
 
-# The page has them by the number that their titles begin with.
+# page.py finds these files by the number at the beginning of a title.
 show() {
 	local -a names
 
@@ -131,7 +131,7 @@ show_one() {
 	"$TOP/scripts/lib/guest/startup.py" --picture "$OUT/${TITLE%%.*}.json"
 }
 
-# It is no part of the demo that it succeeds.
+# The demo does not fail if the page cannot be made.
 make_page() {
 	if "$TOP/scripts/lib/page.py" --demo "$OUT" "$KREL"; then
 		echo "The same as a page: $OUT/demo.html"
@@ -170,7 +170,7 @@ run_demo() {
 	step rmmod 900-unload.sh A B 4
 }
 
-# Nobody else uses $OUT meanwhile.
+# Runs under a lock, so that no other demo uses $OUT.
 demo() {
 	rm -rf "$OUT"
 	mkdir -p "$OUT"

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # A test of iw-mpa-judge: two guests stand for the host of a card and for the other host, which judges the card by the
-# package iw-mpa-dev, without this tree. They are connected only by one wire, and ssh. The report on srnic has to be the
-# known one, and to name the broken rules of an srnic with a mistake; a device that is not iWARP, or does not exist, has
-# to be refused with one line.
+# package iw-mpa-dev, without this tree. Only a wire and ssh connect them. The report on srnic must be the known one,
+# and must name the broken rules of an srnic with a mistake; a device that is not iWARP, or does not exist, must be
+# refused with one line.
 #
-#   scripts/test/device.sh [TEST...]		those of this file without test_; without TEST: all
+#   scripts/test/device.sh [TEST...]		functions of this file, without test_; without TEST: all
 
 # shellcheck source=scripts/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -20,12 +20,12 @@
 . "$TOP/scripts/wire/remote.sh"
 
 CARD=10.0.0.2
-LIMIT=1200	# seconds for one run: a hang is to end
-SAID=		# what the last run has said
-HIDDEN=/usr/bin/tshark	# a program that a person does without: this one takes its time
-UNDO=()		# commands that take back what a test has changed
+LIMIT=1200	# seconds for one run, so that a hang ends
+SAID=		# output of the last run
+HIDDEN=/usr/bin/tshark	# a program that the user's host lacks; tshark would take long
+UNDO=()		# commands that undo the changes of a test
 
-# Guest B is the card's host: anybody with the key of A may come in.
+# Guest B is the card's host: it accepts A's key.
 let_in() {
 	local home=/root/.ssh
 
@@ -37,7 +37,7 @@ let_in() {
 			bg_start sshd 'dropbear -F -E -r /run/host_key -p 22' && poll 20 tcp_listens 22"
 }
 
-# For A: the command of the package, where this tree is out of sight, with programs that were built already
+# For A: a program that runs the package's command with this tree hidden, and with programs that were built before
 make_person() {
 	local deb
 
@@ -66,7 +66,7 @@ build_programs() {
 
 person() { printf 'unshare -m /share/person'; printf ' %q' "$HIDDEN" "$@"; }
 
-# judge ARGUMENT...: the report is then in the share
+# judge ARGUMENT...: run iw-mpa-judge; its report is in the shared folder
 judge() {
 	local status=0
 
@@ -76,7 +76,7 @@ judge() {
 	return "$status"
 }
 
-# said REGEX...: each of a line of that
+# said REGEX...: each matches a line of the last output
 said() {
 	local regex
 
@@ -85,7 +85,7 @@ said() {
 	done
 }
 
-# refused REGEX ARGUMENT...: with one line, and soon
+# refused REGEX ARGUMENT...: iw-mpa-judge fails with just one error line, like REGEX
 refused() {
 	local regex=$1
 
@@ -95,7 +95,7 @@ refused() {
 		{ echo "not with the one line $regex" && return 1; }
 }
 
-# reports REGEX...: each of a line of the report
+# reports REGEX...: each matches a line of the report
 reports() {
 	local regex
 
@@ -105,13 +105,13 @@ reports() {
 	done
 }
 
-# changes COMMAND UNDO: UNDO is run at the end of the test, whatever comes of it
+# changes COMMAND UNDO: run COMMAND now, and UNDO at the end of the test, even after a failure
 changes() {
 	UNDO+=("$2")
 	eval "$1"
 }
 
-# run_test NAME: the next test finds the guests as they were, also after a failure
+# run_test NAME: undo the test's changes, also after a failure, so that the next test finds the guests as they were
 run_test() {
 	local status=0 number
 
@@ -129,7 +129,7 @@ rxe_begin() {
 		rdma link add rxe0 type rxe netdev eth0'
 }
 
-# As far as it has come
+# Undo rxe_begin, even if it failed half way
 rxe_end() {
 	guest_run B '[[ ! -e /sys/class/infiniband/rxe0 ]] || rdma link delete rxe0
 		[[ ! -e /sys/module/rdma_rxe ]] || modprobe -r rdma_rxe
@@ -144,7 +144,7 @@ test_refused() {
 		HIDDEN=/usr/bin/python3 refused 'there is no python3' --device siw0 -k rtr_offer responder
 }
 
-# Hazards are left out by name. tshark has its say.
+# Tests that need --hazards are skipped by name. tshark judges, too.
 test_startup() {
 	HIDDEN=/usr/bin/false judge --device siw0 --sample -k 'request_v1|rtr_offer|own_depths|rejected_v1|connect_to_where' \
 		initiator responder hazards || return
@@ -156,15 +156,15 @@ test_startup() {
 	said '^ok .* siw0 initiator tshark: [1-9][0-9]* connections' '^ok .* siw0 responder tshark: .* FPDUs dissect'
 }
 
-# The card's host and the card have addresses of IPv6, too.
+# The card's host also has addresses of IPv6.
 test_ipv6() {
 	CARD=fd00::2 judge --device siw0 --sample -k 'rtr_offer|own_depths' responder initiator &&
 		said 'wire: siw0, fd00::2, with its peer at fd00::1$' &&
 		reports '^[0-9]+ rules: [0-9]+ passes(, [0-9]+ not judged)?$'
 }
 
-# Two runs at once, of the package and of this tree, have ports of their own. Meanwhile a run of another tree removes the
-# programs that were built.
+# Two runs at the same time, of the package and of this tree, use different ports. While they run, programs of another
+# tree's run replace those that were built.
 test_beside() {
 	local name
 
@@ -181,7 +181,7 @@ test_beside() {
 
 peer_to_peer() { guest_run B "echo $1 >/proc/sys/net/iw_mpa/peer_to_peer"; }
 
-# They come in if they are asked for. A device that asks for no RTR message is not blamed for that.
+# --hazards runs these tests. A device that asks for no RTR message breaks no rule by that.
 test_hazards() {
 	changes 'peer_to_peer 0' 'peer_to_peer 1' || return
 	judge --hazards --device siw0 --sample -k 'read_rtr_works|request_by_default|no_rtr_in_common' \
@@ -190,7 +190,7 @@ test_hazards() {
 	reports '^asks for an RTR message: no$' '^not supported by the device:$' ': to ask for an RTR message$'
 }
 
-# What is in memory there is compared, too.
+# Memory of the card's host is compared, too.
 test_data() {
 	judge --device siw0 --sample -k 'D_5_2_3|D_5_2_6|D_7_1_1_|F_4_1_1|F_8_1_(reset|time)' \
 		data_ddp data_mpa || return
@@ -198,7 +198,7 @@ test_data() {
 	reports '^[0-9]+ rules: [0-9]+ passes$' '^  D-5\.2-3 ' '^  D-5\.2-6 ' '^  D-7\.1-1 ' '^  F-4\.4-1 ' '^  F-8-1 '
 }
 
-# mistaken NAME FILE SED: B has srnic with this mistake, and what was built of it before is compiled no more
+# mistaken NAME FILE SED: build srnic with a mistake, and load it in B
 mistaken() {
 	local src=$GUEST_RUN/mistaken dir=drivers/infiniband/sw/srnic
 
@@ -217,7 +217,7 @@ keep_srnic() { cp "$GUEST_RUN/share/modules-B/srnic.ko" "$GUEST_RUN/"; }
 srnic_as_it_was() { cp "$GUEST_RUN/srnic.ko" "$GUEST_RUN/share/modules-B/" && srnic_again; }
 srnic_again() { guest_run B 'driver_clear && driver_set srnic && echo 0 >/proc/sys/net/iw_mpa/rtr_repeat_ms'; }
 
-# fails RULE...: judge says that these are broken, and none else
+# fails RULE...: iw-mpa-judge reports exactly these rules as broken
 fails() {
 	local folder=$GUEST_RUN/share/cache/reports named
 
@@ -231,7 +231,7 @@ fails() {
 
 set_mtu() { guest_run A "ip link set eth0 mtu $1" && guest_run B "ip link set eth0 mtu $1"; }
 
-# A Marker in the midst of an FPDU wants a long one.
+# A Marker in the middle of an FPDU needs a long FPDU, so the MTU is larger.
 test_mistakes() {
 	changes 'set_mtu 9000' 'set_mtu 1500' && changes keep_srnic srnic_as_it_was &&
 		mistaken 'a wrong Terminate' wire.c 's/SRNIC_ERR_SHORT/SRNIC_ERR_CQ_FULL/' && fails F-4.1-5 &&
@@ -240,7 +240,7 @@ test_mistakes() {
 		fails M-4.3-1 F-4.3-3 F-4.3-4
 }
 
-# The kernel's own driver. What is found of it appears nowhere, and says nothing of the judge.
+# The kernel's own driver: results about siw are ignored, but the judge has to work.
 test_siw() {
 	guest_run B 'driver_clear && driver_set siw' || return
 	judge --device siw0 --sample -k rtr_offer responder >/dev/null || true
@@ -250,7 +250,7 @@ test_siw() {
 	reports '^Markers: no$' >/dev/null
 }
 
-# --hazards warns, and takes them.
+# With --hazards the judge warns, and runs such tests against siw.
 test_hazards_of_others() {
 	guest_run B 'driver_clear && driver_set siw' || return
 	judge --device siw0 --hazards -k 'longest_private_data_of_the_ulp_reject_247' hazards >/dev/null || true
@@ -259,7 +259,7 @@ test_hazards_of_others() {
 	! grep -E 'SKIP|not all tests ran' <<<"$SAID"
 }
 
-# In this order: the last ones leave another driver.
+# The order matters: the last ones leave another driver.
 ALL=(refused startup ipv6 beside data hazards mistakes siw hazards_of_others)
 declare -A TEXT=(
 	[refused]='what is no iWARP device, or not there, is refused with one line'
@@ -287,7 +287,7 @@ main() {
 	guest_boot A B
 	make_person
 	build_programs
-	# The peer waits for what comes after an RTR message, and is slow here.
+	# Without repeats, which tests would wait for on this slow device.
 	guest_run B 'driver_set srnic && echo 0 >/proc/sys/net/iw_mpa/rtr_repeat_ms'
 	tap_run 'ssh from A to B' let_in
 	for name in "${ALL[@]}"; do

@@ -4,17 +4,15 @@
 # A test of dkms.conf, on kernels whose headers are there. dkms adds, builds, installs and removes the modules, by the
 # commands of iw_mpa_admin.rst. Two guests that boot the kernel run rping over the installed modules: srnic, and
 # siw_mpa, which is built if an administrator asks for it.
-#
 # With two kernels: a driver whose sources are not in this tree. apt installs iw-mpa-dkms and iw-mpa-dev on a copy of
-# this host, which runs the first kernel; iw-mpa-new-driver begins the driver, and DKMS installs it, also for the second
-# kernel when its headers come. iw_mpa is upgraded to another IW_MPA_API, for which the driver does not compile, then
-# does. Guests of both kernels refuse the old modules, and connect over the new ones.
+# this host, which runs the first kernel; iw-mpa-new-driver makes the driver, and DKMS installs it, also for the second
+# kernel when its headers are installed. iw_mpa is upgraded to another IW_MPA_API, for which the driver first does not
+# compile, then does. Guests of both kernels refuse the old modules, and connect over the new ones.
 #
 #   scripts/test/dkms.sh [KERNEL...]        default: 6.1, and 6.12 if its headers are there
-#
-# dkms uses its usual folders, but not the host's: all of this runs in a mount namespace in which /usr/src, /etc/dkms,
-# /lib/modules and /var/lib/dkms are covered by throw-away layers, or, with the packages, all of the host's root is. The
-# kernels' own modules are those of the images that the guests boot.
+# dkms uses its usual folders, but not the host's: all of this runs in a mount namespace in which throw-away layers
+# cover /usr/src, /etc/dkms, /lib/modules and /var/lib/dkms, or, for the packages, all of the host's root. The kernels'
+# own modules are those of the images that the guests boot.
 
 # shellcheck source=scripts/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -26,11 +24,11 @@
 . "$TOP/scripts/e2e/lib.sh"
 
 WORK=$CACHE/dkms
-KIT=nvme	# what commands inside a guest know of
+KIT=nvme	# the kit for inside() of e2e/lib.sh
 VERSION=$(our_version)
 NAME=iw_mpa/$VERSION
 
-# cover FOLDER LOWER...: writes go nowhere
+# cover FOLDER LOWER...: writes into FOLDER go to a throw-away layer
 cover() {
 	local folder=$1 dir=$WORK/layers$1
 
@@ -51,7 +49,7 @@ cover_folders() {
 	cover /etc/dkms /etc/dkms
 	cover /lib/modules "$image/lib/modules" /lib/modules
 	mount --bind "$WORK/var" /var/lib/dkms
-	# All that dkms takes from there in spite of --kernelsourcedir is what signs modules.
+	# --kernelsourcedir does not apply to the programs that sign modules, which dkms takes from this folder.
 	! unpacked || { mkdir "/lib/modules/$KREL/build" &&
 		ln -s "$KDIR/scripts" "/lib/modules/$KREL/build"; }
 }
@@ -75,7 +73,7 @@ installed() {
 		sed 's/\.ko.*//' | sort
 }
 
-# expect_installed MODULE...: these and no others, and dkms and depmod know
+# expect_installed MODULE...: exactly these are installed; dkms and depmod agree
 expect_installed() {
 	local have module
 
@@ -96,7 +94,7 @@ test_add() {
 		expect_text "$(dkms status)" "^$NAME: added"
 }
 
-# with_package_version VERSION COMMAND...: what dpkg-query says of linux-source; empty: nothing.
+# with_package_version VERSION COMMAND...: dpkg-query prints this version of linux-source; empty: not installed.
 with_package_version() (
 	mkdir -p "$WORK/bin"
 	cat >"$WORK/bin/dpkg-query" <<-END
@@ -126,8 +124,8 @@ install_expecting() {
 	expect_installed "$@"
 }
 
-# skips MODULE/VERSION KERNEL [SED]: dkms does not build for that kernel, whose configuration is ours after SED, and
-# ends by 77, which packages take for no fault.
+# skips MODULE/VERSION KERNEL [SED]: dkms does not build for KERNEL, whose configuration is ours after SED, and exits
+# with 77, which packages do not count as a failure.
 skips() {
 	local status=0
 
@@ -143,7 +141,7 @@ test_skipped() {
 		skips "$NAME" 6.13.0-plain /^CONFIG_LIBCRC32C=/d
 }
 
-# All of it without the package; of the message alone, also with another version of it.
+# linux-source is not installed.
 test_no_source() {
 	local output want
 
@@ -172,7 +170,7 @@ test_other_source() {
 		expect_text "$output" "apt-get install $KSOURCE=$want"
 }
 
-# As the message says
+# The administrator does what the message says.
 test_with_siw() {
 	touch /etc/dkms/iw_mpa-siw
 	run_dkms unbuild "$NAME" -k "$KREL" && install_expecting iw_mpa siw_mpa srnic
@@ -202,7 +200,7 @@ field() {
 	grep -Eq "$3" <<<"$value" || fail "$1: $2 is not like $3"
 }
 
-# Host A loads the driver by its name; on host B the kernel loads it by the type of the link, as the guide advises.
+# Host A loads the driver by name; on host B the kernel loads it by the type of the link, as the guide advises.
 test_rping() (
 	set -e
 	PORT=7300
@@ -235,8 +233,8 @@ rping_over() {
 	done
 }
 
-# in_guests UPDATES NAME COMMAND...: boot two guests, with the modules of a folder, for a test. errexit has to be on in
-# it: no "if", no "||"
+# in_guests UPDATES NAME COMMAND...: boot two guests with the modules of a folder, and run a test. errexit has to be on
+# in the test: so no "if", no "||"
 in_guests() {
 	local updates=$1 name=$2 status
 
@@ -258,7 +256,7 @@ in_guests() {
 	fi
 }
 
-# What depmod writes anew has to be without our names; dkms keeps its key.
+# modules.* is written by depmod, and has to be without our names; dkms keeps its key.
 list_files() {
 	find "/lib/modules/$KREL/" /var/lib/dkms ! -name 'modules.*' ! -name 'mok.*' | sort
 }
@@ -297,10 +295,10 @@ test_kernel() {
 
 HOST=$WORK/root
 NEXT=99
-FIRST=	# the kernel that the copy of the host runs, as it says
-SECOND=	# another, whose headers come later
+FIRST=	# release of the kernel that uname prints in the copy of the host
+SECOND=	# release of another kernel, whose headers are installed later
 
-# make_host: the copy. Whatever DKMS has on the host is no part of it.
+# make_host: make the copy, without anything that DKMS has built on the host
 make_host() {
 	local lower
 
@@ -323,26 +321,26 @@ make_host() {
 	need_kernel "$2"
 	SECOND=$KREL
 	rm -f "$HOST/lib/modules/$SECOND/build"
-	# dpkg gives the scripts of packages a PATH of its own.
+	# dpkg runs packages' scripts with its own PATH, so replace uname itself.
 	mv "$HOST/usr/bin/uname" "$HOST/usr/bin/uname.real"
 	printf '%s\n' '#!/bin/sh' "[ \"\$*\" = -r ] && echo $FIRST || exec /usr/bin/uname.real \"\$@\"" \
 		>"$HOST/usr/bin/uname"
 	chmod +x "$HOST/usr/bin/uname"
 }
 
-# headers_come KERNEL: as the package of the headers would have it, before it runs what is in header_postinst.d
+# headers_come KERNEL: do what a headers package does before the scripts in header_postinst.d run
 headers_come() {
 	need_kernel "$1"
 	[[ -e $HOST/lib/modules/$KREL/build/Makefile ]] || ln -sfn "$KDIR" "$HOST/lib/modules/$KREL/build"
 }
 
-# there COMMAND...: what an administrator types on that host
+# there COMMAND...: run what an administrator types on that host
 there() {
 	env -i HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive PATH=/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin \
 		chroot "$HOST" bash -ec "$1" </dev/null
 }
 
-# apt_install PACKAGE...: files of $WORK/deb
+# apt_install PACKAGE...: install these files of $WORK/deb
 apt_install() {
 	cp "$@" "$HOST/root/"
 	there "cd /root; apt-get -q -y -o APT::Get::Upgrade-By-Source-Package=false --no-install-recommends \
@@ -356,7 +354,7 @@ status_is() {
 
 module_of() { ls "$HOST/lib/modules/$2/updates/dkms/$1".ko*; }
 
-# crcs_fit KREL VERSION: do the drivers expect of each symbol what iw_mpa and the kernel have?
+# crcs_fit KREL VERSION: do the symbol versions that drivers expect match those of iw_mpa and the kernel?
 crcs_fit() {
 	local module symbols other="/var/lib/dkms/iw_mpa/$2/$1/*/Module.symvers"
 
@@ -388,7 +386,7 @@ test_author() {
 		rm -r /lib/modules/$kernel; [[ $status -eq 77 ]]; done'
 }
 
-# iw_mpa first, then what needs it
+# iw_mpa is built first, then its drivers
 test_kernel_comes() {
 	headers_come "$1"
 	there "run-parts --verbose --exit-on-error --arg=$SECOND /etc/kernel/header_postinst.d" || return
@@ -397,7 +395,7 @@ test_kernel_comes() {
 
 api() { sed -n 's/^#define IW_MPA_API[[:space:]]*\([0-9]*\).*/\1/p' "$TOP/include/rdma/iw_mpa.h"; }
 
-# next_packages: the other version, which has another IW_MPA_API
+# next_packages: make a package of another version, with another IW_MPA_API
 next_packages() {
 	local deb header=$WORK/next/usr/src/iw_mpa-$NEXT/include/rdma/iw_mpa.h
 
@@ -408,7 +406,7 @@ next_packages() {
 	dpkg-deb -b "$WORK/next" "$deb" && echo "$deb" >"$WORK/next.deb"
 }
 
-# Its author has a version that is not to be built yet.
+# Another version of the driver, acme/0.2, is only added, and must not be built.
 test_does_not_compile() {
 	local deb output kernel
 
@@ -442,7 +440,7 @@ test_compiles() {
 	status_is '' acme/0.2 added
 }
 
-# The kernel, or iw_mpa, says why, and iw_mpa stays of use.
+# The kernel or iw_mpa refuses an old module with a reason, and iw_mpa still works.
 # shellcheck disable=SC2016 # there
 test_refused() {
 	local guest
@@ -456,7 +454,7 @@ test_refused() {
 	done
 }
 
-# over_acme INITIATOR TARGET ADDRESS: the driver has no verbs for programs.
+# over_acme INITIATOR TARGET ADDRESS: run NVMe, since acme has no verbs for programs.
 over_acme() {
 	guest_run "$1" "poll 10 has_carrier && modprobe acme && rdma link add siw0 type acme netdev eth0 && poll 10 rdma_is_up"
 	guest_run "$2" "modprobe srnic && rdma link add siw0 type srnic netdev eth0 && poll 10 rdma_is_up"
@@ -491,7 +489,7 @@ test_packages() {
 	tap_run 'an upgrade builds the driver again, for each kernel' test_compiles
 	need_kernel "$1"
 	GUEST_KERNEL=([B]=$2)
-	mkdir -p "$CACHE/build/$SECOND"		# guests have no other modules than those
+	mkdir -p "$CACHE/build/$SECOND"		# guests must have no other modules than those
 	say "booting two guests with $FIRST and $SECOND"
 	in_guests "$HOST/lib/modules/$FIRST/updates" 'the old modules are refused; NVMe over the new ones' test_old_and_new
 	GUEST_KERNEL=()

@@ -4,7 +4,7 @@
 # The pure layers in user space, under libFuzzer with the address and undefined-behaviour
 # sanitizers: each layer gets the named cases first, then generated input for T seconds.
 #
-# And SCTP's session control against a second codec, and against tshark.
+# SCTP's session control is also tested against a second codec, and against tshark.
 #
 #   T=SECONDS scripts/test/fuzz.sh      (10 if not set)
 
@@ -38,7 +38,7 @@ build() {
 	compile fuzzer,address,undefined "$1_fuzz" "$TOP/scripts/test/fuzz/$1_fuzz.c" ${SOURCES[$1]}
 }
 
-# SCTP's session control has a second codec, which tshark judges, too: see fuzz/sctp/judge.py.
+# tshark also judges the second codec of SCTP's session control: see fuzz/sctp/judge.py.
 sctp() {
 	local what
 
@@ -50,7 +50,7 @@ sctp() {
 	done
 }
 
-# What it finds interesting is kept for the next time; what crashes it is named and kept.
+# Inputs that reach new code are kept for the next run; inputs that crash the target are named and kept.
 fuzz() {
 	"$WORK/$1_fuzz" -max_total_time="${T:-10}" -max_len=700 -verbosity=0 \
 		-print_final_stats=1 -artifact_prefix="$WORK/crash-$1-" \

@@ -10,8 +10,8 @@
 #                                  are not run the results of the rules are assumed, as with -k
 #   scripts/test/interop.sh -k REGEX    only the steps whose line matches: interop/cells.py steps prints these
 #   scripts/test/interop.sh --write     write the table
-#
-# Guest A runs $KERNEL, but in the sample the kernel that guest B does not run: the expected results are the same for
+# Guest A runs $KERNEL; in the sample it runs the kernel that guest B does not run, since the expected results are the
+# same for all kernels.
 # all kernels.
 
 # shellcheck source=scripts/lib/lib.sh
@@ -30,11 +30,11 @@ CELLS=$TOP/scripts/test/interop/cells.py
 TABLE=$TOP/Documentation/infiniband/iw_mpa_interop.rst
 RESULTS=
 CAPTURES=0
-LOADED=		# the variant of siw in guest B
+LOADED=		# the variant of siw loaded in guest B
 FRESH=no
 export KEEP_JOB=capture
 
-# ours PEER: the kernel of guest A
+# ours PEER: print the kernel of guest A
 ours() {
 	case $SAMPLE$1 in
 	--sample6.1) echo 6.12 ;;
@@ -43,7 +43,7 @@ ours() {
 	esac
 }
 
-# variant_file VARIANT: for the kernel of need_kernel; made again when siw or the values change.
+# variant_file VARIANT: print the file of a variant, for need_kernel's kernel; its name changes with siw and the values.
 variant_file() {
 	local key
 
@@ -51,7 +51,7 @@ variant_file() {
 	echo "$CACHE/siw-with/$KREL.ko/$1-${key:0:16}.ko"
 }
 
-# In a subshell, as the next: the kernel is only for here.
+# A subshell, like build_peer, since need_kernel changes KERNEL.
 build_ours() (
 	need_kernel "$(ours "$1")"
 	export KERNEL
@@ -83,7 +83,7 @@ boot() {
 end_capture() {
 	guest_is_dead A || guest_run A "capture_stop wire.pcapng" >/dev/null
 	CAPTURES=$((CAPTURES + 1))
-	# As many digits for each: the judge takes the last by name for the newest.
+	# The judge takes the last name for the newest, so the numbers have equal lengths.
 	cp "$GUEST_RUN/share/wire.pcapng" "$WORK/$(printf '%03d' "$CAPTURES").pcapng"
 }
 
@@ -94,10 +94,10 @@ load_variant() {
 	LOADED=$1
 }
 
-TRIES=4		# of a step in which siw was at fault: a guest that is starved of time is late each time
+TRIES=4		# tries of a step in which siw failed: a guest that gets too little time is late each time
 
-# left_by_siw LOG PORT: does LOG show just one connection of ours to that port, of which siw's TCP has acknowledged all
-# bytes, while bytes of this same connection are unread in siw's socket?
+# left_by_siw LOG PORT: does LOG show just one connection of ours to PORT, of which siw's TCP has acknowledged all
+# bytes, while bytes of this connection are unread in siw's socket?
 left_by_siw() {
 	awk -v port=":$2\$" '
 		/^--- guest / { guest = $3 }
@@ -106,9 +106,9 @@ left_by_siw() {
 		END { exit !(n == 1 && waits == 0 && end in left) }' "$1"
 }
 
-# siw_left_octets LOG PORT: is left_by_siw true for each address family that failed, and did the step fail in no other
-# way? As a responder siw can miss the first FPDU if it arrives before siw begins to read: B-08 in
-# iw_mpa_conformance.rst. IPv4 uses PORT, IPv6 the next port.
+# siw_left_octets LOG PORT: is left_by_siw true for each address family that failed, and did nothing else fail? As a
+# responder siw can miss the first FPDU if it arrives before siw begins to read: B-08 in iw_mpa_conformance.rst. IPv4
+# uses PORT, IPv6 the next port.
 siw_left_octets() {
 	local family how proved=no
 
@@ -120,7 +120,7 @@ siw_left_octets() {
 }
 
 # proof_of FAILED... -- OURS... -- THEIRS...: do the lines FAILED, with the output of ss in guest A (OURS) and in guest
-# B (THEIRS), prove that siw is at fault for a step on the ports 7000 and 7001?
+# B (THEIRS), prove that siw failed in a step on the ports 7000 and 7001?
 proof_of() {
 	local line log=$WORK/proof prefix='failed: '
 
@@ -135,7 +135,7 @@ proof_of() {
 	siw_left_octets "$log" 7000
 }
 
-# A socket that has nothing to do with what failed is no excuse.
+# Only unread bytes of the failed connection itself are a proof.
 self_test() {
 	local ours4='0 0 10.0.0.1:50 10.0.0.2:7000' theirs4='48 0 10.0.0.2:7000 10.0.0.1:50'
 	local ours6='0 0 [fd00::1]:50 [fd00::2]:7001' theirs6='48 0 [fd00::2]:7001 [fd00::1]:50'
@@ -157,7 +157,7 @@ self_test() {
 	! proof_of '4 stuck' -- "$ours4" "${ours4/:50/:52}" -- "$theirs4" || return 1
 }
 
-# run_step PEER NUMBER VARIANT ROLE REV P2P CRC PROGRAM: PROGRAM is for the step
+# run_step PEER NUMBER VARIANT ROLE REV P2P CRC PROGRAM: the arguments are a line of "cells.py steps"
 # shellcheck disable=SC2034
 run_step() {
 	local peer=$1 STEP=$2 role=$4 SETTINGS="net.iw_mpa.crc=$7" PROGRAM=$8 log drivers="srnic siw" try
@@ -236,7 +236,7 @@ main() {
 	"$TOP/scripts/lib/setup.sh" build guest 6.1 6.12
 	need_krel
 	mkdir -p "$CACHE/run"
-	WORK=$(mktemp -d "$CACHE/run/interop.XXXXXX")	# guest.sh removes it when it is old
+	WORK=$(mktemp -d "$CACHE/run/interop.XXXXXX")	# guest.sh removes old folders of this kind
 	RESULTS=$WORK/results
 	"$CELLS" steps $SAMPLE | grep -E -- "$PATTERN" >"$WORK/steps" || die "no step has a line like $PATTERN"
 	[[ -z $SAMPLE$PATTERN && $PEERS == '6.1 6.12' ]] ||

@@ -1,22 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The Debian package at work, for each kernel: apt installs it on a fresh Debian, DKMS builds the
-# modules, a guest boots that with systemd, which brings a link up, and rping uses it; then the
-# package is upgraded, removed and purged.
+# The Debian package at work, for each kernel: apt installs it on a fresh Debian, DKMS builds the modules, a guest boots
+# that with systemd, which brings up a link, and rping uses the link; then the package is upgraded, removed and purged.
 #
 #   scripts/test/package.sh [KERNEL...]     names of scripts/kernels; all those for amd64, without any
 #   scripts/test/package.sh --readme [KERNEL...]
-#                                      in place of that, the commands of README.md, word for word, on a Debian that has
-#                                      nothing but what each has, as far as to a disk and a mount. What they said, and
-#                                      how long that took, is in $CACHE/package/readme-KERNEL
+#                                      in place of that, the commands of README.md, word for word, on a fresh Debian,
+#                                      up to a mounted disk and NFS. Their output and times are in
+#                                      $CACHE/package/readme-KERNEL
 #   scripts/test/package.sh --ci [KERNEL...]
 #                                      scripts/ci-setup, on the same Debian
 #   scripts/test/package.sh --containers [KERNEL...]
 #                                      what the administrator's guide has on containers, on the same Debian
 #
 # Steps that compile run in a chroot of the guest's disk while the guest is off: an emulated processor takes half an
-# hour. With --readme, which arm64 has alone, all runs in the guest, which reaches the packages over the host's network.
+# hour. With --readme, the only option for arm64, all runs in the guest, and downloads go over the host's network.
 
 # shellcheck source=scripts/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -33,7 +32,7 @@ LAST=0.4		# the version to upgrade to after that
 
 # --- roots -------------------------------------------------------------------------------------
 
-# make_debs KREL: the headers of a kernel, and a package that stands for the kernel that QEMU boots
+# make_debs KREL: fetch the headers of a kernel, and make a package that stands for the kernel that QEMU boots
 make_debs() {
 	local dir=$1 image=linux-image-$KREL version packages compilers index
 
@@ -42,11 +41,11 @@ make_debs() {
 	cd "$dir" || return
 	archive_refresh "$KSUITE"
 	mapfile -t packages < <(depends "$KSUITE" "linux-headers-$KREL" 'linux-(headers|kbuild|compiler|base)-.*')
-	# Programs serve all kernels of a release, and the archive may have them in a later version.
+	# Packages of programs serve all kernels of a release, and the archive may have a later version of them.
 	for index in "${!packages[@]}"; do
 		[[ ${packages[index]} != linux-headers-* ]] || packages[index]+="=$version"
 	done
-	# Names for the compiler of a release, which its guests have under another
+	# These packages give the release's compiler the names that headers use
 	mapfile -t compilers < <(depends "$KSUITE" "linux-headers-$KREL" 'gcc-.*-for-host')
 	[[ ${#compilers[@]} -eq 0 ]] ||
 		mapfile -t -O 1 compilers < <(depends "$KSUITE" "${compilers[0]}" 'cpp-.*-for-host')
@@ -69,7 +68,7 @@ debs_of() {
 	echo "$dir"
 }
 
-# Links: what a package brings replaces a file, and changes none.
+# Hard links: a package replaces files, and changes none, so the base stays as it is.
 make_guest_root() {
 	local base=$1 dir=$2 debs=$3
 
@@ -82,7 +81,7 @@ make_guest_root() {
 	mv -T "$dir.new" "$dir"
 }
 
-# make_fresh_root: one that has the kernel that QEMU boots, as its packages see it, and no headers
+# make_fresh_root: a root without headers, but with the package of the kernel that QEMU boots
 make_fresh_root() {
 	local base=$1 dir=$2 debs=$3
 
@@ -90,7 +89,7 @@ make_fresh_root() {
 	cp -al "$base" "$dir.new"
 	mkdir -p "$dir.new/usr/lib/modules"
 	cp "$debs/linux-image-${KREL}_"*.deb "$dir.new/tmp/"
-	# apt would take the archive's for newer, which is as old, and have an initramfs made.
+	# apt would replace this package by the archive's, whose version is the same, and an initramfs would be made.
 	chroot "$dir.new" sh -c "dpkg -i /tmp/*.deb && apt-mark hold linux-image-$KREL"
 	rm "$dir.new"/tmp/*.deb
 	mv -T "$dir.new" "$dir"
@@ -107,7 +106,7 @@ make_root_once() {
 	touch "$3"
 }
 
-# guest_root guest|fresh: of the kernel of need_kernel. Tests that run side by side have the same, and do not write to it.
+# guest_root guest|fresh: print the root for need_kernel's kernel. Tests at the same time share it, and only read it.
 guest_root() {
 	local base=${KSUITE%-backports}-$1 dir=$WORK/root-$KREL
 
@@ -145,16 +144,16 @@ power_off() {
 	guest_down
 }
 
-# What --readme may take for a system, however busy the machine is: it took 40 minutes beside other tests. A part of
-# check-all, of which this is not all, may take 240 (PART_LIMIT_MIN).
+# Minutes that --readme may take for a system, however busy the machine is: it took 40 minutes beside other tests. A
+# part of check-all, which contains more than this, may take 240 (PART_LIMIT_MIN).
 README_MINUTES=${README_MINUTES:-200}
-ENDS=	# when this is over, by SECONDS; empty: never
+ENDS=	# when these are over, by SECONDS; empty: never
 
 has_time() {
 	[[ -z $ENDS || $SECONDS -lt $ENDS ]] || { echo "this system takes more than $README_MINUTES minutes" && return 1; }
 }
 
-# in_time COMMAND...: it ends when that is over. What runs in a guest has limits of its own.
+# in_time COMMAND...: end the command at $ENDS. Commands in a guest have their own limits.
 in_time() {
 	local status=0
 
@@ -164,7 +163,7 @@ in_time() {
 	return $status
 }
 
-# on_disk SHELL-COMMAND: as a guest sees its root, see guest/init, in a namespace of mounts
+# on_disk SHELL-COMMAND: run it in a mount namespace, with the root as the guest sees it: see guest/init
 on_disk() {
 	DISK=${GUEST_DISK[A]} ROOT=${GUEST_ROOT[A]} IMAGE=$("$TOP/scripts/lib/guest/image.sh" "$KERNEL") \
 		in_time unshare -m "$0" --on-disk "$1"
@@ -192,7 +191,7 @@ mount_disk() {
 
 # --- where the package is ----------------------------------------------------------------------
 
-# inside COMMAND [SECONDS]: in the guest if it runs, else on its disk
+# inside COMMAND [SECONDS]: run it in the guest if that runs, else on the guest's disk
 inside() {
 	if [[ $RUNS == yes ]]; then
 		guest_run A "set -e; $1" "${2:-60}"
@@ -201,8 +200,8 @@ inside() {
 	fi
 }
 
-# List the files where packages and dkms have theirs, except dkms's key, files of a first boot, and headers with the
-# names of their compilers
+# List the files in the folders of packages and dkms, except dkms's key, files of a first boot, and headers, whose names
+# contain those of compilers
 list_files() {
 	inside "cd /; find etc usr/lib/modules/*/updates usr/lib/modules-load.d usr/lib/systemd \
 		usr/libexec usr/sbin usr/share usr/src var/lib/dkms \( -type f -o -type l \) \
@@ -215,7 +214,7 @@ list_files() {
 
 install_package() { inside "DEBIAN_FRONTEND=noninteractive apt-get -q -y install /share/${1##*/} 2>&1" 1200; }
 
-# expect_modules VERSION: built, signed and found for the running kernel
+# expect_modules VERSION: modules are built, signed and found for the guest's kernel
 expect_modules() {
 	inside "dkms status iw_mpa/$1 -k $KREL | grep installed" 300
 	inside "for module in ${MODULES[*]}; do
@@ -224,7 +223,7 @@ expect_modules() {
 	done" 300
 }
 
-# The kernel that runs is the host's, which has no headers here.
+# uname prints the host's kernel here, whose headers are missing.
 test_install() {
 	local output
 
@@ -237,7 +236,7 @@ test_install() {
 	inside '! find /lib/modules/ /usr/src/iw_mpa-* -name "siw_mpa*" | grep .'
 }
 
-# What the first boot is to find
+# Configuration for the first boot
 test_configure() {
 	inside "printf '%s\n' 'rnic-0 eth0' 'rnic-lo lo' 'rnic-spare spare0' >>/etc/iw-mpa/links
 		sed 's/^#\(net.iw_mpa.reply_timeout_ms\) .*/\1 = 12345/' \
@@ -245,7 +244,7 @@ test_configure() {
 		grep -x 'net.iw_mpa.reply_timeout_ms = 12345' /etc/sysctl.d/iw-mpa.conf"
 }
 
-# A link that names nothing, and lines that are wrong, are told.
+# Lines with mistakes, and links on missing interfaces, are reported.
 test_bad_links() {
 	local output
 
@@ -272,7 +271,7 @@ link_works() {
 		[[ \$(grep -c 'ping data' /run/pings) -eq 10 ]]"
 }
 
-# Before Linux 6.5 rdma_cm finds no device on lo, so there the kernel refuses the link, and says why.
+# Before Linux 6.5 rdma_cm finds no device on lo, so there the kernel refuses the link, and logs the reason.
 lo_has_link() { [[ $KREL != 6.[0-4].* ]]; }
 
 test_lo() {
@@ -286,7 +285,7 @@ test_lo() {
 	fi
 }
 
-# Nobody has typed anything since the boot. An interface that comes later gets its link, too.
+# The boot alone has made the links. An interface that appears later gets its link, too.
 test_boot() {
 	link_works
 	inside 'grep -x 12345 /proc/sys/net/iw_mpa/reply_timeout_ms'
@@ -298,12 +297,12 @@ test_boot() {
 	inside '! systemctl --failed --no-legend | grep iw-mpa'
 }
 
-# By hand, as the manual page says
+# An administrator changes links with systemctl, as the manual page says.
 test_restart() {
 	inside "sed -i '/^rnic-0 /d' /etc/iw-mpa/links
 		systemctl stop iw-mpa-link@rnic-0
 		[[ ! -e /sys/class/infiniband/rnic-0 ]]; systemctl daemon-reload"
-	# A line is changed. The last line is one without its newline, too.
+	# Change a line. The last line may lack its newline.
 	inside "printf 'rnic-0 spare0' >>/etc/iw-mpa/links; rdma link delete rnic-spare
 		systemctl daemon-reload && systemctl restart iw-mpa-link@rnic-0
 		rdma link show rnic-0/1 | grep 'netdev spare0'"
@@ -312,8 +311,8 @@ test_restart() {
 	link_works
 }
 
-# Only the example rule starts rdma-core's port mapper, with a link. The port mapper ends with the last link, and
-# connections stay up when it ends.
+# rdma-core's port mapper starts only by the example rule, together with a link. It ends with the last link, and
+# connections survive its end.
 test_port_mapper() {
 	local rule=76-srnic-iwpmd.rules links=iw-mpa-link@rnic-0
 
@@ -330,7 +329,7 @@ test_port_mapper() {
 	link_works
 }
 
-# The example leaves RDMA to the users of a group.
+# The example rule restricts RDMA to the users of a group.
 test_group() {
 	local rule=91-rdma-group.rules files='/dev/infiniband/uverbs* /dev/infiniband/rdma_cm'
 
@@ -346,7 +345,7 @@ test_group() {
 		chmod 666 $files; chgrp root $files"
 }
 
-# All is well on a host that runs it, and doctor says so for each kernel that is tested.
+# On a host that runs well doctor finds no fault, for each kernel that is tested.
 test_doctor() {
 	local output
 
@@ -371,17 +370,17 @@ test_doctor() {
 	expect_text "$output" '^warning  DKMS does not know it: '
 }
 
-# A link without a line, unless there is a line. The interface may come later.
+# iw-mpa-netdev@ makes a link without a line in the file, but only if there is no line. The interface may appear later.
 test_netdev() {
 	local unit=iw-mpa-netdev@ output
 
-	# Where lo can have no link, "up" says so.
+	# Where lo can have no link, "link up" would fail because of this line.
 	inside "iw-mpa link down rnic-lo; sed -i '/^rnic-lo /d' /etc/iw-mpa/links; systemctl daemon-reload"
 	inside "ip link add plain0 type veth peer name plain1; systemctl enable --now ${unit}plain0
 		rdma link show srnic_plain0/1 | grep 'netdev plain0'
 		systemctl enable --now ${unit}eth0; [[ ! -e /sys/class/infiniband/srnic_eth0 ]]
 		journalctl -u ${unit}eth0 | grep 'eth0 has a line in /etc/iw-mpa/links, which holds'" 120
-	# By hand, all of them or one; systemd follows.
+	# "link down" and "link up", for all links or one; the state of the units follows.
 	output=$(inside "iw-mpa link down srnic_plain0; ! iw-mpa doctor plain0; ! iw-mpa doctor plain1" 120)
 	echo "$output"
 	expect_text "$output" '^ +iw-mpa link up$'
@@ -392,7 +391,7 @@ test_netdev() {
 		[[ \$(systemctl is-active iw-mpa-link@rnic-0) == inactive ]]
 		iw-mpa link up; rdma link show srnic_plain0/1; rdma link show rnic-0/1
 		systemctl is-active ${unit}plain0 iw-mpa-link@rnic-0" 180
-	# To systemd another name is another interface, but the link stays.
+	# For systemd a renamed interface is a new one; the link has to stay.
 	inside "ip link set plain0 name plain9; poll 60 eval '! systemctl is-active ${unit}plain0'; sleep 1
 		journalctl -u ${unit}plain0 | grep 'srnic_plain0 stays'; rdma link show srnic_plain0/1 | grep 'netdev plain9'
 		ip link set plain9 name plain0; poll 60 systemctl is-active ${unit}plain0" 180
@@ -403,8 +402,8 @@ test_netdev() {
 		ip link delete plain0; rdma link show rnic-0/1" 120
 }
 
-# A kernel without the modules, such as one whose headers are missing, boots without a failure, and the journal has it.
-# When they come, they have the settings.
+# A kernel without the modules, such as one whose headers are missing, boots without a failed unit, and the journal
+# reports them. When the modules are there again, they get the settings.
 test_no_module() {
 	inside "iw-mpa link down; rmmod srnic iw_mpa; mv /usr/lib/modules/$KREL/updates /root
 		status=0; systemctl restart iw-mpa-modules systemd-modules-load systemd-sysctl || status=\$?
@@ -427,7 +426,7 @@ detach_disk() {
 }
 
 # shellcheck disable=SC2016 # there
-# A link that the kernel uses is not removed without --force: neither by hand nor by systemd nor with the package. The
+# A link that the kernel uses is not removed without --force: neither by hand nor by systemd nor with the package. A
 # target at all addresses listens again when the link is back.
 test_users() {
 	local output user='nvme_rdma with 10\.0\.0\.1:4420'
@@ -440,7 +439,7 @@ test_users() {
 		systemctl stop iw-mpa-link@rnic-0; iw-mpa link up rnic-0; journalctl -q -o cat -u iw-mpa-link@rnic-0
 		refused env DEBIAN_FRONTEND=noninteractive apt-get -q -y remove iw-mpa-dkms; dpkg -s iw-mpa-dkms' 300)
 	echo "$output"
-	# Three times by hand, twice in the journal
+	# Three refusals of commands, two of units in the journal
 	[[ $(grep -cE "^iw-mpa: rnic-0 stays, for the kernel uses it: .*$user" <<<"$output") -eq 5 ]] ||
 		fail 'it does not say why a link stays'
 	expect_text "$output" '^active$'
@@ -456,8 +455,7 @@ test_users() {
 	link_works
 }
 
-# While the guest is off, the modules of a later version are built and put where DKMS takes them from in place of
-# building them.
+# While the guest is off, build the modules of a later version, and put them where DKMS finds them ready made.
 test_prebuild() {
 	make_disk "$HERE/share/disk" 16M
 	inside "dpkg-deb --fsys-tarfile /share/${NEW##*/} | tar -x -C / ./usr/src
@@ -469,7 +467,7 @@ test_prebuild() {
 # expect_loaded VERSION
 expect_loaded() { inside "for module in ${MODULES[*]}; do grep -x $1 /sys/module/\$module/version; done"; }
 
-# Each line is on the target's disk before the next one is written.
+# Each line is on the target's disk before the writer appends the next one.
 # shellcheck disable=SC2016 # there
 start_writer() {
 	inside '. /share/guest/nvme.sh; mount "$(nvme_block)" /mnt
@@ -508,7 +506,7 @@ test_upgrade_mounted() {
 	writer_goes_on
 	[[ $before == *$'\n'* && $(connections) == "$before" ]] || fail 'other connections are there'
 
-	# To take the link away would end what is written.
+	# Removing the link would break the mounted disk.
 	output=$(inside 'refused() { ! "$@" 2>&1; }
 		refused iw-mpa link restart; iw-mpa doctor eth0
 		refused env DEBIAN_FRONTEND=noninteractive apt-get -q -y remove iw-mpa-dkms; dpkg -s iw-mpa-dkms' 300) ||
@@ -530,9 +528,9 @@ test_upgrade_mounted() {
 	link_works
 }
 
-# The units of the examples, on one host. /srv is a file system of its own, since the guest's layer does not say what
-# its blocks are. The target is at an address of the link, and the link is removed in two ways: the port listens again,
-# and the host connects again. The last file is written right before the host shuts down.
+# The units of the examples, on one host. /srv is a separate file system, since the guest's layered root cannot tell
+# where a file's blocks are. The target is at an address of the link, and the link is removed in two ways: the port
+# listens again, and the host connects again. The last file is written right before the host shuts down.
 # shellcheck disable=SC2016 # there
 test_storage() {
 	local way
@@ -557,7 +555,7 @@ test_storage() {
 	inside 'cp /root/wanted /mnt/last'
 }
 
-# Nobody has typed anything since the boot.
+# The boot alone has mounted the disk.
 # shellcheck disable=SC2016 # there
 test_storage_boot() {
 	inside 'poll 300 mountpoint -q /mnt; findmnt -n -o SOURCE /mnt | grep -x "/dev/nvme[0-9]*n1"
@@ -567,7 +565,7 @@ test_storage_boot() {
 		systemctl daemon-reload' 120
 }
 
-# With the modules that are built while the guest is off
+# The modules are built while the guest is off.
 test_upgrade() {
 	install_package "$NEWEST"
 	expect_modules "$LAST"
@@ -580,8 +578,8 @@ test_boot_upgraded() {
 	expect_loaded "$LAST"
 }
 
-# If a kernel's headers are installed later, DKMS builds for it, even if it does not run. modinfo gets the module's
-# file, since newer releases of dkms leave depmod to the package of the kernel, which is not installed here.
+# If a kernel's headers are installed later, DKMS builds for it, even if that kernel does not run. modinfo gets the
+# module's file, since newer dkms leaves depmod to the package of the kernel, which is not installed here.
 test_second_kernel() {
 	local release
 
@@ -589,7 +587,7 @@ test_second_kernel() {
 	mkdir -p "$HERE/share/second"
 	(need_kernel "$1" && cp "$(locked package-root debs_of)"/*.deb "$HERE/share/second/")
 	inside 'dpkg -i --force-depends /share/second/*.deb'
-	# apt is to have nothing to complain about: it would refuse whatever comes next.
+	# apt refuses everything as long as it finds broken packages.
 	inside 'apt-get -q check'
 	inside "dkms status iw_mpa -k $release | grep installed"
 	inside "modinfo -F vermagic /usr/lib/modules/$release/updates/dkms/iw_mpa.ko* | grep -F $release"
@@ -613,15 +611,15 @@ test_purge() {
 
 # --- README.md ---------------------------------------------------------------------------------
 
-# readme BLOCK: its commands
+# readme BLOCK: print the commands of the block
 readme() {
 	awk -v mark="<!-- run: $1 -->" '$0 == mark { on = 1; next }
 		on && sub(/^    /, "") { print; next }
 		on { exit }' "$TOP/README.md" | grep .
 }
 
-# as_typed SECONDS COMMANDS: run the commands in a new shell, with the variables of the one before. A user goes on
-# after a failed command; this does not.
+# as_typed SECONDS COMMANDS: run the commands in a new shell, with the variables of the one before. A user would
+# continue after a failed command; this stops.
 as_typed() {
 	local output status=0 start=$SECONDS
 
@@ -632,12 +630,12 @@ as_typed() {
 	return "$status"
 }
 
-# By this interface QEMU leads to the host's network, but not to a server on the host's loopback device. It is the first,
-# so it is eth0, and has the address of the guest.
+# By this interface QEMU leads to the host's network, but not to servers on the host's loopback device. It is the first
+# interface, so its name is eth0, and it has the address of the guest.
 WAY_OUT=(-netdev 'user,id=out,ipv6=off,net=10.0.0.0/24,host=10.0.0.254,dns=10.0.0.253'
 	-device 'virtio-net-pci,netdev=out,romfile=,mac=52:54:00:00:01:01')
 
-# As on each host, /srv is of a file system that says what its blocks are, as our layer does not.
+# Like on other hosts, /srv is on a file system that can tell where a file's blocks are; the guest's layers cannot.
 test_readme_fresh() {
 	inside "cp /share/${OLD##*/} /root; ! type -P dkms rping make"
 	inside 'mke2fs -q -t ext4 /var/layer 2G; echo "/var/layer /srv ext4 loop" >>/etc/fstab'
@@ -667,7 +665,7 @@ test_readme_try() {
 	[[ $(grep -c '^ping data: ' <<<"$output") -eq 10 ]]
 }
 
-# Data that was written is read again after the disk was disconnected.
+# Data is written, and read again after the disk was disconnected.
 # shellcheck disable=SC2016 # there
 test_readme_disk() {
 	local block
@@ -691,7 +689,7 @@ test_readme_nfs() {
 		umount /media; systemctl stop nfs-server' 180
 }
 
-# The host shuts down while the disk is mounted: the last data written has to be on the target's disk.
+# The host shuts down while the disk is mounted: the last write has to reach the target's disk.
 # shellcheck disable=SC2016 # there
 test_readme_boot() {
 	inside 'poll 60 eval "rdma link show srnic_eth0/1 | grep \"netdev eth0\""' 90
@@ -699,7 +697,7 @@ test_readme_boot() {
 }
 
 # shellcheck disable=SC2016 # words of README.md
-# A command is what stands between newlines, ;, &&, || and pipes. At most 14 are allowed until the disk is mounted.
+# Newlines, ;, &&, || and pipes separate commands. At most 14 are allowed until the disk is mounted.
 test_readme_count() {
 	local commands
 
@@ -733,14 +731,14 @@ test_readme() {
 
 # --- ci-setup ----------------------------------------------------------------------------------
 
-# ci_setup RELEASE ARGUMENT...: while the guest is off. The running kernel is the host's, so "uname -r" is made to say
-# RELEASE.
+# ci_setup RELEASE ARGUMENT...: run ci-setup while the guest is off. uname would print the host's kernel, so it is
+# replaced, and prints RELEASE.
 ci_setup() {
 	inside "uname() { if [[ \$* == -r ]]; then echo $1; else command uname \"\$@\"; fi; }; export -f uname
 		/root/ci-setup ${*:2} /root/${OLD##*/} 2>&1"
 }
 
-# The packages are those of the kernel that runs, whatever its name is: here that of a hosted runner
+# The packages follow the name of the running kernel, whatever it is: here a hosted runner's
 test_ci_install() {
 	local output cloud=6.14.0-1017-azure
 
@@ -754,7 +752,7 @@ test_ci_install() {
 }
 
 # ci-setup prints only the link's variables to stdout, so that a job can use the output as it is; a second run finds
-# everything there.
+# everything in place.
 # shellcheck disable=SC2016 # there
 test_ci_link() {
 	local output
@@ -768,7 +766,7 @@ test_ci_link() {
 		ip link delete plain0' 300
 }
 
-# Where no data passes, it says so, and what doctor knows of that.
+# If no data passes, ci-setup reports that, with the output of doctor.
 test_ci_fault() {
 	local output
 
@@ -793,8 +791,8 @@ test_ci() {
 
 # --- containers --------------------------------------------------------------------------------
 
-# guide HOST [NUMBER]: the commands of the administrator's guide for it, or one of them, say what it has, in one shell
-# after another, with the variables of the one before. A server is waited for.
+# guide HOST [NUMBER]: run the commands of the administrator's guide for HOST, or only the NUMBER-th. Each runs in a new
+# shell with the last one's variables, and must print what the guide shows. Wait until a server command listens.
 guide() {
 	local steps name command expected output number=0
 
@@ -822,7 +820,7 @@ test_containers_install() {
 	inside 'cp /usr/sbin/iw-mpa /srv/image/usr/sbin'
 }
 
-# podman's layers cannot stand on ours. A container that is given nothing says what it lacks.
+# podman cannot put its layers on this root's overlay. A container without devices must name what is missing.
 # shellcheck disable=SC2016 # there
 test_containers_host() {
 	local output run='podman run --rm --network host --rootfs /srv/image'
@@ -842,7 +840,8 @@ test_containers_host() {
 	expect_text "$output" '^iw-mpa: .*/endpoints: No such file or directory \(in a container: this is for its host\)$'
 }
 
-# box: a namespace with an interface, eth0, and a server in the initial namespace at the other end of its wire
+# make_box: a namespace "box" with an interface eth0; the server at the other end of its wire is in the initial
+# namespace
 # shellcheck disable=SC2016 # there
 make_box() {
 	inside 'ip netns add box; ip link add box0 type veth peer name eth0 netns box
@@ -866,7 +865,7 @@ test_containers_shared() {
 		poll 30 eval "[[ ! -e /sys/class/infiniband/srnic_box && ! -e /sys/class/infiniband/srnic_box0 ]]"' 120
 }
 
-# A service that is alone in a network namespace is in the way, such as one that systemd starts with a container.
+# The mode can only change when no other network namespace exists, such as that of a service which systemd isolates.
 # shellcheck disable=SC2016 # there
 test_containers_exclusive() {
 	local output
@@ -896,12 +895,12 @@ test_containers() {
 	test_finish
 }
 
-# --- programs of other processors --------------------------------------------------------------
+# --- emulation of other processors --------------------------------------------------------------
 
 MISC=/proc/sys/fs/binfmt_misc
-FOREIGN=/run/iw_mpa-foreign	# the names that are ours there
+FOREIGN=/run/iw_mpa-foreign	# the emulators that this test has registered there
 
-# emulators_of KERNEL...: the names of what runs programs of their processors
+# emulators_of KERNEL...: print the names of the emulators for the kernels' processors
 emulators_of() {
 	local name
 
@@ -911,7 +910,7 @@ emulators_of() {
 }
 
 # emulated NAMES COMMAND...: run a command with root.sh in it, which has the kernel give programs of other processors to
-# an emulator. What the kernel did not have before it forgets when that ends, or when the last such test ends of several.
+# an emulator. The last of such tests at the same time removes entries that the kernel did not have before.
 emulated() {
 	local name
 
@@ -940,7 +939,7 @@ emulators_go() {
 
 version_of() { dpkg-deb -f "$1" Version | sed 's/-[^-]*$//'; }
 
-# step NAME FUNCTION [ARGUMENT]: errexit is to be on in it, so no "if", no "||"
+# step NAME FUNCTION [ARGUMENT]: errexit has to be on in FUNCTION, so no "if", no "||"
 step() {
 	local name="$KERNEL: $1" status
 
@@ -960,7 +959,7 @@ step() {
 	KEEP=yes
 }
 
-# The newest other kernel of the same Debian whose headers were fetched
+# Print the newest other kernel of the same Debian whose headers were fetched.
 second_kernel() {
 	local name suite=${KSUITE%-backports} kernel=$KERNEL
 
@@ -996,14 +995,14 @@ test_finish() {
 	[[ $KEEP == yes ]] || guest_forget_logs
 }
 
-# Booting again is done here: the guest belongs to the shell that started it.
+# The guest has to be booted here, since it belongs to the shell that started it.
 test_kernel() {
 	local second
 
 	test_begin "$1" guest
 	second=$(second_kernel)
 	cp "$NEW" "$NEWEST" "$HERE/share/"
-	# Of nvme-cli, which takes an emulated processor a minute at each boot
+	# Units of nvme-cli, which take an emulated processor a minute at each boot
 	inside 'systemctl -q disable nvmf-autoconnect nvmefc-boot-connections'
 	list_files >"$HERE/before"
 	step 'apt installs the package, DKMS builds the modules' test_install

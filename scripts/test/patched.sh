@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The patches for iw_cm and rdma_cm at work. Those of scripts/test/series that change the RDMA core are applied to the
-# sources of Debian's kernel 6.12, and guests get the two modules that are built of these in place of their own. There
-# iw_mpa and srnic run as the series have them, without iwcm_faults.c, and siw, which knows nothing of the patches.
+# The patches for iw_cm and rdma_cm at work. Those patches of scripts/test/series that change the RDMA core are applied
+# to the sources of Debian's kernel 6.12, and guests get the two modules built of these in place of their own. There
+# iw_mpa and srnic run as the series have them, without iwcm_faults.c, and siw, which does not know the patches.
 #
 #   scripts/test/patched.sh                         e2e --sample
 #   scripts/test/patched.sh e2e|wire ARGUMENT...    other tests, as scripts/e2e.sh and wire.sh take them
@@ -19,16 +19,16 @@
 NAME=6.12
 WORK=$CACHE/patched
 CORE=$WORK/core		# iw_cm.ko and rdma_cm.ko
-NEW=$WORK/new		# what compose makes
-TREE=$WORK/tree		# a copy of this tree with that
-OWN=$WORK/cache		# its cache, with an image of its own; the rest is that of this tree
-KEPT='apt debian root tools'	# what both use
+NEW=$WORK/new		# output of compose
+TREE=$WORK/tree		# a copy of this tree with these files
+OWN=$WORK/cache		# that tree's cache, with its own image; the rest is this tree's cache
+KEPT='apt debian root tools'	# folders that both caches share
 
 patches() { grep -l '^+++ b/drivers/infiniband/core/' "$TOP"/scripts/test/series/iw_mpa/*.diff; }
 
-# Modules of the kernel that are not built again import what the two export, and the kernel compares the types. Those
-# have not changed but for two members at the end of a structure that none of the importers sees, so these are hidden
-# from the program that makes checksums of types.
+# Other modules of the kernel are not built again. They import what these two export, and the kernel compares checksums
+# of types. The patches only add two members at the end of a structure that no importer uses, so these members are
+# hidden from the program that makes checksums.
 hide_from_checksums() {
 	sed -i -e '/^struct net;$/ { s/^/#ifndef __GENKSYMS__\n/; s/$/\n#endif/ }' \
 		-e '/^	struct net \*net;$/ s/^/#ifndef __GENKSYMS__\n/; /^	int bound_dev_if;/ s/$/\n#endif/' "$1"
@@ -61,11 +61,11 @@ make_tree() {
 	compose
 	rm -r "$ours/siw_mpa" "$ours/iw_mpa/iwcm_faults.c"
 	(cd "$NEW" && cp --parents -t "$TREE" $SW/{iw_mpa,srnic}/Makefile $SW/{iw_mpa{,/takeover},srnic}/*.[ch] include/rdma/*)
-	# Before the kernel's own
+	# The compiler finds this before the kernel's header
 	install -D -m 644 -t "$ours/compat/rdma" "$CORE/include/rdma/iw_cm.h"
 }
 
-# make_cache IMAGE: what the guests boot from
+# make_cache IMAGE: make the image that the guests boot, with the patched modules
 make_cache() {
 	local name own=$OWN/guest/${1##*/} core
 

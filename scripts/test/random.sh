@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Random sequences of system calls on srnic, and on what is below it, in a guest with detectors: see
+# Random sequences of system calls on srnic, and on what srnic uses, in a guest with detectors: see
 # scripts/test/random/main.c. They follow from a seed, which is printed.
 #
 #   scripts/test/random.sh [--seed N] [--minutes N]     seed: a new one each time; minutes: 10
@@ -18,10 +18,10 @@ export KERNEL=${KERNEL:-${DEBUG:-kasan}}
 
 USAGE='usage: random.sh [--seed N] [--minutes N]'
 
-# restrack says so where a device goes and has objects, and does not warn.
+# restrack only logs the objects of a removed device, and does not warn.
 nothing_was_left() { guest_run A '! dmesg | grep RESTR[A]CK'; }
 
-# Those of fail-nth, of whatever kind
+# fail-nth can make allocations of any kind fail
 let_allocations_fail() {
 	# shellcheck disable=SC2016 # of the guest's shell
 	guest_run A 'cd /sys/kernel/debug; for file in {failslab,fail_page_alloc}/{verbose,ignore-gfp-wait}; do
@@ -63,7 +63,7 @@ main() {
 		"cp /share/random /run && /run/random $seed $((minutes * 60)) $SLOW >/share/said" \
 		$((minutes * 60 + 900))
 	[[ ! -e $GUEST_RUN/share/said ]] || sed 's/^/# /' "$GUEST_RUN/share/said"
-	# How far connections came
+	# Counters, as a sign of how far connections got
 	guest_run A "grep -v ' 0\$' /sys/kernel/debug/iw_mpa/stats" | paste -sd ' ' | tr -s ' ' | fold -sw 110 | sed 's/^/# /' || :
 	end_guest
 	tap_end random || die "logs: $GUEST_RUN"

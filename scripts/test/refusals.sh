@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What cannot be done must be refused: by an exit status, by one sentence that says what to do, and
-# with nothing left half done. The causes are an unsupported kernel, missing headers, no root, no
-# space, no network.
+# What cannot be done must be refused: by an exit status, by one sentence that says what to do, and with nothing left
+# half done. The causes are an unsupported kernel, missing headers, no root, no space, no network.
 #
 # Each command runs with a separate cache, in a separate mount namespace, so that it finds no files
 # of the host, and cannot destroy any if it is not refused.
@@ -13,9 +12,9 @@
 # shellcheck source=scripts/lib/tap.sh
 . "$TOP/scripts/lib/tap.sh"
 
-HERE=/mnt	# covered by a file system of our own
+HERE=/mnt	# covered by a separate file system
 
-# fresh MEGABYTES: an empty cache of that size, for all users
+# fresh MEGABYTES: make an empty cache of that size, writable for all users
 fresh() {
 	umount "$HERE/cache" 2>/dev/null || true
 	mount -t tmpfs -o "size=${1}m,mode=777" refusals "$HERE/cache"
@@ -27,26 +26,26 @@ make_places() {
 	mkdir "$HERE"/{tree,cache,bin,root,ubuntu}
 	mount --bind "$TOP" "$HERE/tree"
 	mount -t tmpfs -o size=10m refusals "$HERE/root"
-	# One package is missing, in the list of all and if it is asked for.
+	# The package sparse is missing, in the list of all packages and when it is queried.
 	printf '%s\n' '#!/bin/sh' 'case "$*" in *sparse*) exit 1 ;; esac' \
 		"$(command -v dpkg-query) \"\$@\" | grep -v ' sparse$'" >"$HERE/bin/dpkg-query"
 	printf '%s\n' 'ID=ubuntu' 'ID_LIKE=debian' 'VERSION_ID="24.04"' >"$HERE/ubuntu/os-release"
 	printf '%s\n' '#!/bin/sh' '[ "$1" = -r ] && echo 6.14.0-1017-azure || exec /usr/bin/uname "$@"' >"$HERE/ubuntu/uname"
-	# ubuntu COMMAND...: as on a host with another distribution
+	# ubuntu COMMAND...: run it as on a host with another distribution
 	printf '%s\n' '#!/bin/sh -e' 'mount --bind "${0%/*}/os-release" /etc/os-release' 'exec "$@"' >"$HERE/ubuntu/ubuntu"
 	chmod +x "$HERE/bin/dpkg-query" "$HERE"/ubuntu/{uname,ubuntu}
-	# An apt that knows the release alone, as in a root of debootstrap
+	# An apt that only knows the release, without updates, as in a root of debootstrap
 	echo "deb $(archive_mirror main) bookworm main" >"$HERE/bin/sources.list"
 	printf '%s\n' "Dir::Etc::sourcelist \"$HERE/bin/sources.list\";" 'Dir::Etc::sourceparts "/dev/null";' >"$HERE/bin/apt.conf"
 }
 
-# As who has not come by our scripts
+# Run a command like a user, without the environment of these scripts
 as_a_user() {
 	env -u IW_MPA_CACHE -u IW_MPA_BUILD -u TOP -u KREL -u KERNEL -u KERNELS -u DEBUG -u LC_ALL \
 		XDG_CACHE_HOME="$HERE/cache" timeout 300 "$@" </dev/null
 }
 
-# outcome REGEX COMMAND...: it fails, says one sentence that is like this, and leaves nothing
+# outcome REGEX COMMAND...: the command has to fail, print just one error like REGEX, and leave no files
 outcome() {
 	local regex=$1 output status=0 left
 
@@ -122,7 +121,7 @@ headers_twice() {
 	as_a_user bash -c '. scripts/lib/lib.sh; need_krel; [[ $KDIR == "/lib/modules/$KREL/build" ]]'
 }
 
-# Variables that others have for themselves are neither taken for ours nor stumbled over.
+# Variables of other programs neither change nor break "make clean".
 clean_alone() {
 	mkdir -p "$HERE/cache/others/src"
 	touch "$HERE/cache/others/src/file"
@@ -190,7 +189,7 @@ test_no_network() {
 		unshare -n make -s check
 }
 
-# A virtiofsd that lives and makes no socket is waited for no longer than a guest that does not boot.
+# The wait for a virtiofsd that runs, but makes no socket, is no longer than for a guest that does not boot.
 # shellcheck disable=SC2016 # the other shell
 silent_virtiofsd() {
 	local output

@@ -22,7 +22,7 @@
 LIMIT=1800	# seconds for one test
 RATES=good_client_keeps_its_rate
 
-# soak NAME DRIVER TEST...: in a guest of its own, from boot to the end
+# soak NAME DRIVER TEST...: run tests in a guest of their own, from boot to shutdown
 soak() {
 	local name=$1 driver=$2 failed=$TAP_FAILED test
 

@@ -7,11 +7,11 @@
 #
 # -k: only the groups of cases whose line matches; -l: list those; --sample: those that stand for the others.
 #
-# SUITE="NAME ..." runs these of scripts/suites, and not all. A comma is as good as a space.
-# SUITES=FOLDER has bare copies of the repositories that some are taken from, FOLDER/REPOSITORY.git, where the
-# public addresses cannot be reached. A suite whose source is not to be had is named in the last line.
-# DRIVER=siw tests our expectations with unmodified siw: it must not pass a case that we say no iWARP device can
-# pass. Other results of siw are printed, and not judged. DRIVER=siw_mpa is judged as srnic is.
+# SUITE="NAME ..." runs only these of scripts/suites; commas may separate the names, too. SUITES=FOLDER has bare copies
+# of the suites' repositories, FOLDER/REPOSITORY.git, for hosts that cannot reach the public addresses. A suite without
+# an available source is named in the last line. DRIVER=siw tests our expectations with unmodified siw: it must not pass
+# a case that we say no iWARP device can pass. Other results of siw are printed, and not judged. DRIVER=siw_mpa is
+# judged as srnic is.
 #
 # The result of each case, and a table of all results, are kept in the cache. See scripts/suites/lib.sh for how
 # a suite is written, and what may be on its list of cases that do not pass.
@@ -53,7 +53,7 @@ chosen_suites() {
 	if [[ -n $SUITE ]]; then echo "${SUITE//,/ }"; else suite_names; fi
 }
 
-# chosen_groups: of the suite that is loaded
+# chosen_groups: print the chosen groups of the loaded suite
 chosen_groups() {
 	groups | while read -r group; do
 		[[ $SAMPLE == no || $group =~ $SAMPLED ]] || continue
@@ -122,7 +122,7 @@ prepare() {
 	esac
 }
 
-# The last line
+# Print the last line.
 sum_up() {
 	local note="; $EXPECTED_TO_FAIL failed and $EXPECTED_TO_SKIP skipped as expected"
 

@@ -3,15 +3,15 @@
 #
 # Takeover without hardware. Guest A has the device twin0, whose "hardware" is a socket in another network namespace,
 # restored from the library's record with TCP_REPAIR; tc redirects packets to it. Guest B has an unmodified peer and
-# rping, which compares the data that it gets back. B's capture is judged: no RST, no retransmission, no challenge ACK;
-# time stamps and window do not go back. On A the frozen socket must not have sent a segment: both TCP and netfilter's
-# output hook count segments. Controls, which have to fail, prove that the judges work.
+# rping, which compares the data that it gets back. The judge checks B's capture: no RST, no retransmission, no
+# challenge ACK; time stamps and window do not go back. On A the frozen socket must not send a segment: both TCP and
+# netfilter's output hook count segments. Controls, which have to fail, prove that the judges work.
 #
 #   scripts/test/takeover.sh [--sample] [-k REGEX] [-l]
 #
 # -k: only the cases whose line matches; -l: list them; --sample: four that show the most
 #
-# KERNEL is that of both guests, also kasan. PEER is the driver of B.
+# KERNEL, which may be kasan, is the kernel of both guests. PEER is the driver of B.
 
 # shellcheck source=scripts/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -70,7 +70,7 @@ control_not_frozen_4	serve	4 clean --mirror
 control_stamp_4		serve	4 clean --skew -600000 --limit 30
 control_deaf_4		move	4 clean --move --deaf --limit 30
 '
-declare -A WHY=(	# every line of it
+declare -A WHY=(	# regular expressions; the output has to match each line
 	[control_not_frozen_4]="^not ok - the window's edge does not move back
 ^the frozen socket has spoken, or is gone: TCP has counted it
 ^the frozen socket has spoken: netfilter has counted it"
@@ -78,13 +78,13 @@ declare -A WHY=(	# every line of it
 	[control_deaf_4]='^not ok - nothing is sent again'
 )
 
-# since RELEASE CASE: on stdin are cases; before that release, without those that begin with CASE
+# since RELEASE CASE: filter the cases on stdin; before that release drop those whose names begin with CASE
 since() {
 	if printf '%s\n%s\n' "$1" "$KREL" | sort -VC; then cat; else grep -v "^$2"; fi
 }
 
-# Linux can have TCP time stamps in microseconds since 6.7. Before 6.10 a server's first sequence number does not depend
-# on an earlier connection in TIME_WAIT, so wrap_ours_back is not possible.
+# Linux has TCP time stamps in microseconds since 6.7. Before 6.10 a server's first sequence number does not depend on
+# an earlier connection in TIME_WAIT, so wrap_ours_back is not possible.
 cases() {
 	sed -E '/^$/d; s/\t+/ /g' <<<"$CASES" | grep -E -- "$PATTERN" | since 6.7 stamp_us |
 		since 6.10 wrap_ours_back || true
@@ -116,7 +116,7 @@ client_at_peer() {
 	esac
 }
 
-# server_at_peer ROLE REMOTE: in the background, as the job "server"; returns when it listens
+# server_at_peer ROLE REMOTE: start it as the background job "server", and wait until it listens
 server_at_peer() {
 	case $1 in
 	client | again | shut) guest_serve B server "$PORT" "rping -s -a $2 -p $PORT -C 3 -v -V" ;;
@@ -124,7 +124,7 @@ server_at_peer() {
 	esac
 }
 
-# What a role needs before the capture begins, and its end, whatever has happened
+# Prepare a role before the capture begins; after() undoes that in any case.
 before() {
 	case $1 in
 	fill) guest_run A "$INSIDE memory_scarce" ;;
@@ -157,7 +157,7 @@ after() {
 }
 
 # connect ROLE LOCAL REMOTE OPTIONS...: make one connection, and print the output of the twin and of rping; fail if
-# either of them has failed
+# either of them failed
 connect() {
 	local role=$1 local=$2 remote=$3 status=0
 
@@ -178,7 +178,7 @@ connect() {
 	return "$status"
 }
 
-# one NAME ROLE FAMILY WIRE OPTIONS
+# one NAME ROLE FAMILY WIRE OPTIONS: run one case
 one() {
 	local name=$1 role=$2 family=$3 wire=$4 local=10.0.0.1 remote=10.0.0.2 status=0 verdict=0 crash=no
 	local -a twin=() judge=()
@@ -201,14 +201,14 @@ one() {
 	guest_run B "capture_stop $name.pcapng && capture_is_whole" || status=$?
 	"$TOP/scripts/test/takeover/judge.py" "${judge[@]}" "$GUEST_RUN/share/$name.pcapng" "$local" || verdict=$?
 	after "$role" || status=$?
-	# What is still in use is a failure, as it is of an end-to-end test.
+	# An object that is still in use is a failure, as after an end-to-end test.
 	guest_run A clean_up || status=1
 	guest_run A 'wire_set clean' || status=1
 	[[ $status -ne 0 ]] || status=$verdict
 	return "$status"
 }
 
-# tried NAME...: again if the judge has proof that the machine was too slow, and nothing else is wrong
+# tried NAME...: run a case; run it again if the judge proves that the machine was too slow, and finds nothing else
 tried() {
 	local status
 
@@ -221,7 +221,7 @@ tried() {
 	return "$status"
 }
 
-# The controls prove that the rules can be broken.
+# A control succeeds if its case fails for the expected reasons, which proves that the rules can be broken.
 control() {
 	local why status=0
 

@@ -9,7 +9,7 @@
 
 live() { [[ $(cat /sys/class/nvme/nvme*/state | grep -c live) -eq $1 ]]; }
 
-# comeback_begin NUMBER: what nvme-cli would ask for, but it does not ask for a path that it knows
+# comeback_begin NUMBER: connect NUMBER paths; nvme-cli would refuse to connect a path twice, so write the request here
 comeback_begin() {
 	local i host="nqn.2014-08.org.nvmexpress:uuid:$NVME_UUID"
 

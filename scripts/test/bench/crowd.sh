@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# In the guest, for scale.sh: a device with very many connections. A nanosecond is an instruction.
+# Runs in the guest, for scale.sh: a device with very many connections. An instruction takes a nanosecond.
 
 ENDPOINTS=/sys/kernel/debug/iw_mpa/endpoints
 TRACING=/sys/kernel/tracing
@@ -15,7 +15,7 @@ crowd_is_up() {
 
 now() { date +%s%N; }
 
-# The kernel's function tracer times each part of the file: one is written under one RCU read lock.
+# The function tracer times endpoints_show(), which writes a part of the file under one RCU read lock.
 crowd_trace_listing() {
 	echo endpoints_show >"$TRACING/set_ftrace_filter"
 	echo function_graph >"$TRACING/current_tracer"
@@ -28,7 +28,7 @@ crowd_trace_listing() {
 	echo 1 >"$TRACING/tracing_on"
 }
 
-# Only events of the trace that has room for all of them count.
+# Only trace events that fit into the buffer count, so it is made large.
 crowd_remove() {
 	local began
 

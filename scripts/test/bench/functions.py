@@ -16,7 +16,7 @@ import re
 import subprocess
 import sys
 
-# The numbers are those of split.c; 0 and 1 are fixed there.
+# The numbers are those of split.c, where 0 and 1 are fixed.
 GROUPS = ("caller", "user", "syscall", "cma", "verbs", "cm", "siw", "tcp", "schedule", "irq",
           "copy", "crc", "storage")
 
@@ -36,7 +36,7 @@ MODULES = {
 }
 STORAGE = (r"nvmet?(_\w+)?|nfs\w*|nfsd|sunrpc|rpcrdma|ib_isert?|lib_?iscsi\w*|iscsi_\w+|target_core_\w+"
            r"|scsi_(mod|transport_iscsi|common)|sd_mod")
-# What takes siw_cm.c's place counts like siw_cm.c.
+# These files replace siw_cm.c, and count like it.
 CM_OBJECTS = ("siw_cm.o", "cep.o", "handoff.o", "port.o")
 
 NETWORK = ("sock_from_file", "argv_free")
@@ -97,7 +97,7 @@ def main():
     network = [where[name] for name in NETWORK]
     seen = None
     for address, symbol, module in functions:
-        # An alias: one name is enough.
+        # Of symbols with one address only the first is used.
         if address != seen:
             group = group_of(symbol, address, module, network, cm)
             print(f"{address:x} {GROUPS.index(group)} {symbol}")

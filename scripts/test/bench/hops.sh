@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Sourced by bench.sh: what a connection costs each of two hosts, counted by a plugin in each of two guests. The guests'
-# clocks, too, advance with the instructions; but while a guest waits for the other one, its clock follows the host's.
+# Sourced by bench.sh: what a connection costs each of two hosts, counted by a plugin in each of two guests. A guest's
+# clock advances with its instructions; but while the guest waits for the other one, it follows the host's clock.
 
 HOPS_VARIANTS=${HOPS_VARIANTS:-'siw srnic plain'}
 HOPS_COUNT=${HOPS_COUNT:-256}
 
-# hops_keep GUEST VARIANT END: what it has counted
+# hops_keep GUEST VARIANT END: keep the counts of a guest
 hops_keep() {
 	mv "$OUT/split.$1" "$OUT/hops/$2.$3.split"
 	echo "connections $HOPS_COUNT" >"$OUT/hops/$2.$3"

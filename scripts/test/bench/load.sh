@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Sourced by bench.sh: throughput of Writes of many QPs on four processors, by the clock. The drivers take turns in one
-# guest, and each round gives the ratio of their results: other load of the host slows both drivers.
+# Sourced by bench.sh: throughput of Writes of many QPs on four processors, by the clock. In each round all drivers are
+# measured in turn, in one guest, and only ratios within a round count: other load of the host slows all of them.
 
 LOAD_VARIANTS=${LOAD_VARIANTS:-'siw siw_mpa plain srnic'}
 LOAD_QPS=${LOAD_QPS:-'1 8 64'}
@@ -33,8 +33,8 @@ measure_load() {
 	say "in $OUT: load.rst, load.html"
 }
 
-# Two guests with a wire between them; a process that waits sleeps. Of the line that perftest prints for 64 bytes,
-# column 5 is the median and column 8 the 99th percentile, in microseconds.
+# Two guests with a wire between them; processes sleep while they wait. In perftest's line for 64 bytes column 5 is the
+# median and column 8 the 99th percentile, in microseconds.
 PONG_VARIANTS=${PONG_VARIANTS:-'siw siw_mpa plain srnic'}
 PONG_TIMES=2000
 PONG_PORT=7473
@@ -52,7 +52,7 @@ pong() {
 		"$OUT/log" >"$OUT/pong/$1.$2"
 }
 
-# After what did not come to its end the next one has new guests.
+# After a failure the next measurement gets new guests.
 pong_failed() {
 	gap "$1 did not come to its end: $(cat "$OUT/log")"
 	guest_kill_all

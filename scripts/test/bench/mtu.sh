@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Sourced by bench.sh: what messages cost at the MTU of a network, counted by the plugin. A segment of TCP, and so an
-# FPDU, is as small as on that network. The loopback device keeps segmentation offload, so TCP passes large packets, as
-# to a network card that has TSO and GRO.
+# Sourced by bench.sh: what messages cost at the MTU of a network, counted by the plugin. TCP segments, and so FPDUs,
+# are as small as on that network. The loopback device keeps segmentation offload, so TCP passes large packets, as to a
+# network card with TSO and GRO.
 
 MTUS='1500 9000 65536'
 MTU_VARIANTS='siw srnic plain markers'
 
-# NAME OCTETS TIMES PROGRAM, as DATA of bench.sh
+# NAME BYTES TIMES PROGRAM, as in DATA of bench.sh
 MTU_DATA='
 write-64k	65536	1000	ib_write_bw
 read-64k	65536	1000	ib_read_bw -e
@@ -18,7 +18,7 @@ send-4k	4096	2000	ib_send_bw -e
 ping-64	64	2000	ib_send_lat -e
 '
 
-# measure_at MTU: with bare TCP and all drivers in one boot
+# measure_at MTU: measure bare TCP and all drivers in one guest
 measure_at() {
 	local variant RAW=$OUT/mtu-$1
 

@@ -5,7 +5,7 @@
 # same guest.
 
 REGISTRATIONS=${REGISTRATIONS:-100000}
-# Hundredths of what siw takes for one; and of one of the first thousand, which one of the last may take
+# Limit in hundredths: of siw's cost; and for one of the last registrations, of the cost of one of the first thousand
 REGISTERED_LIMIT=110
 
 # The process is in a memory cgroup, as under systemd, since srnic's charging of the cgroup costs
@@ -33,14 +33,14 @@ registered() {
 # registered_value VARIANT KIND KEY
 registered_value() { awk -v key="$3" '$1 == key { print $2 }' "$OUT/register/$1.$2"; }
 
-# registered_least VARIANT KIND WHAT: one of the first thousand, of the last, or of all, whichever is least
+# registered_least VARIANT KIND WHAT: the least cost: of one of the first thousand, of the last thousand, or of all
 registered_least() {
 	awk -v key="$3" '$1 ~ "^" key "(_first|_last)?$" { print $2 }' "$OUT/register/$1.$2" | sort -n | head -n 1
 }
 
-# judge_registered KIND COUNT: compare the cost of all registrations and deregistrations with siw's, and that of the
-# last registrations with the first ones. RCU frees the memory of regions at any time, also during a later measurement:
-# so for deregistration the smallest cost is compared.
+# judge_registered KIND COUNT: compare the cost of registrations and deregistrations with siw's, and of the last
+# registrations with the first ones. RCU frees the memory of regions at any time, also during a later measurement: so
+# for deregistration the smallest cost is compared.
 judge_registered() {
 	local variant what first last cost siw
 
@@ -65,7 +65,7 @@ judge_registered() {
 	done
 }
 
-# judge_registrations COUNT: of both kinds, in a guest that counts
+# judge_registrations COUNT: judge both kinds, in the guest of boot_counted
 judge_registrations() {
 	local kind
 
@@ -84,6 +84,6 @@ measure_registrations() {
 	build_program registrations
 	boot_counted
 	judge_registrations "$REGISTRATIONS"
-	guest_kill_all		# how guests end is judged by other tests
+	guest_kill_all		# other tests judge how guests end
 	tap_end bench
 }

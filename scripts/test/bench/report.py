@@ -39,7 +39,7 @@ import page     # noqa: E402
 
 VARIANTS = ("tcp", "siw", "siw_mpa", "srnic", "plain", "markers")
 PHASES = ("", "setup", "connect", "qp", "close", "destroy", "settle", "data")
-# As functions.py numbers them
+# The order of functions.py
 GROUPS = (
     ("", ""),
     ("application and its libraries", "#9aa7b4"),
@@ -56,7 +56,7 @@ GROUPS = (
     ("storage protocols", "#b5838d"),
 )
 USER, CM, STORAGE = 1, 5, 12
-# Every allocation from a slab goes through one of these.
+# Every slab allocation calls one of these.
 ALLOCATIONS = re.compile(r"__kmem_cache_alloc_node|kmem_cache_alloc(_lru)?|kmem_cache_alloc_node")
 
 
@@ -135,7 +135,7 @@ def ratio(value, base):
     return f"{value / base:.2f}" if value and base else "-"
 
 
-# Units: what each row counts, if they do not count the same
+# Units: what the rows count, if they differ
 Table = collections.namedtuple("Table", "title head rows units", defaults=((),))
 
 
@@ -605,7 +605,7 @@ def write(folder, name, text):
         out.write(text)
 
 
-# OPTION: what makes its tables, and the title of its page
+# OPTION: the function that makes its tables, and the title of its page
 KINDS = {
     "rate": (table_of_rates, "connections a second"),
     "load": (table_of_load, "many QPs"),

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Sourced by bench.sh: what changes when there are more processors, or very many connections.
+# Sourced by bench.sh: the effect of more processors, and of very many connections.
 
 SCALE_VARIANTS='siw srnic'
 SCALE_CPUS=${SCALE_CPUS-'1 2 4'}
-SCALE_PAIRS=${SCALE_PAIRS:-50000}	# of a host with itself: two endpoints each; 0: none
-SPREAD_PAIRS=${SPREAD_PAIRS:-5000}	# likewise, of a host with four processors
+SCALE_PAIRS=${SCALE_PAIRS:-50000}	# pairs of endpoints, connected over the loopback device; 0: none
+SPREAD_PAIRS=${SPREAD_PAIRS:-5000}	# the same, with four processors
 
-# Count the instructions of all processors for a connection. QEMU runs the processors in turns, so that the plugin can
-# count. The guest's clock is the host's, since a kernel with several processors does not boot with -icount.
+# Count the instructions of all processors for a connection. QEMU runs one processor at a time, so that the plugin can
+# count. The guest uses the host's clock, since a kernel with several processors does not boot with -icount.
 measure_cpus() {
 	local variant
 
@@ -39,8 +39,8 @@ crowd_begin() {
 	guest_run A '. /share/crowd.sh; crowd_is_up' 7200
 }
 
-# Measure a listing of very many endpoints, the longest part of it in which no other task may run, and the removal of
-# the device that has all of them.
+# Measure a listing of very many endpoints, its longest part without a chance for other tasks, and the removal of the
+# device with all of them.
 measure_crowd() {
 	GUEST_MEMORY=10G boot_counted
 	crowd_begin "$SCALE_PAIRS"
@@ -49,7 +49,7 @@ measure_crowd() {
 	guest_kill_all
 }
 
-# On which processors the connections of a device end
+# Count on which processors the connections of a removed device end.
 measure_removal() {
 	unset GUEST_ACCEL
 	GUEST_ARGS=()

@@ -4,7 +4,7 @@
 # Sourced by bench.sh: the kernel's instructions for an I/O of NVMe over RDMA and of NFS over RDMA, counted by the
 # plugin. Client and server are on one host; disk and files are in memory.
 
-# NAME OCTETS TIMES KIND
+# NAME BYTES TIMES KIND
 ULPS='
 ulp-nvme-read-4k	4096	4000	nvme randread
 ulp-nvme-write-4k	4096	4000	nvme randwrite
@@ -14,14 +14,14 @@ ulp-nfs-read-1m	1048576	100	nfs read
 ulp-nfs-write-1m	1048576	100	nfs write
 '
 
-STORAGE_OVER=rdma	# or tcp: what a kit's protocol runs over
+STORAGE_OVER=rdma	# rdma or tcp: the transport of the protocols in scripts/lib/guest
 
 # in_kit KIT COMMAND
 in_kit() {
 	guest_run A "set -e; STORAGE_OVER=$STORAGE_OVER; . /host$TOP/scripts/lib/guest/$1.sh; $2" "$LIMIT"
 }
 
-# ulp_command OCTETS TIMES KIND WHAT: eight at a time with a disk, one over NFS
+# ulp_command BYTES TIMES KIND WHAT: print a command that makes I/Os: with a disk eight at a time, over NFS one
 ulp_command() {
 	case "$3 $4" in
 	nvme* | iser*)
@@ -46,12 +46,12 @@ ulps_end() {
 		guest_run A 'poll 30 rdma_is_idle || poll 30 only_pool' "$LIMIT"
 }
 
-# Print I/Os per second from the output of fio --minimal, in a guest where an instruction takes a nanosecond. Columns 8
-# and 49 are for reads and writes, of which one is 0.
+# Print I/Os per second from the output of fio --minimal, in a guest where an instruction takes a nanosecond. Column 8
+# is for reads, column 49 for writes; one of them is 0.
 fio_iops() { awk -F ';' 'NF > 48 { print "iops", int($8 + $49) }'; }
 
-# count_io FILE KIT COMMAND TIMES: run COMMAND, of TIMES I/Os; write what the kernel executes for it to FILE and
-# FILE.split, and its output to $OUT/log
+# count_io FILE KIT COMMAND TIMES: run COMMAND, which makes TIMES I/Os; write the kernel's instructions to FILE and
+# FILE.split, and the output to $OUT/log
 count_io() {
 	rm -f "$OUT/split"
 	in_kit "$2" "/share/cm_bench count; $3; /share/cm_bench dump" >"$OUT/log" || true
@@ -78,8 +78,8 @@ measure_ulps() {
 	ulps_end >"$OUT/log" || gap "$1: the ULPs did not end: $(cat "$OUT/log")"
 }
 
-# COMEBACK is "NUMBER SECONDS": the number of controllers, and for how long they have no target. That must be long
-# enough that they do not all try again at the same moment.
+# COMEBACK is "NUMBER SECONDS": the number of controllers, and how long they have no target: long enough that their
+# attempts spread over time.
 COMEBACK=${COMEBACK:-'64 5'}
 COMEBACK_VARIANTS=${COMEBACK_VARIANTS:-'siw siw_mpa srnic'}
 COMEBACK_ROUNDS=${COMEBACK_ROUNDS:-5}
@@ -108,7 +108,7 @@ measure_comebacks() {
 		guest_run A ". /share/comeback.sh; comeback_end" "$LIMIT" >"$OUT/log" ||
 			gap "$variant: the controllers did not end: $(cat "$OUT/log")"
 	done
-	guest_kill_all		# how guests end is judged by other tests
+	guest_kill_all		# other tests judge how guests end
 	python3 "$TOP/scripts/test/bench/report.py" --comeback "$OUT"
 	cat "$OUT/comeback.rst"
 	say "in $OUT: comeback.rst, comeback.html"

@@ -35,9 +35,9 @@ ROWS = {
     "iser-read-128k": "iSCSI, read 128 KiB",
 }
 TCP_NAME = {"nvme": "NVMe/TCP", "nfs": "NFS over TCP", "iser": "iSCSI over TCP"}
-# Like with like: both ends sum all bytes up, or neither does.
+# Fair pairs: both transports checksum all bytes, or neither does.
 RATIOS = (("plain", "tcp"), ("srnic", "tcp-digest"), ("plain-large", "tcp"), ("srnic-large", "tcp-digest"))
-NEAR = 0.05     # no reason to take one or the other
+NEAR = 0.05     # a smaller difference is no reason to prefer one
 PAGE = "Documentation/infiniband/iw_mpa_performance.rst"
 TOP = pathlib.Path(__file__).resolve().parents[3]
 

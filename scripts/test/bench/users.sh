@@ -3,16 +3,16 @@
 #
 # Sourced by bench.sh: the kernel's instructions for an I/O of NVMe, NFS and iSCSI over RDMA, and over the TCP protocol
 # that each of them also has. Both ends are on one host with an MTU of 1500; the plugin counts. A figure is marginal:
-# the difference of a long and a short run, divided by that of their I/Os, which excludes the start and the end of the
-# program.
+# the difference of a long and a short run, divided by the difference of their I/Os, which excludes the start and the
+# end of the program.
 
 USERS_COLUMNS=${USERS_COLUMNS:-'tcp tcp-digest siw rxe srnic plain srnic-large plain-large'}
-# I/Os of a long and a short run: of NVMe and iSER, of NFS
+# I/Os of a long and a short run of NVMe and iSER, and of NFS
 USERS_TIMES=${USERS_TIMES:-'2500 500 300 100'}
 USERS_KERNEL=
 USERS_WRITE=no
 
-# NAME OCTETS KIND WHAT: as ULPS of ulps.sh
+# NAME BYTES KIND WHAT, as in ULPS of ulps.sh
 USERS='
 nvme-read-4k	4096	nvme randread
 nvme-write-4k	4096	nvme randwrite
@@ -43,7 +43,7 @@ users_options() {
 	[[ $USERS_WRITE == no || $ONLY == . ]] || die '--write wants all rows'
 }
 
-# users_begin KIND COLUMN: client and server, of those kernel modules whose functions the plugin is told of
+# users_begin KIND COLUMN: start server and client, then show the plugin the functions of the modules that they loaded
 users_begin() {
 	local digests=()
 
@@ -64,7 +64,7 @@ users_begin() {
 	esac && tell_plugin
 }
 
-# users_end KIND COLUMN. rxe has always a QP, of its own.
+# users_end KIND COLUMN: stop both. rxe always has its own QP, so it is never idle.
 users_end() {
 	case $1 in
 	nvme) in_kit nvme 'nvme_detach; nvme_serve_end' ;;
@@ -73,7 +73,7 @@ users_end() {
 	esac && { [[ $2 == tcp* || $2 == rxe ]] || guest_run A 'poll 30 rdma_is_idle || poll 30 only_pool' "$LIMIT"; }
 }
 
-# users_row COLUMN NAME OCTETS KIND WHAT: a short run that is not counted, a short one, and a long one
+# users_row COLUMN NAME BYTES KIND WHAT: make a short run that is not counted, a short run and a long run
 users_row() {
 	local long short run
 
@@ -86,7 +86,7 @@ users_row() {
 	done
 }
 
-# users_times KIND: of a long and a short run
+# users_times KIND: print the I/Os of a long and a short run
 users_times() {
 	local io_long io_short file_long file_short
 
@@ -94,12 +94,12 @@ users_times() {
 	if [[ $1 == nfs ]]; then echo "$file_long $file_short"; else echo "$io_long $io_short"; fi
 }
 
-# users_rows COLUMN: one kind after the other
+# users_rows COLUMN: measure all kinds in turn
 users_rows() {
 	local kind rows row
 
 	for kind in nvme nfs iser; do
-		[[ $1 != tcp-digest || $kind != nfs ]] || continue	# NFS has none
+		[[ $1 != tcp-digest || $kind != nfs ]] || continue	# NFS has no digests
 		mapfile -t rows < <(awk -v kind="$kind" -v only="$ONLY" '$3 == kind && $1 ~ only' <<<"$USERS")
 		[[ ${#rows[@]} -gt 0 ]] || continue
 		users_begin "$kind" "$1" >"$OUT/log" || { gap "$1: no $kind: $(cat "$OUT/log")" && return; }
@@ -112,13 +112,13 @@ users_rows() {
 	done
 }
 
-# What turns large FPDUs on, if srnic has them
+# Print the file of the setting large_fpdu, which depends on the version, if there is one.
 large_fpdu() {
 	guest_run A 'ls -d /proc/sys/net/iw_mpa/large_fpdu /sys/module/{srnic,iw_mpa}/parameters/large_fpdu 2>/dev/null |
 		head -n 1' "$LIMIT"
 }
 
-# users_take COLUMN: fails, with a line of what there is not, for a column that this tree has not
+# users_take COLUMN: set the guest up for COLUMN; if this version lacks a setting for that, report it and fail
 users_take() {
 	local large
 
@@ -137,13 +137,13 @@ users_take() {
 	guest_run A "echo 1 >$large" "$LIMIT"
 }
 
-# users_cost COLUMN ROW: of the table
+# users_cost COLUMN ROW: print a figure of the table
 users_cost() {
 	awk -F '\t' -v column="$1" -v row="$2" 'NR == 1 { for (i = 2; i <= NF; i++) if ($i == column) at = i }
 		$1 == row { print $at + 0 }' "$RAW.tsv"
 }
 
-# judge_ios KERNEL: of GUARDED_IOS, in a guest that counts
+# judge_ios KERNEL: judge the rows of GUARDED_IOS, in the guest of boot_counting
 judge_ios() {
 	local row column other most cost base USERS_TIMES=$GUARDED_IO_TIMES RAW=$OUT/guard ONLY
 	local -a columns
@@ -163,7 +163,7 @@ judge_ios() {
 	done <<<"${GUARDED_IOS:1:-1}"
 }
 
-# measure_columns COLUMNS: into $RAW
+# measure_columns COLUMNS: measure them, with results in $RAW
 measure_columns() {
 	local column
 
@@ -173,7 +173,7 @@ measure_columns() {
 	done
 }
 
-# What figures are of: date, the last commit of what was measured, kernel
+# Print what the figures belong to: date, last commit of the measured code, kernel.
 users_when() {
 	local -a git=(git -c safe.directory='*' -C "$TOP")
 	local commit

@@ -1,28 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Sourced by check.sh: the rows of scripts/test/check/rows, in parts that one can wait for.
+# Sourced by check.sh: the rows of scripts/test/check/rows, in parts short enough to wait for.
 #
-# The result of each row of scripts/test/check/rows is kept in $CACHE/check-all, with the commit that was tested. Rows
-# that have passed may be written into scripts/test/check/passed, with --record, so that other machines know of them. A
-# row that has passed is not run again while no file that concerns it has changed: see concerned_by. AFRESH=y runs it.
-# When all rows have passed, their total is printed. One part runs at a time: rows of one suite share folders.
+# The result of each row of scripts/test/check/rows is kept in $CACHE/check-all, with the commit that was tested.
+# --record writes the rows that have passed into scripts/test/check/passed, for other machines. A row that has passed is
+# not run again while no file that concerns it has changed: see concerned_by. AFRESH=y runs it. When all rows have
+# passed, their total is printed. One part runs at a time: rows of one suite share folders.
 
-PART_LIMIT_MIN=240	# for a part: a hang is to be reported, not waited for
-PART_MIN=100		# by the minutes of scripts/test/check/rows: the longest part of make check-all,
-MOST_MIN=120		# and of any --part
+PART_LIMIT_MIN=240	# for a part, so that a hang is reported
+PART_MIN=100		# longest part of make check-all, by the minutes in scripts/test/check/rows
+MOST_MIN=120		# longest part that --part accepts
 USAGE_ALL='usage: check.sh --all [--part N/M] [-k REGEX] [-l]; check.sh --all --record'
 
-TREE=$TOP		# of git; the selftest has its own, as the next
+TREE=$TOP		# git's folder; the selftest replaces this and KEPT
 KEPT=$CACHE/check-all
-RECORD=scripts/test/check/passed	# below TREE
+RECORD=scripts/test/check/passed	# relative to TREE
 
-# What would make a row another one, were it in the environment
+# Variables that would change what a row tests
 FOREIGN=(AFRESH DEBUG DRIVER KERNEL KERNELS KREL MAKEFLAGS MAKEOVERRIDES MFLAGS PAIRS PART PEER PEERS ROUNDS SUITE T)
 
-ROWS=()		# of scripts/test/check/rows, in its order
-MINUTES=()	# of each, as it says there
-PART_OF=()	# of each, from 1 on
+ROWS=()		# rows of scripts/test/check/rows, in their order
+MINUTES=()	# the minutes there of each row
+PART_OF=()	# the part of each row, from 1 on
 PARTS=0
 CHOSEN=.	# regular expression for the rows to run
 
@@ -36,7 +36,7 @@ read_rows() {
 	[[ ${#ROWS[@]} -gt 0 ]] || die "$SCRIPTS/test/check/rows has no row"
 }
 
-# fill MINUTES: parts in the order of the rows, each as long as it may be
+# fill MINUTES: divide the rows, in their order, into parts of at most MINUTES
 fill() {
 	local row sum=0
 
@@ -51,7 +51,7 @@ fill() {
 	done
 }
 
-# divide NUMBER: the longest of so many parts is as short as it can be
+# divide NUMBER: divide the rows into at most NUMBER parts, the longest of which is as short as possible
 divide() {
 	local low=0 high=0 row middle
 
@@ -69,7 +69,7 @@ divide() {
 
 in_git() { git -c safe.directory='*' -C "$TREE" "$@"; }
 
-# commit_of_tree: nothing, unless the tree is just that of the commit
+# commit_of_tree: print the commit if the tree is equal to it
 commit_of_tree() {
 	local changes
 
@@ -77,11 +77,11 @@ commit_of_tree() {
 	[[ -n $changes ]] || in_git rev-parse HEAD 2>/dev/null || true
 }
 
-# tests_concern NAME: print what the tests of scripts/wire/NAME.py concern, as concerned_by does. A row may name the files
-# that it takes, or suites of debug.sh, and these may import NAME.
+# tests_concern NAME: print what the tests of scripts/wire/NAME.py concern, in the form of concerned_by. A row may name
+# the files with its tests, or suites of debug.sh, and these may import NAME.
 tests_concern() {
 	case $1 in
-	# Imported by others, or a part of debug.sh's storms and faults
+	# These are imported by others, or are part of debug.sh's storms and faults
 	initiator | responder | hazards | faults | storms | data_term | data_storms | data_faults | data_fuzz)
 		echo 'wire soak debug:wire|faults|storms'
 		;;
@@ -89,9 +89,9 @@ tests_concern() {
 	esac
 }
 
-# concerned_by FILE: print the suites whose results a change of FILE can affect. SUITE:REGEX is of those rows of SUITE
-# alone that match. A file that is not listed here concerns all suites. A row of scripts/test/check/rows that is changed
-# counts as a new one, without a result.
+# concerned_by FILE: print the suites whose results a change of FILE can affect. SUITE:REGEX means only the rows of
+# SUITE that match REGEX. A file that is not listed here concerns all suites. A changed row of scripts/test/check/rows
+# counts as new, without a result.
 concerned_by() {
 	local name=${1##*/}
 
@@ -102,7 +102,7 @@ concerned_by() {
 	"$RECORD") ;;
 	Documentation/infiniband/iw_mpa_admin.rst) echo static series package usage e2e patched ;;	# 130-admin-guide
 	Documentation/infiniband/iw_mpa_interop.rst) echo static series package usage interop ;;
-	Documentation/*_conformance.rst) echo static series package usage wire device ;;	# reports are by its rules
+	Documentation/*_conformance.rst) echo static series package usage wire device ;;	# reports list these rules
 	Documentation/* | *.md | LICENSES/* | MAINTAINERS) echo static series package usage ;;
 	.ci/* | Makefile | scripts/test/usage.sh | scripts/test/static/offered.py) echo static refusals usage ;;
 	scripts/check.sh | scripts/test/check/*) echo static refusals usage ;;
@@ -118,7 +118,7 @@ concerned_by() {
 	dkms.conf | scripts/deb/* | scripts/lib/deb.sh) echo static dkms package usage refusals device ;;
 	scripts/test/package.sh) echo static package usage refusals ;;
 	scripts/test/dkms.sh) echo static refusals dkms ;;
-	# A case: -k of a row is ^ and numbers. Some are a suite of scripts/suites, too, or a step of the demonstration.
+	# A case concerns rows with its number in -k. Some cases are also a suite of scripts/suites, or part of demo.
 	scripts/e2e/[0-9][0-9][0-9]-*.sh)
 		echo "static e2e:e2e(.--sample)?\$|\<${name%%-*}\> debug:e2e patched:e2e suites:SUITE=${name#*-}\> usage:demo|e2e_"
 		;;
@@ -136,7 +136,7 @@ concerned_by() {
 	scripts/test/static/tools.py) echo static ;;
 	scripts/ci-setup) echo static package ;;
 	scripts/iw-mpa) echo static package usage e2e debug:e2e patched ;;
-	scripts/iw_mpa.lua) echo static package usage e2e debug wire device soak takeover fuzz patched ;;	# of judge_tshark.py
+	scripts/iw_mpa.lua) echo static package usage e2e debug wire device soak takeover fuzz patched ;;	# for judge_tshark.py
 	scripts/test/suites.sh | scripts/suites/* | scripts/rdma-core/*) echo static suites usage ;;
 	scripts/test/takeover.sh | scripts/test/takeover/*) echo static takeover usage ;;
 	scripts/wire/*/*) echo all ;;	# modules that build.sh builds for each guest
@@ -149,7 +149,7 @@ concerned_by() {
 	esac
 }
 
-# concerns FILE SUITE [ROW]: without ROW any row of SUITE
+# concerns FILE SUITE [ROW]: does a change of FILE affect ROW, or without ROW any row of SUITE?
 concerns() {
 	local concerned one
 
@@ -163,7 +163,7 @@ concerns() {
 	return 1
 }
 
-# without_words FILE: print stdin without what no test runs: comments, and sentences of the guide
+# without_words FILE: print stdin without text that no test uses: comments, and sentences of the guide
 without_words() {
 	case $1 in
 	*.[ch]) gcc -fpreprocessed -dD -E -P -x c - 2>/dev/null ;;
@@ -174,7 +174,7 @@ without_words() {
 	esac
 }
 
-# same_but_words COMMIT FILE: does it differ only in these from that of the commit?
+# same_but_words COMMIT FILE: is FILE in the tree the same as in COMMIT, apart from such text?
 declare -A SAME_BUT_WORDS=()
 same_but_words() {
 	local key="$1 $2" was is
@@ -187,7 +187,7 @@ same_but_words() {
 	[[ ${SAME_BUT_WORDS[$key]} == yes ]]
 }
 
-# holds COMMIT ROW: is what ran on that commit true of the tree as it is, with what is not committed?
+# holds COMMIT ROW: is ROW's result on COMMIT still valid for the tree, with its uncommitted changes?
 holds() {
 	local file files suite
 
@@ -197,7 +197,7 @@ holds() {
 		in_git ls-files --others --exclude-standard) || return 1
 	while IFS= read -r file; do
 		[[ -n $file ]] || continue
-		# A comment concerns what a page does.
+		# A changed comment concerns the same suites as a page.
 		! same_but_words "$1" "$file" || file=README.md
 		! concerns "$file" "$suite" "$2" || return 1
 	done <<<"$files"
@@ -205,7 +205,7 @@ holds() {
 
 kept_file() { echo "$KEPT/$(cksum <<<"$1" | cut -d ' ' -f 1)"; }
 
-# recorded ROW: what another machine may have found
+# recorded ROW: print the result that another machine may have recorded
 recorded() {
 	local commit passed took used row
 
@@ -215,7 +215,7 @@ recorded() {
 	done <"$TREE/$RECORD"
 }
 
-# record: what has passed and is still true
+# record: write all results that have passed and are still valid
 record() {
 	local row
 
@@ -230,7 +230,7 @@ record() {
 	cp "$LOGS/record" "$TREE/$RECORD"
 }
 
-# read_kept ROW: sets what is known: WAS is one of passed, failed, stale and none
+# read_kept ROW: set variables to the known result; WAS is passed, failed, stale or none
 read_kept() {
 	local file known
 
@@ -256,7 +256,7 @@ read_kept() {
 	read -r RAN_ON DID_PASS TOOK USED <<<"$known"
 }
 
-# keep ROW COMMIT PASSED FAILED SECONDS SECONDS-OF-PROCESSORS: of a run that began on COMMIT
+# keep ROW COMMIT PASSED FAILED SECONDS SECONDS-OF-PROCESSORS: keep the result of a run that began on COMMIT
 keep() {
 	if [[ -z $2 || -z $(commit_of_tree) ]] || ! holds "$2" "$1"; then
 		echo "# not kept, for the tree is not, or was not all the time, that of a commit: $1"
@@ -266,7 +266,7 @@ keep() {
 	mv "$(kept_file "$1").tmp" "$(kept_file "$1")"
 }
 
-# processors: set SPENT to the processor time, in seconds, of all programs that have ended. On a busy machine it shows
+# processors: set SPENT to the processor time, in seconds, of all programs that have ended. On a busy machine this shows
 # how long a row would take on an idle one.
 processors() {
 	times >"$LOGS/times"
@@ -296,7 +296,7 @@ run_row() {
 		$((SPENT - spent))
 }
 
-# is_chosen INDEX: of a row
+# is_chosen INDEX: does this run include the row?
 is_chosen() { [[ ${PART_OF[$1]} -ge $FIRST && ${PART_OF[$1]} -le $LAST && ${ROWS[$1]} =~ $CHOSEN ]]; }
 
 # run_part NUMBER
@@ -312,7 +312,7 @@ run_part() {
 		$((FAILED - ${before#* })) $((SECONDS - began)))")
 }
 
-# sum_up: of all rows, whatever ran now
+# sum_up: print the total of all rows, also of those that did not run now
 sum_up() {
 	local row commits=() passed=0 seconds=0 left=()
 
@@ -332,7 +332,7 @@ sum_up() {
 	fi
 }
 
-# list_rows: of the parts from FIRST to LAST
+# list_rows: list the rows of parts FIRST to LAST
 list_rows() {
 	local row took used
 
@@ -347,7 +347,7 @@ list_rows() {
 	done
 }
 
-# take_part N/M: sets FIRST and LAST
+# take_part N/M: set FIRST and LAST
 take_part() {
 	local row sums=()
 

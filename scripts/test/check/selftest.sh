@@ -3,13 +3,13 @@
 #
 # Sourced by check.sh for check.sh --selftest. Fake suites fail in each way that check.sh has to notice.
 
-# fake SUITE COMMANDS
+# fake SUITE COMMANDS: make a suite of these commands
 fake() {
 	printf '#!/bin/bash\n%s\n' "$2" >"$SCRIPTS/$1.sh"
 	chmod +x "$SCRIPTS/$1.sh"
 }
 
-# outcome COMMAND...: in a process of its own, what it says and how it ends
+# outcome COMMAND...: run it in a subshell; write its output and exit status into $OUTPUT
 outcome() {
 	(
 		"$@"
@@ -19,7 +19,7 @@ outcome() {
 	) >"$OUTPUT" 2>&1 </dev/null || echo "exit status $?" >>"$OUTPUT"
 }
 
-# says REGEX...: each is a line of that
+# says REGEX...: each matches a whole line of $OUTPUT
 says() {
 	local regex
 
@@ -35,7 +35,7 @@ within() {
 }
 
 # in_the_end SECONDS "FAKE..." COMMAND...: repeat "outcome" with more and more time until each of the fake suites has
-# run: on a busy machine the time may be too short.
+# begun: on a busy machine SECONDS may be too short.
 in_the_end() {
 	local seconds fake
 
@@ -75,7 +75,7 @@ selftest_of_judge() {
 	grep -qx 'exit status 3 after no failure</pre>' "$dir/page" || die "the page does not say why: $(<"$dir/page")"
 }
 
-# Only that QEMU broke a guest is a reason to run a suite again, and only once.
+# A suite runs again, once, if QEMU broke a guest, and for no other reason.
 selftest_of_once_more() {
 	fake broken 'echo "a cause" >"$BROKEN_BY_QEMU"; echo "not ok 1 a"; echo "# broken: 0 passed, 1 failed"; exit 1'
 	fake mended '[[ -e $0.began ]] || { touch "$0.began"; exec "${0%/*}/broken.sh"; }
@@ -95,7 +95,7 @@ mended_beside() {
 	finish_beside
 }
 
-# No suite is too slow, all of them together may be.
+# No suite has a time limit of its own; all of them together have one.
 selftest_of_limit() {
 	local late='did not end within the time for all; the last that it said'
 
@@ -142,20 +142,20 @@ while time.process_time() < 1.2: pass"
 		'3/3 +70 +[0-9]+ +[0-9]+  passed .* wire'
 	read_kept wire
 	[[ $USED -ge 1 ]] || die "wire took no processor: $(<"$(kept_file wire)")"
-	# Another machine knows what was recorded, and has not passed what failed.
+	# Another machine knows the results that were recorded, which are only those that passed.
 	outcome all_of_it --record
 	mv "$KEPT" "$KEPT.here"
 	outcome all_of_it -l
 	says '1/3 +60 +[0-9]+ +[0-9]+  passed .* bench' '2/3 +50 +- +-  none +- +A=b mutate x' \
 		'3/3 +70 +[0-9]+ +[0-9]+  passed .* wire'
-	# So does one whose own result is too old.
+	# Recorded results also replace a machine's own result that is stale.
 	mkdir "$KEPT"
 	printf '%s\n' '0123456789ab 9 0 9 9' wire >"$(kept_file wire)"
 	outcome all_of_it -l
 	says '3/3 +70 +[0-9]+ +[0-9]+  passed .* wire'
 	rm -r "$KEPT"
 	mv "$KEPT.here" "$KEPT"
-	# What has passed is not run again; what has not, is.
+	# Rows that have passed are not run again; the others are.
 	rm "$TREE/kunit/broken"
 	commit_all
 	outcome all_of_it
@@ -167,7 +167,7 @@ while time.process_time() < 1.2: pass"
 	says '# suite wire' '2 passed, 0 failed'
 	outcome all_of_it --part 1/3 -k ire
 	says '.*no row matches: ire' 'exit status 1'
-	# A page changes, then what concerns one row; this is not committed, and so nothing is kept of it.
+	# After changes of a page and of a script, uncommitted, the script's row is stale, and no result is kept.
 	echo 'a page' >"$TREE/README.md"
 	outcome all_of_it -l
 	says '.* passed .* bench' '.* passed .* A=b mutate x' '.* passed .* wire'
@@ -178,7 +178,7 @@ while time.process_time() < 1.2: pass"
 	says '# not kept, .*: bench' "# 1 passed $on" '2 passed, 0 failed'
 	AFRESH=y outcome all_of_it --part 1/3
 	says '# suite bench' '1 passed, 0 failed'
-	# Of a file that is not known all rows are suspicious.
+	# A file that concerned_by does not list makes all rows stale.
 	commit_all
 	outcome all_of_it --part 1/3
 	selftest_of_words
@@ -192,7 +192,7 @@ while time.process_time() < 1.2: pass"
 	says '.*there is no part 2/4.*' 'exit status 1'
 }
 
-# words FILE BEFORE WORDS CODE: printf's formats of a file, of one with other words, and of one with other code
+# words FILE BEFORE WORDS CODE: formats for printf: a file, the file with other comments, and with other code
 words() {
 	local commit
 
@@ -234,8 +234,8 @@ selftest_of_guide() {
 	in_git checkout -q "$guide"
 }
 
-# A script, a folder of scripts, or a target of make concerns each suite that names it, and each suite with a file in
-# its folder that does.
+# concerned_by must name each suite that names a script, a folder of scripts or a target of make in its script or in its
+# folder.
 selftest_of_concerns() {
 	local suite path
 
@@ -252,7 +252,7 @@ selftest_of_concerns() {
 	selftest_of_tests
 }
 
-# changed FILE +|- ROW...: a change of FILE has these rows run again (+), or not (-)
+# changed FILE +|- ROW...: a change of FILE must make these rows run again (+), or must not (-)
 changed() {
 	local row said
 
@@ -264,7 +264,7 @@ changed() {
 	done
 }
 
-# A file with tests concerns the rows that can run one of them, those of files that import it included.
+# A file with tests concerns the rows that can run one of them, also by a file that imports it.
 selftest_of_tests() {
 	local ROWS=() MINUTES=() file other row
 
@@ -291,7 +291,7 @@ selftest_of_tests() {
 	done
 }
 
-# named_by SUITE: the scripts, and those of targets
+# named_by SUITE: print the scripts that it names, and the possible scripts of make targets that it names
 named_by() {
 	local script folder
 	local -a files
@@ -326,7 +326,7 @@ selftest() (
 	KEPT=$dir/kept
 	OUTPUT=$dir/output
 	mkdir -p "$SCRIPTS/test/check"
-	# What the check.sh was told of which this may be a part is not for the fakes.
+	# Fakes must not report to an outer check.sh, whose file the environment names.
 	export BROKEN_BY_QEMU=$dir/told
 	OUTER=
 	unset -v AFRESH

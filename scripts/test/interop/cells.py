@@ -28,7 +28,7 @@ Step = namedtuple("Step", "number variant role rev p2p crc")
 
 PEERS = ("6.1", "6.12")
 FAMILIES = ("4", "6")
-CRC = re.compile(r"\b(Good|Bad) CRC32\b")      # as tshark has it
+CRC = re.compile(r"\b(Good|Bad) CRC32\b")      # as tshark prints it
 
 
 def variant(name, title, constants=(), rev=2, p2p=False, rtr=None, crc=False, no_crc=False):
@@ -95,8 +95,8 @@ def up(rev, crc, rtr):
 def expected(step):
     peer = BY_NAME[step.variant]
     if step.role == "initiator":
-        # siw copies the bit C of the Request into its Reply, or rejects if it may not use CRC. Of the RTR types that
-        # srnic offers it prefers Write.
+        # siw copies the bit C of the Request into its Reply, or rejects if it must not use CRC. Of the RTR types that
+        # srnic offers siw prefers Write.
         if peer.no_crc and step.crc:
             return "siw rejects a Request with C"
         return up(step.rev, step.crc, "Write" if step.p2p else None)
@@ -160,7 +160,7 @@ def refused(req, rep, connection):
 def judge(results_path, peer, steps_path, outcomes_path, captures):
     """OUTCOMES: lines NUMBER FAMILY connected|refused"""
     module = startup()
-    by_port = {c.dport: c for capture in captures            # the last one counts
+    by_port = {c.dport: c for capture in captures            # the last connection of a port counts
                for c in module.read_connections(capture)}
     crcs = Counter(crc for capture in captures
                    for crc in CRC.findall(module.tshark(capture, "-V")))
@@ -174,7 +174,7 @@ def judge(results_path, peer, steps_path, outcomes_path, captures):
             tell(seen == expected(step), f"{cell_name(step, peer, family)}: {seen}")
             if seen != expected(step):
                 print(f"# expected: {expected(step)}")
-    # Who finds none at all has not looked.
+    # If tshark finds no CRC at all, it did not check any.
     with_crc = any(", CRC," in expected(step) for step in steps)
     tell(not crcs["Bad"] and (crcs["Good"] or not with_crc),
          f"siw {peer}: tshark finds {crcs['Good']} good CRCs, and {crcs['Bad']} bad ones")

@@ -2,14 +2,14 @@
 # shellcheck shell=bash
 #
 # One step of scripts/test/interop.sh, in the form of an end-to-end test: run PROGRAM over IPv4 and IPv6 at the same
-# time. This also uses PORT, STEP and SETTINGS. It prints the result, "outcome: STEP FAMILY connected|refused". If it is
-# neither, the step fails, with "failed: FAMILY stuck" if the client neither ends nor prints anything, else with
-# "failed: FAMILY otherwise".
+# time. The step also uses PORT, STEP and SETTINGS. It prints "outcome: STEP FAMILY connected|refused". With any other
+# result the step fails, and prints "failed: FAMILY stuck" if the client neither ends nor prints anything, else "failed:
+# FAMILY otherwise".
 
 PINGS=3
-SIZE=65000	# of the data of each: many FPDUs
+SIZE=65000	# bytes of data, enough for many FPDUs
 
-# command client|server IP PORT
+# command_of client|server IP PORT
 command_of() {
 	case $PROGRAM-$1 in
 	rping-client) echo "set -o pipefail; rping -c -a $2 -p $3 -C $PINGS -S $SIZE -V -v | cut -b -40" ;;
@@ -19,10 +19,10 @@ command_of() {
 	esac
 }
 
-# In a guest: serve_both PORT COMMAND COMMAND
+# serve_both PORT COMMAND COMMAND: runs in a guest
 serve_both() { serve server4 "$1" "$2" && serve server6 $(($1 + 1)) "$3"; }
 
-# In a guest: connect_both COMMAND COMMAND
+# connect_both COMMAND COMMAND: runs in a guest
 connect_both() {
 	local family status
 
@@ -36,7 +36,7 @@ connect_both() {
 	done
 }
 
-# call GUEST FUNCTION ARGUMENT...: a function from here, there
+# call GUEST FUNCTION ARGUMENT...: run a function of this file in the guest
 call() {
 	local guest=$1 function=$2
 
@@ -44,7 +44,7 @@ call() {
 	on "$guest" "$(declare -f "$function"); $(printf '%q ' "$function" "$@")" 100
 }
 
-# outcome FAMILY TEXT: it is called before "||", so each command that can fail says so
+# outcome FAMILY TEXT: called before "||", where errexit is off, so each failure has to be tested
 outcome() {
 	local family=$1 text pings how=otherwise
 

@@ -60,7 +60,7 @@ class Mutant:
         self.kind, self.span, self.text = kind, span, text
         self.note = note
         self.number = 0
-        self.nth = 1            # of those that read the same in this function
+        self.nth = 1            # number among equal mutants of this function
 
     def name(self):
         """The same as long as the code is"""
@@ -293,7 +293,7 @@ class Source:
         if token.text in STEPS:
             return "operator", STEPS[token.text]
         if token.text == '-' and not binary and self.tokens[n + 1].text.startswith('E'):
-            return "constant", ""       # an error that is none, but a count
+            return "constant", ""       # a negative number named E..., which is no error code
         if token.text in BINARY and binary and not self.cast_before(n):
             return "operator", BINARY[token.text]
         return None
@@ -397,7 +397,7 @@ def people(top, folder, text):
     return sources, bad
 
 
-# --- proof of itself --------------------------------------------------------------------------
+# --- selftest ---------------------------------------------------------------------------------
 
 SAMPLE = '''static int half = 1 < 2;
 
@@ -419,7 +419,7 @@ static int f(struct s *a, int n)
 	return true;
 }
 '''
-# Without the name of the function
+# Expected mutants, without the name of the function
 MADE = (
     "n << 1 -> n >> 1", "n << 1 -> n << (1 + 1)", "!a || n >= 2 -> a || n >= 2",
     "!a || n >= 2 -> !a && n >= 2", "!a || n >= 2 -> !a || n > 2",

@@ -45,15 +45,15 @@ import mutants       # noqa: E402
 
 EXPLAINED = TOP / 'scripts/test/mutate/mutants.explained'
 PEOPLE = TOP / 'scripts/test/mutate/people'
-LEAST, LEAST_OF_A_KIND = 100, 10          # of what people have written
+LEAST, LEAST_OF_A_KIND = 100, 10          # mutants that people have written
 FOLDER = 'drivers/infiniband/sw/'
 GROUPS = {
     'srnic R0 to R3': ('srnic', ('srnic-r0', 'srnic-r1', 'srnic-r2', 'srnic-r3')),
     'library L1 to L3': ('iw_mpa', ('iw_mpa-l1', 'iw_mpa-l2-memory', 'iw_mpa-l2-takeover', 'iw_mpa-l2', 'iw_mpa-l3')),
 }
 WANTED = 95             # per cent
-FEWEST = 20             # of fewer mutants a share says nothing; the survivors still have to be explained
-SLOWEST = 15            # seconds for one suite, at the least
+FEWEST = 20             # with fewer mutants the share means nothing; survivors still have to be explained
+SLOWEST = 15            # seconds for one suite, at least
 
 HEADER = '''/* SPDX-License-Identifier: GPL-2.0 */
 #ifndef __ASSEMBLY__
@@ -71,7 +71,7 @@ static inline int mutant_is(int n)
 #endif
 '''
 
-# What the kernel is told, and what it tells at its end
+# The kernel's parameter, and what it prints at its end
 MODULE = '''// SPDX-License-Identifier: GPL-2.0
 #include <linux/init.h>
 #include <linux/moduleparam.h>
@@ -320,7 +320,7 @@ def kunit(args, state, suites):
             print("# to be continued")
             return
         reaching = [name for name in suites if mutant["number"] in known[name]["reached"]]
-        # A suite that finds much in little time is the first to be asked
+        # First try the suite that finds most in the least time
         reaching.sort(key=lambda name: known[name]["seconds"] / (1 + found_by.get(name, 0)))
         how = None
         for name in reaching:
@@ -333,7 +333,7 @@ def kunit(args, state, suites):
         state.save()
 
 
-# --- what came of it --------------------------------------------------------------------------
+# --- results ----------------------------------------------------------------------------------
 
 SURVIVES = 'survives', 'not reached'
 HOW = 'same:', 'lost:'

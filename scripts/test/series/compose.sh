@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Sourced after lib.sh by series.sh, and by test/patched.sh, which tests what this makes in guests:
+# Sourced after lib.sh by series.sh, and by test/patched.sh, which tests the result in guests:
 #   compose    put our files into $NEW as they are in the kernel tree, see README.md
 
 SW=drivers/infiniband/sw DOC=Documentation/infiniband
 ABI=Documentation/ABI/testing/sysfs-class-infiniband-iw_mpa
 declare -A PAGES=([iw_mpa]='iw_mpa iw_mpa_driver iw_mpa_engine iw_mpa_takeover' [srnic]='srnic srnic_design')
 
-# "FROM TO" of each file that the kernel has
+# Print "FROM TO" for each file that the kernel tree gets.
 places() {
 	local pages=${PAGES[*]}
 
@@ -20,12 +20,12 @@ places() {
 			s:^kunit/([a-z_]+)/(.*):& $SW/\1/tests/\2:p; t
 			\:^$DOC/: { \:/($pages)\.rst$: !d }
 			s:.*:& &:p"
-	# For an iw_cm as the first patches make it
+	# For iw_cm as the first patches change it
 	echo "scripts/test/series/iw_mpa/iwcm.h $SW/iw_mpa/iwcm.h"
 	echo "scripts/test/series/iw_mpa/iw_mpa_fake_owner.c $SW/iw_mpa/tests/iw_mpa_fake_owner.c"
 }
 
-# Pages name files where they are there. What is indented behind "in tree" is a comment in this tree.
+# Print a page with the kernel tree's names of files. Indented text after "in tree" is a comment in this tree.
 page() {
 	awk '/^ *\.\. out of tree$/ { out = 1 }
 		/^ *\.\. in tree$/ { out = 0; text = index($0, "."); next }

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Sourced by series.sh: what has to be true of the kernel's tree with the patches.
+# Sourced by series.sh: proofs for the kernel's tree with the patches.
 
 tree_make() { kernel_make -C "$TREE" O="$OBJ" "$@"; }
 wants() { [[ -z ${PARTS[*]} || " ${PARTS[*]} " == *" $1 "* ]]; }
 
-# Debian's configuration, but for what takes long and shows nothing here
+# Debian's configuration, without options that take long and prove nothing here
 configure() {
 	[[ $(cat "$OBJ/version" 2>/dev/null) != "$(source_version)" ]] || return 0
 	rm -rf "$OBJ"
 	mkdir -p "$OBJ"
 	cp "$KDIR/.config" "$KDIR/Module.symvers" "$OBJ/"
 	"$TREE/scripts/config" --file "$OBJ/.config" -d DEBUG_INFO_BTF -d MODULE_SIG -e KUNIT -e SAMPLES -m RDMA_SIW
-	# Some callers switch errexit off; a half-made tree is not to be taken for a good one next time.
+	# Some callers switch errexit off; and only a complete tree may be used again.
 	tree_make olddefconfig && tree_make modules_prepare && source_version >"$OBJ/version"
 }
 
-# build_folder FOLDER MODULE CONFIG KCONFIG: all objects that a Makefile names, and the module if Kconfig has it
+# build_folder FOLDER MODULE CONFIG KCONFIG: build all objects of a folder, and the module if Kconfig has it
 build_folder() {
 	local dir=$TREE/$1 module=$2
 	local -a objects not=() flags=(W=1 KCFLAGS=-Werror "M=$TREE/$1" "MO=$WORK/mo-$2" "CONFIG_$3=m")
@@ -35,7 +35,7 @@ build_folder() {
 	[[ -e $WORK/mo-$module/$module.ko ]] || { echo "no $module.ko"; return 1; }
 }
 
-# build_all PATCH: with it, and those before it. In iw_cm W=1 finds fault with what is not ours.
+# build_all PATCH: build with this patch and all before it; iw_cm without W=1, which would warn about others' code.
 build_all() {
 	local log=$WORK/build.log
 
@@ -52,9 +52,9 @@ build_all() {
 	! grep -iE 'warning|error:' "$log"
 }
 
-# Ignored messages: what "Does MAINTAINERS need updating?" asks is checked by test_maintainers, and trace headers are
-# not laid out like other C. checkpatch.pl runs outside of a git tree, since there it would ask git about a kernel; so it
-# does not know the commits that Fixes: names.
+# Ignored messages: test_maintainers checks what "Does MAINTAINERS need updating?" asks, and trace headers are not laid
+# out like other C. checkpatch.pl runs outside of a git tree, since it would ask git about a kernel there; so it does
+# not know the commits of Fixes: tags.
 checkpatch() (
 	ignore=$(awk '/^[A-Z]/ { print $1 }' "$TOP/scripts/test/static/checkpatch.ignore" | paste -sd ,),FILE_PATH_CHANGES,UNKNOWN_COMMIT_ID
 	! grep -q '^+++ b/.*/trace.*\.h' "$1" || ignore+=,OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT
@@ -62,7 +62,7 @@ checkpatch() (
 		--color=never --ignore "$ignore" "$1"
 )
 
-# Each new folder has a section that names it, and each file where the kernel has others.
+# MAINTAINERS has a section for each of our folders, and for each of our files in other folders.
 test_maintainers() (
 	local file
 
@@ -73,7 +73,7 @@ test_maintainers() (
 	done < <(find "$NEW" -type f -printf '%P\n' | sort -t / -u -k 1,4)
 )
 
-# Each page that anything names is in the kernel, and what the kernel does not have is not named.
+# Each page that our files name is in the kernel, and they name nothing that only this tree has.
 test_names() (
 	local name
 
@@ -84,17 +84,17 @@ test_names() (
 	! grep -rnE "$NOT_IN_TREE" .
 )
 
-# What only this tree has; rules that its pages list, by their numbers; and faults of an iw_cm without the patches
+# Names that only this tree has; numbers of rules in its pages; and faults of an iw_cm without the patches
 NOT_IN_TREE='make (check|static|kunit|demo|wire|install)|README|CHANGELOG|Debian|\bcompat[_/]|_compat\b|KBUILD_EXTMOD'
 NOT_IN_TREE+='|LINUX_VERSION_CODE|[CS]_HAS_|out of tree|MODULE_VERSION|IW_MPA_(API|VERSION)|iw_mpa_api|iwcm_faults'
 NOT_IN_TREE+='|accept(ed)?_again|\b[A-Z]-[0-9]{2}\b([^-.]|$)'
 
-# In pages also kernels of the past, and what describes this tree. (RFCs have such numbers, too.)
+# In pages also old kernels, and descriptions of this tree. (RFCs have sections with such numbers, too.)
 NOT_IN_PAGES='(?<!section )(?<![.\d])6\.(1|5|6|9|12)(?![.\d])|\b([Bb]efore|until|since|[Ll]ater than) Linux|/etc/iw-mpa'
 NOT_IN_PAGES+='|the source tree|the file changes|\bDKMS\b|\bscripts/'
 
-# test_pages SERIES: valid, in the index, and each file that they name is there. It runs on the tree as the series leaves
-# it, which names nothing of those that follow.
+# test_pages SERIES: pages are valid, in the index, and name only files that exist. This runs on the tree after the
+# series; pages name nothing of later series.
 test_pages() (
 	local name path pages=() later
 
@@ -116,7 +116,7 @@ test_pages() (
 	done
 )
 
-# The cover letter names it: what the suites need is in the configuration.
+# The cover letter promises that .kunitconfig has all options that the suites need.
 test_options() (
 	local option
 

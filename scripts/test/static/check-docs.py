@@ -22,7 +22,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'bench'))
 import users    # noqa: E402
 
-WIDTH = 92    # of a table that is written
+WIDTH = 92    # columns of a table that --write makes
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
 LIBRARY = 'drivers/infiniband/sw/iw_mpa'
@@ -41,7 +41,7 @@ PERFORMANCE = 'Documentation/infiniband/iw_mpa_performance.rst'
 SRNIC = 'drivers/infiniband/sw/srnic'
 SRNIC_PAGE = 'Documentation/infiniband/srnic.rst'
 
-# Words in capitals that are not ours: events of iw_cm, and of rdma_cm without their prefix
+# Words in capitals that this tree does not define: events of iw_cm, and of rdma_cm without their prefix
 FOREIGN = {
     'CONNECT_REQUEST', 'CONNECT_REPLY', 'ESTABLISHED', 'DISCONNECT', 'CLOSE', 'REJECTED',
     'UNREACHABLE', 'CONNECT_ERROR', 'ERR', 'SQD', 'RTS', 'KREL', 'LAST_WQE_REACHED',
@@ -291,7 +291,7 @@ def users_markdown(_lines):
     return users.readme_lines(users.figures_of(table(read(PERFORMANCE), 'users')))
 
 
-# Tables that are written from the code, and from those of another page
+# Tables that --write makes from the code, or from another page's table
 WRITTEN = {(OVERVIEW, 'states'): states_table, (OVERVIEW, 'settings'): settings_table,
            (OVERVIEW, 'reasons'): with_prose(reason_rows),
            (OVERVIEW, 'timers'): with_prose(timer_rows),
@@ -494,7 +494,7 @@ def anchor_of(title):
     return re.sub(r'[^\w -]', '', title.lower()).replace(' ', '-')
 
 
-# "Title" in page.rst: a link in words
+# "Title" in page.rst: a reference in words
 NAMED = re.compile(r'(see )?"([A-Z][^"]{2,60})"(?: (?:in|of) `*(?:[\w/]*/)?'
                    r'((?:iw_mpa\w*|srnic\w*|README)\.(?:rst|md)))?')
 
@@ -613,7 +613,7 @@ def check_silent(docs):
     suite = read('kunit/iw_mpa/iw_mpa_reason_kunit.c')
     yield from compare('iw_mpa_reason_kunit.c, E-9.3-1',
                        re.findall(r'\{ "E-9\.3-1_\w+", IW_MPA_R_(\w+), ', suite), aloud)
-    # The peer has erred if the errno says so, and needs no word of it; time-outs go together.
+    # The peer gets no message about an error of its own, which the errno tells; time-outs are one group.
     own = [name for name, (err, code) in codes.items() if code == '0' and name != 'REJECTED' and
            err in ('-EIO', '-ENOMEM', '-ECONNABORTED', '-ECONNREFUSED')]
     yield from compare('E-9.3-1, silent', re.findall(r'``([A-Z_]+)``', silent), own)
@@ -628,7 +628,7 @@ CHECKS = (check_counters, check_silent, check_written, check_contract,
           check_guide, check_readme, check_wire, check_rows, check_links, check_titles,
           check_charts)
 
-# (check, document, words there, what to put in their place): each has to be found
+# (check, document, text there, replacement): the check has to report each
 SELFTEST = (
     (check_counters, OVERVIEW, '``fence_lifted``', '``fence_sifted``'),
     (check_counters, OVERVIEW, '``NO_RTR``', '``NO_RTS``'),

@@ -34,27 +34,27 @@ def name_of(path):
     """Return the name of a file's object in the link line. A header in a folder belongs to the
     folder's main object, unless it has an object of its own."""
     name = path.with_suffix('').as_posix()
-    name = {'iwcm': 'iwcm_faults'}.get(name, name)  # the series of patches has the header alone
+    name = {'iwcm': 'iwcm_faults'}.get(name, name)  # only the header, which the patches need, has this name
     folder = path.parent.as_posix()
     if name not in LAYER_OF and folder != '.':
         name = '%s/%s' % (folder, folder)
     return name
 
 
-# A file may include headers of its own layer and of lower ones; an object may call only objects
-# that are linked before it, so there are no circles.
+# A file may include headers of its own layer and of lower ones; an object may call only objects that are linked before
+# it, so there are no circles.
 LAYERS = {{'leaves': 'leaf'}.get(layer, layer.upper()): names
           for layer, names in link_line().items()}
 LAYER_OF = {name: layer for layer, names in LAYERS.items() for name in names}
 ORDER = tuple(LAYERS)
 LINKED = [name for names in LAYERS.values() for name in names]
 GLUES = ('drivers/infiniband/sw/siw_mpa',)
-# Devices with a TCP engine of their own use the protocol and nothing else.
+# Devices with their own TCP engine only use the protocol.
 ENGINES = ('drivers/infiniband/hw/cxgb4_mpa',)
 PUBLIC = 'include/rdma/iw_mpa.h'
 PROTO = 'include/rdma/iw_mpa_proto.h'
 
-# All that the pure layer may know of the kernel
+# The only headers of the kernel that the pure layer may include
 L0_INCLUDES = re.compile(
     r'linux/(types|stddef|string|kernel|limits|bits|bitops|bitfield|bug|build_bug|errno|minmax|'
     r'align|array_size|const|stringify|byteorder|unaligned|crc32c|export)\.h$|'
@@ -64,7 +64,7 @@ L0_SYMBOLS = re.compile(
     r'__stack_chk_fail$|(__)?fortify_panic$|__(read|write)_overflow\w*$|'
     r'__fentry__$|__x86_(return|indirect)_thunk\w*$|__(asan|ubsan|sanitizer|tsan)_\w+$')
 
-# The outside worlds, each with one door
+# Each of these interfaces may be used by one file
 TCP_SYMBOLS = re.compile(r'(kernel|sock|tcp)_')
 EVENT_HANDLER = re.compile(r'->\s*event_handler\b')
 DRIVER_OP = re.compile(r'\(\s*\*\s*(\w+)\s*\)\s*\(')
@@ -117,7 +117,7 @@ def check_doors(path, code, ops):
         yield 'only upcall.c raises events of iw_cm'
     if path.stem == 'offload' or path.parts[0] == 'takeover':
         return
-    # What a driver declares is for everybody to read; its callbacks are not
+    # Data that a driver declares may be read anywhere; its callbacks may be called only in offload.c
     for name in re.findall(r'\b(?:drv|ops)\s*->\s*(\w+)', code):
         if name in ops:
             yield 'only offload.c knows the callbacks of a driver: ' + name
@@ -226,7 +226,7 @@ def check_tree(top):
 
 OPS = 'struct iw_mpa_driver_ops {\n\tint\t(*prepare)(void *qp);\n};\n'
 
-# (file, contents, words of the fault; None: has to be accepted)
+# (file, contents, text of the fault; None: has to be accepted)
 SELFTEST_FILES = (
     (LIBRARY + '/frame.c', '#include <linux/types.h>\n/* #include "ep.h" */', None),
     (LIBRARY + '/frame.c', '#include "fsm.h"', None),
@@ -266,7 +266,7 @@ SELFTEST_FILES = (
     (ENGINES[0] + '/glue.c', '#include "ep.h"', 'private to the library'),
 )
 
-# (user, what nm says of it, words of the fault); frame.o, ep.o and run.o are there, too
+# (user, output of nm, text of the fault); frame.o, ep.o and run.o exist, too
 SELFTEST_SYMBOLS = (
     ('ep', '0000 T run\n     U decode\n     U queue_work_on', None),
     ('frame', '0000 T decode\n     U memcpy\n     U crc32c\n     U __fentry__', None),

@@ -46,12 +46,12 @@ KUNIT = re.compile(r'/\*(?:\n \*)? Rules:((?:[^*]|\*(?!/))*)\*/\n'
 E2E = re.compile(r'^# Rules:(.*)$', re.MULTILINE)
 STATIC = re.compile(r'^# Rules:(.*)\n(?:#.*\n)*test_(\w+)\(\)', re.MULTILINE)
 
-# What the text of a page calls by name is a test, or a word of the sources.
+# A name in the text of a page is a test, or a word of the sources.
 WORD = re.compile(r'``([a-z0-9]+(?:_[a-z0-9]+){3,})``')
 CASE = re.compile(r'^static void (\w+)\(struct kunit \*test\)', re.MULTILINE)
 
-# Suites that run the tests on the wire: a word for the page, the script with its options, and its environment. A test
-# gets the word of the first suite that runs it.
+# Suites that run the wire tests: a word that names the suite in the conformance pages, the script with its options, and
+# its environment. A test gets the word of the first suite that runs it.
 ON_SIW_MPA = 'wire.sh', '--device', 'siw_mpa'
 SUITES = (('', ('wire.sh',), {}),
           ('soak', ('test/soak.sh',), {}),
@@ -61,12 +61,12 @@ SUITES = (('', ('wire.sh',), {}),
 NOBODY = 'nobody'
 Proof = collections.namedtuple('Proof', 'what suite')
 
-# What "kept" may say, and whether such a rule needs a test
+# Values of the column "kept", and whether such a rule needs a test
 KEPT = {
     'yes': True,
-    'decision': True,   # decided here, where the RFCs are silent, loose, or disagree
+    'decision': True,   # decided here, where the RFCs are silent, ambiguous, or disagree
     'rdma_cm': True,    # as far as iw_cm and rdma_cm carry it
-    'driver': True,     # negotiated here, done by drivers that can
+    'driver': True,     # negotiated here, implemented by drivers that can
     'protocol': True,   # by SCTP's session control, which no socket uses
     'needs a socket': False,
     'not us': False,
@@ -113,7 +113,7 @@ def wire_registry():
     sys.path.insert(0, str(TOP / 'scripts/wire'))
     sys.dont_write_bytecode = True
     registry = importlib.import_module('registry')
-    # Every file with tests: each imports the list's decorator.
+    # A file with tests imports the decorator of registry.py.
     names = {path.stem for path in (TOP / 'scripts/wire').glob('*.py')
              if '\nfrom registry import rule' in path.read_text(encoding='utf-8')}
     first = [name for name in ('initiator', 'responder', 'hazards', 'storms', 'load', 'faults')

@@ -21,14 +21,14 @@ import subprocess
 import sys
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
-NOT_RUN = {'check-all'}         # which runs all else
-FOLDERS = ('scripts/', 'scripts/lib/', 'scripts/test/')       # of scripts that offer something
+NOT_RUN = {'check-all'}         # it runs all other targets
+FOLDERS = ('scripts/', 'scripts/lib/', 'scripts/test/')       # folders of scripts that offer something
 OWN = {'check.sh': {'--all', '--part', '-k', '--record'}}
 SHORTER = {'-k', '--sample', '--seed', '--count', '--minutes', '--keep'}    # with these a script does less of the same
-STANDS_FOR = {'VARIABLE', 'NAME', 'PACKAGE'}    # in front of "=", no variable
+STANDS_FOR = {'VARIABLE', 'NAME', 'PACKAGE'}    # not variables, though "=" follows
 
 Offer = collections.namedtuple('Offer', 'script kind what')     # kind: option, word, value, variable
-Run = collections.namedtuple('Run', 'script variables arguments')       # script is None: of make
+Run = collections.namedtuple('Run', 'script variables arguments')       # script is None for make
 
 
 # --- what is offered ------------------------------------------------------------------------------
@@ -53,7 +53,7 @@ def arguments_of(usage):
         bare = word.strip('[].')
         if bare.startswith('-'):
             found += [('option', name) for name in bare.split('|')]
-            # Its value, unless it has none
+            # The option's value, if it has one
             if words and not word.endswith(']') and words[0][0] not in '[-':
                 words.pop(0)
         elif re.match(r'[A-Z]', bare):
@@ -97,14 +97,14 @@ def calls_in(text):
     for line in statements(text):
         if line.startswith('refused '):
             continue
-        line = re.sub(r'(?<![\w-])(die|say) .*', '', line)      # what is only said
+        line = re.sub(r'(?<![\w-])(die|say) .*', '', line)      # text that is only printed
         yield Run(None, set(re.findall(r'(?<![\w$])([A-Z][A-Z_]*)=', line)), [])
         for match in re.finditer(r'scripts/(?:lib/|test/)?([a-z0-9-]+\.sh)"?(?=(.*))', line):
             yield Run(match[1], set(), list(words_of(match[2])))
-        # Without -s it is a word, or not for us.
+        # Without -s this is text, or another make.
         for match in re.finditer(r'\b(?:user_make|make -s)\b((?: .*)?)$', line):
             yield Run(None, set(), list(words_of(match[1])))
-        # check.sh has options of suites in a table
+        # check.sh has a table with options of suites
         for match in re.finditer(r'\[([a-z0-9]+)\]=(-\S+)', line):
             yield Run(match[1] + '.sh', set(), list(words_of(match[2])))
 
@@ -145,7 +145,7 @@ def missing(scripts, texts, rows, makefile):
     recipes, helped = makefile
     runs = list(rows_in(rows))
     for name, text in texts.items():
-        # A script that calls itself does not count.
+        # Calls of a script by itself do not count.
         runs += [run for run in calls_in(text) if run.script != name]
     made = {word for run in runs if run.script is None for word in run.arguments}
     runs += [run for target in made & set(recipes) for run in calls_in(recipes[target])]
@@ -187,7 +187,7 @@ def main():
     texts = dict(scripts)
     for path in (*TOP.glob('scripts/*/**/*.sh'), TOP / 'scripts/new-driver', TOP / 'dkms.conf', TOP / '.ci/run'):
         folder = f'{path.parent.relative_to(TOP)}/'
-        if folder in (*FOLDERS, 'scripts/test/check/'):     # The last names them all, and runs what the rows say.
+        if folder in (*FOLDERS, 'scripts/test/check/'):     # scripts there name all others, and run the rows
             continue
         texts[str(path)] = path.read_text(encoding='utf-8')
     rows = (TOP / 'scripts/test/check/rows').read_text(encoding='utf-8')

@@ -124,9 +124,9 @@ class Host(unittest.TestCase):
 
 # --- doctor: firewalls ----------------------------------------------------------------------------
 
-# As nft -j prints them
+# Values as nft -j prints them
 DROP, ACCEPT, RETURN = {'drop': None}, {'accept': None}, {'return': None}
-CONNTRACK = {'xt': {'type': 'match', 'name': 'conntrack'}}      # of iptables, which JSON does not tell of
+CONNTRACK = {'xt': {'type': 'match', 'name': 'conntrack'}}      # of iptables, whose details JSON lacks
 OFTEN = {'limit': {'rate': 10, 'burst': 5, 'per': 'second', 'inv': True}}
 
 
@@ -150,7 +150,7 @@ STATE, IIFNAME = {'ct': {'key': 'state'}}, {'meta': {'key': 'iifname'}}
 UP = match('ct', 'state', ['established', 'related'], 'in')
 LOCAL = {'match': {'op': '==', 'left': {'fib': {'result': 'type', 'flags': ['daddr']}}, 'right': 'local'}}
 
-# What is said, "" for nothing; the policy; the rules of the chain "input"; other chains
+# Level of the finding, "" for none; policy; rules of the chain "input"; other chains
 FIREWALLS = {
     'open': ('', 'accept', [[UP, ACCEPT]], {}),
     'policy': ('fault', 'drop', [[UP, ACCEPT], [OTHER, ACCEPT], [match('meta', 'iifname', 'lo'), ACCEPT]], {}),
@@ -164,7 +164,7 @@ FIREWALLS = {
     'port_for_some': ('warning', 'drop', [[SOME, PORT, ACCEPT]], {}),
     'all_for_some': ('warning', 'drop', [[SOME, ACCEPT]], {}),
     'none_for_some': ('', 'accept', [[SOME, DROP]], {}),
-    # Jumps, as ufw has them and, with goto, firewalld
+    # Jumps, as in ufw, and goto, as in firewalld
     'jump_accepts': ('', 'drop', [[to('first')], [to('user')]],
                      {'first': [[CONNTRACK, ACCEPT], [CONNTRACK, DROP], [to('local')]],
                       'local': [[{'xt': {'type': 'match', 'name': 'addrtype'}}, RETURN], [DROP]],
@@ -186,7 +186,7 @@ FIREWALLS = {
                               {'zone': [[DROP]]}),
     'goto_of_another': ('', 'accept', [[match('meta', 'iifname', 'eth1'), to('zone', 'goto')]],
                         {'zone': [[DROP]]}),
-    # Sets and maps, with a name and without one
+    # Sets and maps, named and anonymous
     'named_set': ('', 'drop', [[match('tcp', 'dport', '@rdma'), ACCEPT]], {}),
     'named_set_drops': ('fault', 'accept', [[match('tcp', 'dport', '@rdma'), DROP]], {}),
     'unknown_set': ('warning', 'drop', [[match('tcp', 'dport', '@nosuch'), ACCEPT]], {}),
@@ -197,14 +197,14 @@ FIREWALLS = {
     'named_map': ('', 'drop', [[{'vmap': {'key': PORT['match']['left'], 'data': '@ports'}}]], {}),
     'two_fields': ('warning', 'drop', [[{'match': {'op': '==', 'right': '@pairs', 'left': {
         'concat': [SOME['match']['left'], PORT['match']['left']]}}}, ACCEPT]], {}),
-    # What cannot be judged
+    # Rules that doctor cannot judge
     'often': ('warning', 'accept', [[PORT, OFTEN, DROP]], {}),
     'often_all': ('', 'accept', [[OFTEN, DROP]], {}),
     'invalid_of_iptables': ('', 'accept', [[CONNTRACK, DROP]], {}),
     'established_of_iptables': ('warning', 'drop', [[CONNTRACK, ACCEPT]], {}),
     'old_nft': ('', 'accept', [[{'xt': None}, DROP]], {}),
     'queue': ('warning', 'drop', [[{'queue': {'num': 1}}]], {}),
-    # What is not for TCP, not for IPv4, or for all that comes to this host
+    # Rules that are not for TCP, not for IPv4, or for all packets to this host
     'protocols': ('', 'drop', [
         [match('meta', 'l4proto', {'set': ['icmp', 'udp']}), DROP], [match('udp', 'dport', 4420), DROP],
         [match('icmp', 'type', 'echo-request'), DROP], [match('ip6', 'saddr', '2001:db8::1'), DROP],
@@ -253,7 +253,7 @@ class Listeners(unittest.TestCase):
     def test_firewall(self):
         shut = json.dumps({'nftables': list(ruleset('drop', {'input': []}))})
         self.assertEqual(self.levels('eth0', shut), ['ok', 'fault'])
-        # The firewall of another network namespace is not seen.
+        # doctor does not see the firewall of another network namespace.
         self.assertEqual(self.levels(None, shut), ['ok'])
 
     def test_no_answer(self):
@@ -307,7 +307,7 @@ class Address(unittest.TestCase):
         levels, netdev, commands = self.found('192.0.2.1')
         self.assertEqual((levels, netdev), ('ok', 'eth1'))
         self.assertEqual(commands[1], 'ip -j route get 192.0.2.1')
-        self.assertTrue(commands[-1].endswith(' -s 8972 192.0.2.1'), commands)      # without headers of IP and ICMP
+        self.assertTrue(commands[-1].endswith(' -s 8972 192.0.2.1'), commands)      # MTU without headers of IP and ICMP
 
     def test_scope(self):
         levels, netdev, commands = self.found('fe80::1%eth1')

@@ -3,7 +3,7 @@
 #
 # Functions in the guest with the device twin0: see scripts/test/takeover.sh.
 
-# twin_load [PARAMETER...]: the device on eth0, and the namespace in which its hardware is
+# twin_load [PARAMETER...]: add the device on eth0, and the namespace of its hardware
 twin_load() {
 	insmod /share/modules/iw_mpa.ko
 	insmod /share/modules/iw_mpa_twin.ko "$@"
@@ -47,10 +47,10 @@ twin_namespace() {
 	done
 }
 
-# twin_start NAME ARGUMENT...: in the background; returns when it is ready
+# twin_start NAME ARGUMENT...: start twin.py in the background, and wait until it is ready
 twin_start() { job_start "$1" python3 -u /share/takeover/twin.py "${@:2}"; }
 
-# job_start NAME COMMAND...: in the background; returns when it says that it is ready
+# job_start NAME COMMAND...: start a background job, and wait until it prints "ready"
 job_start() {
 	local name=$1
 
@@ -61,14 +61,14 @@ job_start() {
 
 job_is_ready() { grep -q '^ready' "/run/bg/$1/output"; }
 
-# rping_left REMOTE PORT: a client of many rounds, of which the server lets it do a few
+# rping_left REMOTE PORT: run a client of 1000 rounds, whose server ends the connection after 3
 rping_left() {
 	rping -c -a "$1" -p "$2" -C 1000 -v -V >/run/rping.out || true
 	cat /run/rping.out
 	[[ $(grep -c '^ping data' /run/rping.out) == 3 ]]
 }
 
-# stamps_us 1 | 0: TCP's time stamps are in microseconds, from the next connection on
+# stamps_us 1 | 0: 1: TCP's time stamps are in microseconds, from the next connection on
 stamps_us() { /share/takeover/route_feature.py $(($1 * 16)) "10.0.0.${number:?}"; }
 
 # stamps_of_the_clock 1 | 0: with 1, TCP's time stamps have no offset, so those of a new connection
@@ -78,7 +78,7 @@ stamps_of_the_clock() { echo $(($1 + 1)) >/proc/sys/net/ipv4/tcp_timestamps; }
 
 # --- the window of this host --------------------------------------------------------------
 
-# Sockets that listen from now on take no more than some packets.
+# Sockets that listen from now on have buffers for only a few packets.
 memory_scarce() {
 	cat /proc/sys/net/ipv4/tcp_rmem >/run/tcp_rmem
 	echo 4096 8192 8192 >/proc/sys/net/ipv4/tcp_rmem
@@ -90,9 +90,8 @@ memory_restore() { cat /run/tcp_rmem >/proc/sys/net/ipv4/tcp_rmem; }
 
 REQUEST_OCTETS=24
 
-# windows_shut PORT: the server at PORT first announces a window just for the Request, and after it
-# none, so that the edge of the window does not move back. When it gets the datagram "open" it opens
-# the window.
+# windows_shut PORT: the server at PORT first announces a window just for the Request, and then none, so that the edge
+# of the window does not move back. When the datagram "open" arrives, the window opens.
 windows_shut() {
 	local match="protocol ip flower ip_proto tcp src_port $1" change='action pedit munge offset 34 u16 set'
 
@@ -118,7 +117,7 @@ address_notify() {
 	echo "$1" >/proc/sys/net/ipv6/conf/eth0/ndisc_notify
 }
 
-# When it is told "move", eth0 has another address, and says so to everybody.
+# When the datagram "move" arrives, eth0 gets another address, and announces it to all hosts.
 address_will_change() {
 	cat /sys/class/net/eth0/address >/run/lladdr
 	address_notify 1

@@ -178,7 +178,7 @@ def judge(found, taker, rough=False, reset=False, edge=None, wrap=None):
     yield "the peer has sent data", "" if any(seg.size for seg in theirs) else "none"
     resets = [seg for seg in segs if seg.reset]
     if reset:
-        # What the peer has sent meanwhile is answered with one more.
+        # After an RST of the device, one more may answer data that the peer had already sent.
         yield "RST, of the device alone", "" if {seg.src for seg in resets} == {taker} else \
             numbers(seg.number for seg in resets) or "none"
     else:
@@ -187,7 +187,7 @@ def judge(found, taker, rough=False, reset=False, edge=None, wrap=None):
         yield "the hold is there", "" if hold else "no datagram"
         later = [seg for seg in segs if seg.number > (hold or 0)]
         yield SENT_AGAIN, numbers(seg.number for seg in later if seg.again)
-        # A challenge is an acknowledgment of nothing new.
+        # A challenge ACK acknowledges nothing new.
         yield UNASKED, numbers(unasked(later, edge))
         told = list(in_order(seg for seg in ours if not seg.reset))
         yield "time stamps do not fall", numbers(falls(
@@ -235,15 +235,15 @@ def selftest():
         changed = tuple(change.get(name, value) for name, value in zip(NAMES, GOOD[row]))
         return GOOD[:row] + (changed,) + GOOD[row + 1:]
 
-    # The peer repeats itself before the hold: the last row, sent again, is the first.
+    # A repetition before the hold is no fault: the last row of early is GOOD[0] sent again.
     early = ((*GOOD[0][:7], True, True, False),) + GOOD
-    # A probe, and what it is answered
+    # A window probe, and the answer to it
     probed = GOOD[:5] + (("B", 0, 123, 73, 9, False, False, False, False, True),
                          ("A", 0, 73, 124, 9, False, False, False, True, False)) + GOOD[5:]
-    # An acknowledgment that the next one has overtaken; and one that comes later, but is old
+    # An acknowledgment that arrives after a newer one; and one that was sent later, but acknowledges less
     late = GOOD[:6] + (("A", 0, 73, 120, 8, *NO),) + GOOD[6:]
     stale = GOOD[:6] + (("A", 0, 73, 120, 9, *NO),) + GOOD[6:]
-    # The peer has filled the window of 1000 bytes, which the device's host told at first
+    # The peer has filled the window of 1000 bytes that the device's host announced at first
     full = (("A", 0, 1, 100, 1, *NO), ("B", 1000, 100, 1, 5, *NO)) + tuple(
         row and (row[0], row[1], row[2] + (1000 if row[0] == "B" else 0),
                  row[3] + (1000 if row[0] == "A" else 0), *row[4:]) for row in GOOD[1:])
@@ -282,14 +282,14 @@ def selftest():
     segs = [frame for frame in make(probed) if isinstance(frame, Segment)]
     if list(unasked(segs, True)) or not list(unasked(segs, False)):
         bad.append(("a probe is answered",))
-    # The peer repeats at 2.3 what it sent at 2.0; the acknowledgment comes at 2.31
+    # The peer repeats at 2.3 what it sent at 2.0; the acknowledgment arrives at 2.31
     for stamp, slow in (2020, True), (2305, False):
         rows = (("A", 0, 1, 100, 2000, *NO, 2.0), (), ("B", 24, 100, 1, 5, *NO, 2.0),
                 ("B", 24, 100, 1, 6, False, False, True, False, False, 2.3),
                 ("A", 24, 1, 124, stamp, *NO, 2.31))
         if wire_was_slow(make(rows), "A") != slow:
             bad.append(("a slow wire", stamp))
-    # The device repeats at 2.25 what it had sent at 2.0, and what came at 2.24
+    # The device repeats at 2.25 what it sent at 2.0, which arrived at 2.24
     rows = (("A", 0, 1, 100, 2000, *NO, 2.0), (), ("A", 24, 1, 100, 2000, *NO, 2.24),
             ("A", 24, 1, 100, 2210, False, False, True, False, False, 2.25))
     if not wire_was_slow(make(rows), "A") or wire_was_slow(make(rows[:2]), "A"):

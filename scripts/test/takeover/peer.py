@@ -33,18 +33,18 @@ TCP_REPAIR, TCP_REPAIR_QUEUE, TCP_QUEUE_SEQ, TCP_REPAIR_OPTIONS = 19, 20, 21, 22
 TCP_REPAIR_WINDOW = 29
 OPT_TIMESTAMPS = 8
 RECV_QUEUE, SEND_QUEUE = 1, 2
-REPAIR_OFF = -1     # without a window probe
+REPAIR_OFF = -1     # ends TCP_REPAIR without a window probe
 DISCARD = 9
 LIMIT = 100
-DEVICE_PORT = 33333     # of a device that is the client
-CLIENT_PORT = 20000     # of a device's client, and the device's port
+DEVICE_PORT = 33333     # port of the device as a client
+CLIENT_PORT = 20000     # offset from the case's port to the port of the device's client
 ROUNDS = 3
 
 # First sequence numbers a little below 2^32: the number 2^32 is then within the client's first FPDU, which follows a
 # Request of 20 bytes; or within the device's RTR message, which follows a Request of 24 bytes.
 WRAP_CLIENT = 2**32 - 1 - 20 - 10
 WRAP_DEVICE = 2**32 - 1 - 24 - 10
-# What Linux puts between two connections of the same addresses and ports, and the FIN of the first
+# Linux's distance between sequence numbers of two connections with equal addresses and ports; and the FIN of the first
 TIME_WAIT_STEP = 65535 + 2 + 1
 OLD_WINDOW = 1000
 OLD_SEQ = 1000

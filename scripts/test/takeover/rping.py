@@ -68,7 +68,7 @@ class Server(Rping):
         self.written = b""
 
     def segment(self, seg):
-        if seg.op == rdmap.WRITE:       # the RTR message, or what Filler writes
+        if seg.op == rdmap.WRITE:       # the RTR message, or data of Filler
             self.written += seg.data
             return
         if seg.op == rdmap.READ_RESPONSE:

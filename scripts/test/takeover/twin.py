@@ -45,16 +45,16 @@ from rping import Client, Server
 TCP_REPAIR, TCP_REPAIR_QUEUE, TCP_QUEUE_SEQ, TCP_REPAIR_OPTIONS = 19, 20, 21, 22
 TCP_TIMESTAMP, TCP_REPAIR_WINDOW = 24, 29
 RECV_QUEUE, SEND_QUEUE = 1, 2
-REPAIR_OFF = -1     # without a window probe
+REPAIR_OFF = -1     # ends TCP_REPAIR without a window probe
 OPT_MSS, OPT_WSCALE, OPT_SACK, OPT_TIMESTAMPS = 2, 3, 4, 8
 TIMESTAMPS, WSCALE, SACK = 1, 2, 4
 CLONE_NEWNET = 0x40000000
 DISCARD = 9         # UDP port
-FULL = 1            # how long nothing more has to have come, in seconds
-SHUT = 1.5          # how long the peer's window stays shut
+FULL = 1            # seconds without new data after which the window counts as full
+SHUT = 1.5          # seconds for which the peer's window stays shut
 PATIENCE = 15
-LIMIT = 150     # with TIME_WAIT
-GRACE = 20      # to end what has failed
+LIMIT = 150     # seconds, including TIME_WAIT
+GRACE = 20      # seconds to end after a failure
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -95,7 +95,7 @@ def restore(record, skew):
         sock.setsockopt(socket.IPPROTO_TCP, name, value)
 
     tcp(TCP_REPAIR, 1)
-    # TCP_REPAIR has it bind to a port that is in TIME_WAIT; SO_REUSEADDR would take that back.
+    # With TCP_REPAIR a socket may bind to a port in TIME_WAIT; setting SO_REUSEADDR would end that.
     sock.bind(local)
     tcp(TCP_REPAIR_QUEUE, SEND_QUEUE)
     tcp(TCP_QUEUE_SEQ, struct.pack("=I", number["snd_una"]))
@@ -111,7 +111,7 @@ def restore(record, skew):
         pairs.append((OPT_TIMESTAMPS, 0))
     tcp(TCP_REPAIR_OPTIONS, b"".join(struct.pack("=II", *pair) for pair in pairs))
     if options & TIMESTAMPS:
-        # Later kernels take an odd number for one of microseconds.
+        # Later kernels take an odd value for time stamps in microseconds.
         stamp = number["ts_val"] + 1 & ~1 if number["ts_tick_us"] == 1000 else number["ts_val"] | 1
         tcp(TCP_TIMESTAMP, struct.pack("=I", stamp + skew & 0xffffffff))
     if record["rx"]:
@@ -202,9 +202,9 @@ class Twin:
         self.sock = None
         self.app = None
         self.witness = Witness("sport" if args.role == "serve" else "dport", args.port)
-        self.before = None      # what had been sent when the socket froze: as TCP and netfilter count
+        self.before = None      # segments sent before the freeze, as counted by TCP and by netfilter
         self.took = None
-        self.open = False       # the Reply, or the RTR message, has gone out
+        self.open = False       # the Reply, or the RTR message, was sent
         self.stopped = False
         self.shut = False
         self.late = False
@@ -402,7 +402,7 @@ class Twin:
         if self.args.role == "serve":
             self.command(f"listen {self.args.local} {self.args.port}")
         else:
-            # The device may ask before the call returns.
+            # The device may send messages before the call returns.
             threading.Thread(target=self.command, daemon=True, args=(
                 f"connect {self.args.local} {self.args.remote} {self.args.port}",)).start()
         print("ready", flush=True)

@@ -29,8 +29,8 @@ import session          # noqa: E402
 import startup          # noqa: E402
 
 SEED = 5043
-ERRNO = {None: "-90"}   # EMSGSIZE: the codec has none
-SHOWN = 10              # differences
+ERRNO = {None: "-90"}   # EMSGSIZE: None means that the codec has no such chunk
+SHOWN = 10              # differences that are printed
 
 
 def ask(say, lines):
@@ -124,7 +124,7 @@ def some_sequences(dice):
     """All of up to four chunks; longer ones that begin well"""
     for size in range(1, 5):
         for letters in itertools.product(EACH, repeat=size):
-            # What follows a fault is judged by nobody.
+            # No rule says what follows a fault.
             if size < 3 or session.TAKEN.fullmatch("".join(letters[:size - 1])):
                 yield "".join(letters)
     for _ in range(5000):
@@ -156,7 +156,7 @@ def sequences(say):
 # --- captures ----------------------------------------------------------------------------------
 
 UNORDERED, WHOLE = 4, 3         # flags of a DATA chunk: U, B and E
-PASSIVE_PORT, FIRST_PORT = 5043, 20000  # an active side has one of its own
+PASSIVE_PORT, FIRST_PORT = 5043, 20000  # an active side has its own port
 
 PLAYS = [
     ("IaSsT", 0, 0, 0, 0, b"what the ULP has to say"),
@@ -315,7 +315,7 @@ def capture(say):
     yield from judge_rows(rows_of(list(packets_of(sessions))), sessions)
 
 
-# --- is it found? ------------------------------------------------------------------------------
+# --- selftest ----------------------------------------------------------------------------------
 
 def changed(sessions, which, at, change):
     """The same, with one chunk's bytes changed"""
@@ -327,7 +327,7 @@ def flip(offset, bit):
     return lambda data: data[:offset] + bytes([data[offset] ^ bit]) + data[offset + 1:]
 
 
-# session, chunk, change, words of the fault
+# session, chunk, change, text of the fault
 CONTENT_FLAWS = [
     (0, 0, flip(1, 1), "DDP-SSN 1, SSN 0"),
     (0, 2, flip(0, 1), "DDP-SSN"),

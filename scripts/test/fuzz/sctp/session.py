@@ -74,7 +74,7 @@ def decode(ppid, data):
 OPEN = "[Ss]*(Ts*t?|tS*T?)?"
 TAKEN = re.compile(f"(I(a{OPEN}|r|t)?|E(c{OPEN}|x|r|t)?)?")
 SENT = re.compile(f"(I(a{OPEN}|r|t)?|E(c{OPEN}|x|t)?)?")
-# No side has ended it, or the passive side has not answered.
+# Neither side has ended the session, or the passive side has not answered.
 UNENDED = re.compile("(Ia|Ec)[Ss]*")
 UNANSWERED = re.compile("[IE]")
 
@@ -96,7 +96,7 @@ def reason(active, before, last):
         return "BAD_KEY"
     if (last in "ie") == active:
         return "SAME_ROLE"
-    # The answer is of the other kind.
+    # The answer is of the other kind of request, plain or enhanced.
     if active and before in ("I", "E"):
         return "BAD_REV"
     return "BAD_KEY"
