@@ -16,14 +16,14 @@ class Conduct:
     """What one end said so far, and so what it may say next."""
 
     def __init__(self, mulpdu=None, depth=None):
-        self.is_strict = True       # do we know what the other end has asked for?
-        self.mulpdu = mulpdu        # bytes, None: not known
-        self.depth = depth          # Reads that may be unanswered, None: not known
+        self.is_strict = True       # do we know what the other end has requested?
+        self.mulpdu = mulpdu        # bytes; None: unknown
+        self.depth = depth          # Reads that may be unanswered; None: unknown
         self.msn = {0: 1, 1: 1, 2: 1}
-        self.open = None            # the segment before, if its message goes on
+        self.open = None            # the previous segment, if its message is not complete
         self.done = 0               # bytes of that message so far
-        self.asked = []             # Reads of the other end that are to be answered
-        self.reads = []             # its own that are unanswered
+        self.asked = []             # Reads by the other end that are unanswered
+        self.reads = []             # own Reads that are unanswered
         self.terminated = False
 
     def ask(self, read):
@@ -40,7 +40,7 @@ class Conduct:
             raise Bad(f"behind the Terminate: {segment!r}")
         if self.mulpdu is not None and len(segment.ulpdu) > self.mulpdu:
             raise Bad(f"a ULPDU of {len(segment.ulpdu)} octets, MULPDU is {self.mulpdu}")
-        # A Terminate may take the place of the rest of a message (R-5.4-7).
+        # A Terminate may replace the rest of a message (R-5.4-7).
         if self.open and segment.op != rdmap.TERMINATE and segment.op != self.open.op:
             raise Bad(f"{segment!r} within the message of {self.open!r}")
         done = self.done if self.open and segment.op == self.open.op else 0

@@ -112,7 +112,7 @@ def R_7_2_1_failed_read_behind_good_ones(b, role):
     link.refused(rdmap.READ_STAG, bad)
 
 
-# Counter -> what the peer does with a region that may be written and read, and its STag
+# Counter -> how the peer misuses a region that allows Reads and Writes, and its STag
 COUNTED = {
     "err_WRITE_STAG": lambda peer, mr: peer.write(mr.rkey ^ 1, mr.start, b"x"),
     "err_WRITE_BOUNDS": lambda peer, mr: peer.write(mr.rkey, mr.start + 64, b"x"),
@@ -242,7 +242,7 @@ def R_8_1_1_8_stags_are_hard_to_guess(b):
     """1000 of them: few are equal, keys are spread, and who knows one knows nothing of the next."""
     link = Link(b, "responder")
     offset = link.dut.memory.allocate(64)
-    # They stay, lest an index that is free again be the one that is nearest.
+    # The regions stay registered: otherwise a freed index might always be the nearest one.
     stags = [link.dut.mr(64, 0, offset=offset).rkey for _ in range(1000)]
     check(len(set(stags)) > 990, f"{len(set(stags))} STags of 1000 registrations")
     check(0 not in {stag >> 8 for stag in stags}, "index 0 is in use")
@@ -283,14 +283,14 @@ def R_8_1_2_1_pages_of_others(b):
     check(foreign, "no key is the other's alone")
     for key in foreign | {0, 0x1000, 0x7ffff000, 1 << 40}:
         other.verbs.fails(f"map_key stolen {key:#x} 4096", errno.EINVAL)
-    # The same key is another ring in each process. The last entry is not used yet.
+    # The same key means a different ring in each process. The last entry is unused so far.
     size, key = link.dut.rings["scq.ring"]
     check(key in own, "the first keys are not the same")
     at = size - rings.CQE
     link.verbs.do(f"poke scq.ring {at} {b'pattern!'.hex()}")
     other.verbs.do(f"map_key same {key:#x} {size}")
     equal(other.verbs.do(f"peek same {at} 8"), ["DATA " + "00" * 8], "octets of an own ring")
-    # Nor more of its own than there is, nor a copy of it
+    # Nor may it map more of its own ring than exists, or a private copy
     for size, key in other.dut.rings.values():
         other.verbs.fails(f"map_key more {key:#x} {size + 4096}", errno.EINVAL)
         other.verbs.fails(f"map_key copy {key:#x} 4096 private", errno.EINVAL)
@@ -315,14 +315,14 @@ def R_8_1_2_1_qp_of_another_user(b, call):
         peer = there.dial()
         peer.send(mpa.request2(a=1, rtr=mpa.WRITE, ird=4, ord=4))
         asked = program.event("CONNECT_REQUEST").id
-        if call == "again":     # before the peer's first FPDU it may
+        if call == "again":     # accept_number is allowed before the peer's first FPDU
             program.do("pd pd")
             program.do("cq cq 4")
             own = int(program.do("qp own pd cq cq - 4 4 1 1 0 0")[0].split()[1], 0)
             program.do(f"accept_number {asked} {own}")
         program.fails(f"accept_number {asked} {qp.number}", errno.EINVAL)
         peer.recv_reply()
-        program.do(f"destroy {asked}")      # iw_cm keeps the own QP for a rejected id until then
+        program.do(f"destroy {asked}")      # iw_cm keeps the own QP of a rejected id until this
     sock = b.listen()
     owner.verbs.do(f"resolve id {b.listen_address} {b.port}")
     owner.verbs.do(f"connect_number id {qp.number}")
@@ -339,7 +339,7 @@ UNPRIVILEGED = "setpriv", "--bounding-set", "-ipc_lock", "--inh-caps", "-ipc_loc
       "gone; an errno for memory that may not be written, is not there, or wraps", cases=[()])
 def R_8_1_2_1_memory_that_a_process_may_not_lock(b):
     room = 65536
-    # The two completion queues that it begins with have a ring of a page each.
+    # Two more pages are for the rings of the completion queues, which Dut makes at once.
     dut = Dut(b, before=(*UNPRIVILEGED, "prlimit", f"--memlock={room + 2 * 4096}"))
     v = dut.verbs
     for turn in range(3):
@@ -394,7 +394,7 @@ def device_says_who_it_is(b):
     said = subprocess.run(["rdma", "dev", "show", needs.Place.ib_device], check=True, text=True,
                           stdout=subprocess.PIPE).stdout.split()
     equal(said[said.index("fw") + 1], version, "firmware of rdma dev")
-    # The most that one region can have; a program has no more addresses anyhow.
+    # The largest size of one region; programs have no larger address space anyhow.
     check(1 << 30 < int(caps["mr_size"]) < 1 << 47, f"size of a region: {caps['mr_size']}")
 
 

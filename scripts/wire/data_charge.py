@@ -54,8 +54,8 @@ def R_8_1_2_1_regions_are_charged_to_who_registers_them(b):
     say(f"{(group.charged('slab') - before) / MANY:.0f} octets charged for a region")
 
 
-# For each kind of queue: the command that makes one with ELEMENTS elements, and the bytes that the kernel takes for an
-# element. A send queue also has a table in the kernel, with copies of the ring's elements, in which each SGE takes 16
+# For each kind of queue: the command that makes one with ELEMENTS elements, and the bytes that the kernel needs for an
+# element. A send queue also has a table in the kernel, with copies of the ring's elements, in which each SGE needs 16
 # bytes, too.
 ELEMENTS = 16384
 RINGS = {

@@ -240,7 +240,7 @@ def D_5_3_3_each_message_once_and_in_order(b, count, role):
     link.verbs.tell(f"sink {link.qp.name} rcq {count} 64 64 {place.mr.start + place.at:#x} "
                     f"{place.mr.lkey:#x}")
     equal(link.verbs.answer(), "SINK", "sink")
-    # Never more than there are receives: the sink says how far it is.
+    # Never send more than there are receives: the sink reports its progress.
     sent = done = 0
     while done < count:
         burst = []

@@ -52,7 +52,7 @@ class Target:
             mr.forget()
         v.do(f"listen listener {b.address} {b.port}")
         v.do(f"serve pd {places.start:#x} {places.lkey:#x}")
-        self.ends = collections.Counter()   # how streams ended, as this peer saw it
+        self.ends = collections.Counter()   # how streams ended for this peer
 
     def regions(self):
         return self.writable, self.readable, self.local, self.foreign
@@ -108,7 +108,7 @@ class Stream:
     def change(self, ulpdu):
         """Flip bits of it, or put an edge into a field; its CRC will be right."""
         octets = bytearray(ulpdu)
-        # An empty one, which another change has made, has no bits.
+        # An earlier change may have made it empty, without bits to flip.
         if self.dice.random() < 0.5 and octets:
             for _ in range(self.dice.choice((1, 1, 2, 8))):
                 octets[self.dice.randrange(min(len(octets), 46))] ^= 1 << self.dice.randrange(8)
@@ -323,7 +323,7 @@ def scribble_on(link, dice, turns):
     victim = link.dut
     data = victim.out(b"x")
     for ring in SCRIBBLED:
-        # all of it, or the element that is next to be read
+        # the whole ring, or the element that is read next
         at, size = dice.choice(((0, victim.rings[ring][0]), (0, 64), (8, 8)))
         victim.verbs.do(f"scribble {ring} {at} {size} {dice.getrandbits(63)}")
     for n in range(turns):

@@ -608,7 +608,7 @@ def R_5_3_1_shared_receives_of_a_kernel_ulp(b, role):
             link.kv.async_event("SRQ_LIMIT_REACHED")
         link.kv.nothing_happened()
     link.kv.do(f"srq_limit {SRQ_ROOM}")
-    link.kv.async_event("SRQ_LIMIT_REACHED")    # fewer are left already
+    link.kv.async_event("SRQ_LIMIT_REACHED")    # fewer receives are left than the limit
     equal(link.kv.fails(f"srq_limit {SRQ_ROOM + 1}"), errno.EINVAL, "errno")
 
 
@@ -622,7 +622,7 @@ def D_6_2_2_1_drain_with_a_shared_receive_queue(b, role):
     link.kv.expect(0, b"octets")
     link.peer.ulpdu(link.peer.send_segments(b"halfhalf", 4)[0])
     link.peer.read(0, 0, 0)
-    link.peer.hear(READ_RESPONSE)       # what was before the Read is placed
+    link.peer.hear(READ_RESPONSE)       # now all data before the Read is placed
     for n in range(3):
         link.kv.do(f"post read {SIGNALED} {n} 0 0 {MEMORY - 64},64")
         link.peer.hear(READ_REQUEST)

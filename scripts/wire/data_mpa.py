@@ -145,7 +145,7 @@ def F_4_1_4_crc_field_without_crc(b, role):
     link.peer.hear_message(READ_RESPONSE)
 
 
-# A ULPDU that has not even its header: which bytes there are of it
+# A ULPDU shorter than its header: opcode, and the number of bytes that it has
 RUNTS = [(1, length) for length in (0, 1, 2, 13)] + [(0, length) for length in (2, 14, 17)]
 ALL_RUNTS = [(op, length) for op in range(8) for length in range(14 if op in rdmap.TAGGED else 18)]
 
@@ -328,7 +328,7 @@ def counters_of_a_stream(b, role):
     link.pong(random_octets(3000))
     link.ping(random_octets(100))
     heard = [len(one.ulpdu) for one in link.peer.fpdus]
-    said = [14] * (role == "responder") + [18 + 100]    # the first is the RTR message
+    said = [14] * (role == "responder") + [18 + 100]    # the first FPDU is the RTR message
     want = (len(heard), sum(heard), int(role == "initiator"), len(said), sum(said),
             int(role == "responder"))
     got = lambda: tuple(hw_counter(name) - before[name] for name in names)
@@ -344,7 +344,7 @@ NO_LOSS = "tc", "qdisc", "del", "dev", "lo", "root"
 def F_8_1_time_out_of_tcp(b, role):
     """Neither FIN nor RST: nothing comes from the peer any more, nor an acknowledgement."""
     b.put("/proc/sys/net/ipv4/tcp_retries2", "3")
-    b.may_reset = True      # the peer ends later, when nobody is there any more
+    b.may_reset = True      # the peer ends later, when the device's socket no longer exists
     link = Link(b, role)
     link.works()
     link.qp.recv()
@@ -416,9 +416,9 @@ def F_8_3_end_of_this_side(b, how, when, role):
     """No local end is an error of startup any more."""
     ground = Ground(b)
     b.address = b.listen_address = ground.address
-    b.may_reset = True      # a program or a device that is gone takes nothing any more
+    b.may_reset = True      # a program or a device that has ended receives nothing
     link = Link(b, role, narrow=True)
-    Verbs.end_spare()       # it has the device open
+    Verbs.end_spare()       # its program has the device open
     link.pong()
     want = full_write(link, 60000) if when == "amid" else b""
     at = len(link.peer.fpdus)
@@ -514,7 +514,7 @@ def F_4_5_1_no_large_fpdus_else(b, peer, own, more, role):
     bits = {"silent": 0, "allows": large_bit(role),
             "echo": large_bit("initiator" if role == "responder" else "responder")}[peer]
     settings = {"large_fpdu": own, "markers": int(more == "markers_in")}
-    # A Request says so unless its sender wants Markers; a Reply does only if large FPDUs will come.
+    # A Request has the bit unless its sender wants Markers; a Reply has the bit only if large FPDUs follow.
     says = role == "initiator" and bool(own) and more != "markers_in"
     link = Link(b, role, mss=1460, large=bits, markers=markers, settings=settings, says_large=says)
     link.peer.conduct.mulpdu = link.mulpdu = fpdu.mulpdu(1460 - 12, markers)
@@ -702,7 +702,7 @@ def F_4_4_1_figures_5_and_6(b, role):
     link.peer.hear(SEND)
     equal(link.peer.fpdus[-1].raw.hex(), FIGURE_5, "figure 5")
     other = Link(b.another(), role, rtr=0, rev=1, markers=True, dut=link.dut, name="2")
-    # A Marker of 4 bytes is in front of it, 492 is all of it with its own header and CRC.
+    # The first FPDU follows a Marker of 4 bytes, and has 492 bytes with its header and CRC.
     other.qp.send(bytes(492 - 4 - 2 - 18 - 4))
     other.peer.hear(SEND)
     equal(len(other.peer.fpdus[-1].raw), 492, "octets of the first FPDU")
@@ -755,7 +755,7 @@ def F_4_3_4_markers_point_to_their_fpdu(b, role):
 def up_to(link, distance):
     """A Send after which the next FPDU begins so many bytes in front of a Marker"""
     at = link.peer.inward.position
-    # header, length and CRC are 24 bytes; one word may be a Marker at its beginning
+    # header, length and CRC have 24 bytes; the FPDU may begin with a Marker
     for size in range(0, 1200, 4):
         probe = fpdu.Writer(True, True)
         probe.skip(at)
@@ -785,7 +785,7 @@ def F_4_4_2_markers_at_the_edges_of_an_fpdu(b, role):
     link.pong(b"12")
     equal([pointer for _, pointer in link.peer.fpdus[-1].markers], [0], "in front of it")
     link.pong(up_to(link, 24))
-    link.pong(b"12")        # 2 + 18 + 2 + 2 of pad are 24
+    link.pong(b"12")        # 2 of length, 18 of header, 2 of data and 2 of pad are 24
     equal([pointer for _, pointer in link.peer.fpdus[-1].markers], [24], "in front of the CRC")
 
 

@@ -418,7 +418,7 @@ def R_5_3_2_solicited_events(b, op, solicited, role):
     else:
         link.qp.received(place, b"data")
         link.verbs.nothing_happens()
-    # It is good for one event.
+    # The request is for one event only.
     place = link.qp.recv()
     link.peer.send(b"more", op=SEND)
     link.qp.received(place, b"more")
@@ -644,7 +644,7 @@ def D_6_2_2_1_qp_is_used_again(b, how, role):
     again.refused(rdmap.UNTAGGED_QN)
 
 
-# --- what a work request may be --------------------------------------------------------------
+# --- which work requests are allowed ---------------------------------------------------------
 
 @rule("R-5.1-3: the octets of a Send and of a Write that were inline",
       cases=both((1,), (79,), (80,)))

@@ -414,9 +414,8 @@ class Two:
 
 
 WRAP = 0xfffffffffffffff8
-# Pairs of errors in one FPDU, of which the first in this order is reported: room for the header,
-# DV, RV, opcode, T, QN; untagged: MSN, buffer, MO, length, body; tagged: the Read, STag,
-# association, right, wrap, bounds.
+# Pairs of errors in one FPDU. The one that is first in this order is reported: room for the header, DV, RV, opcode, T,
+# QN; untagged: MSN, buffer, MO, length, body; tagged: the Read, STag, association, right, wrap, bounds.
 PAIRS = {
     "room_dv": (rdmap.UNSPECIFIED, lambda two: rdmap.write(1, 2, dv=0)[:10]),
     "room_t": (rdmap.UNSPECIFIED, lambda two: rdmap.control(WRITE, t=False) + bytes(14)),
@@ -453,7 +452,7 @@ PAIRS = {
     "response_stag_offset": (rdmap.TAGGED_STAG, lambda two: two.response(xor=0x100, by=8)),
     "response_offset_gone": (rdmap.TAGGED_BOUNDS, lambda two: two.response(by=8, gone=True)),
 }
-# The counter that tells it, and no other
+# The only counter that may count each of these
 COUNTED = {
     "err_SHORT": ("room_dv", "room_t"),
     "err_DV_TAGGED": ("dv_rv_tagged",),
@@ -531,7 +530,7 @@ BODIES = {
     "trailing": rdmap.terminate_body(rdmap.TAGGED_STAG, rdmap.write(1, 2)) + b"trailing octets",
     "long": bytes([0x20, 0x02, 0, 0]) + bytes(1000),
 }
-# Bytes of a whole DDP header behind the length; no other body has one.
+# Bytes of a complete DDP header after the length; no other body has one.
 WHOLE = {"tagged": 14, "untagged": 18, "read": 18, "r_without_request": 18, "trailing": 14}
 
 

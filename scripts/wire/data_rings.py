@@ -74,7 +74,7 @@ def again(link, **qp):
     other.works()
 
 
-# --- elements that cannot be -----------------------------------------------------------------
+# --- impossible elements ---------------------------------------------------------------------
 
 @rule("R-8.1.2-1: nothing of the element leaves, and another connection of the process works",
       "R-7.1-1: Terminate 0/0/00, and LOC_QP_OP_ERR of the work request",
@@ -135,7 +135,7 @@ def R_7_1_1_inline_where_it_cannot_be(b, op, role):
     if op == OP_READ:
         locally_refused(link, 0x77)
         return
-    # A Send is a Send.
+    # The fields of a Read do not matter for a Send.
     link.qp.sq.add(0x77)
     equal(link.peer.hear_message(SEND_INV), b"x" * 8, "Send")
     link.qp.sent()
@@ -297,14 +297,14 @@ class Flipped:
         self.dut = Dut(b)
         v = self.dut.verbs
         v.do("pd other")
-        # Side by side: who looks at one value and uses another gets at what is behind its own.
+        # A foreign region follows: a device that checks one value and uses another would reach its bytes.
         self.mr = self.dut.mr(self.ROOM, LOCAL_WRITE)
         self.mr.put(self.OWN[:self.ROOM])
         self.foreign = self.dut.mr(4096, LOCAL_WRITE, pd="other",
                                    offset=self.dut.memory.allocate(4096))
         self.foreign.put(b"\xf0" * 4096)
         good, key = 8, self.mr.lkey
-        # where it is in the element, its width, and what it is: most are good
+        # offset of the field in the element, its width, and its values, most of which are good
         self.at, self.width, self.values = {
             "num_sge": (10, 1, (1, 1, 1, 1, 7, 255)),
             "opcode": (11, 1, (OP_SEND, OP_SEND, OP_SEND, OP_SEND, OP_REG_MR, 255)),
@@ -315,7 +315,7 @@ class Flipped:
         }[field]
         self.error = rdmap.LOCAL_CATASTROPHIC
         if (ring, field) == ("rq", "length"):
-            # The place is too short; one that is longer than the region is used as far as it goes.
+            # A short length is an error of the peer's Send; a length beyond the region is used up to its end.
             self.values = good, good, self.ROOM, 0xffffffff, good // 2, good // 2
             self.error = rdmap.UNTAGGED_LENGTH
         self.good = good
@@ -628,7 +628,7 @@ def R_5_3_1_limit_of_a_shared_receive_queue(b, role):
     dut = with_srq(b, limit=7)
     link = Link(b, role, dut=dut, qp={"srq": "srq"})
     before = hw_counter("srq_limit_events")
-    link.verbs.do("srq_limit srq 3")    # fewer are there already
+    link.verbs.do("srq_limit srq 3")    # fewer receives are posted than the limit
     link.verbs.async_event("SRQ_LIMIT_REACHED srq")
     places = [link.qp.recv() for _ in range(8)]
     link.verbs.do("srq_limit srq 3")
@@ -874,7 +874,7 @@ def R_8_1_2_1_input_that_the_driver_does_not_know(b, what):
     mr = link.dut.memory.base
     link.dut.srq("srq")
     number, body, response_at = {
-        # as in the test above
+        # fields as in the test above
         "cq": (CREATE_CQ, struct.pack("<QQIIiI", 0, 1, 16, 0, -1, 0), 8),
         "srq": (CREATE_SRQ, struct.pack("<QQIIII", 0, 1, pd, 16, 1, 0), 8),
         "qp": (CREATE_QP, struct.pack("<QQIIIIIIIIIBBBB", 0, 1, pd, cq, cq, 0, 16, 16, 1, 1, 0,
@@ -924,7 +924,7 @@ def R_8_1_2_1_commands_that_the_device_has_not(b):
     for number in [*range(1, 45), 64, 255, 0x80000000, 0x80000012, 0xc0000018]:
         for body in (b"", bytes(8), bytes(64), b"\xff" * 64, bytes(1024)):
             if number in (3, 16, 17):
-                continue        # they make PDs, domains and channels, to which nobody objects
+                continue        # these make PDs, domains and channels, which is allowed
             wrote(link, command(number, body, out_words=64), 8 if len(body) >= 8 else "-")
     for number in (POLL_CQ, REQ_NOTIFY, RESIZE_CQ, DEREG_MR, POST_SRQ_RECV, POST_SEND, POST_RECV):
         for handle_ in (0, 1, 0x7fffffff, 0xffffffff):

@@ -72,7 +72,7 @@ def D_6_2_2_1_states_that_cannot_follow_are_refused(b, role):
     break_off(link)
     for state in RTR, RTS:
         refused(link, state)
-    link.qp.modify(SQD)         # rdma_disconnect() asks for it, also when all is over
+    link.qp.modify(SQD)         # rdma_disconnect() requests SQD even if the connection has ended
     equal(link.qp.state(), ERR, "state")
 
 
@@ -182,7 +182,7 @@ def R_6_2_1_2_error_behind_our_fin_is_no_reset(b, role):
     link.ended("QP_REQ_ERR")
 
 
-FOUND_S = 60        # seconds for which iw_cm finds the QP of a responder
+FOUND_S = 60        # seconds for which iw_cm still finds a responder's QP
 
 
 @rule(cases=[("found",)], soak=[("hidden",)])

@@ -25,9 +25,9 @@ from verbs import Dut, Qp, Verbs
 
 PROGRAM = "storm_verbs"
 WAITS = "connect", "reply", "request", "verdict", "rtr", "linger"
-ROUND = 3 * SLOW        # seconds that a program may have
-ALL_DONE = 300          # seconds in which each deed is done
-WORDS = 22              # a name and a number for each kind of thing that it counts
+ROUND = 3 * SLOW        # seconds for one program
+ALL_DONE = 300          # seconds within which each deed has to succeed once
+WORDS = 22              # name and number of each kind of object that is counted
 
 
 @rule("L-07")
@@ -56,10 +56,10 @@ def qp_is_destroyed_as_iw_cm_finds_it(b):
 SIOCSIFHWADDR = 0x8924
 RTM_DELLINK, NLM_F_REQUEST = 17, 1
 NEW_MAC = bytes.fromhex("0200c0ffee01")
-NEW_GUID = "0000:c0ff:feff:ee01"    # the same as EUI-64
+NEW_GUID = "0000:c0ff:feff:ee01"    # NEW_MAC as EUI-64
 
 
-LONG = 8000     # ms, at most: a test releases what it has delayed; the kernel complains of a processor busy for 20 s
+LONG = 8000     # ms, at most: a test releases what it has delayed; after 20 s the kernel would report a stuck processor
 
 
 def slowly_added(b):
@@ -130,7 +130,7 @@ def netdev_changes_as_its_device_is_added(b):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         adding, slow = slowly_added(b)
         with open("/sys/class/net/new0/flags", "w", encoding="ascii") as flags:
-            flags.write("0x1003")   # IFF_UP beside what it has
+            flags.write("0x1003")   # IFF_UP and the flags that it had
         fcntl.ioctl(sock, SIOCSIFHWADDR, struct.pack("16sH6s8x", b"new0", 1, NEW_MAC))
     equal(adding.poll(), None, "exit status of rdma link add, before it was to end")
     slow.release()
@@ -156,7 +156,7 @@ def netdev_goes_as_its_device_is_added(b):
     index = socket.if_nametoindex("new0")
     request = struct.pack("=IHHIIBxHiII", 32, RTM_DELLINK, NLM_F_REQUEST, 1, 0, 0, 0, index, 0, 0)
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as sock:
-        # It returns when nobody uses the network device any more.
+        # send() returns when the network device has no user any more.
         deleting = threading.Thread(target=sock.send, args=(request,))
         deleting.start()
         check(poll(lambda: sleeps_in(deleting, "rtnl_dellink"), step=0.005), "nobody deletes the network device")
@@ -208,7 +208,7 @@ def netdev_gets_no_second_device_as_the_first_moves(b):
     """The RDMA core does not find the first one then, and srnic does."""
     ground, moving, slow = slowly_moved(b)
     adding = add_link("siw8", "storm0")
-    # Refused, it gives the device back that it was to add, which waits for a lock of the RDMA core.
+    # "add" is refused, and then frees its device, which waits for a lock of the RDMA core.
     check(poll(lambda: any("ib_dealloc_device" in line for line in lines_of(f"/proc/{adding.pid}/stack"))),
           "nothing is refused")
     equal(moving.poll(), None, "exit status of rdma dev set, before it was to end")
@@ -246,7 +246,7 @@ def port_goes_down_and_up(b):
     """A program hears of it once each time, and can ask how it is."""
     ground = Ground(b)
     verbs = Dut(b.another(ground.address)).verbs
-    Verbs.end_spare()       # it has the device open
+    Verbs.end_spare()       # its program has the device open
     for _ in range(2):
         for name, state, deed in (("PORT_ERR", "DOWN", "down"), ("PORT_ACTIVE", "ACTIVE", "up")):
             run(f"ip link set storm0 {deed}")
@@ -262,14 +262,14 @@ def netdev_changes_under_connections(b):
     quiet()
     ground = Ground(b)
     verbs = Dut(b.another(ground.address)).verbs
-    Verbs.end_spare()       # it has the device open
+    Verbs.end_spare()       # its program has the device open
     helds = hold_all(b, ground)
     run(f"ip link set storm0 address {NEW_MAC.hex(':')}")
     for guid in ("node_guid", "sys_image_guid"):
         equal(lines_of(f"/sys/class/infiniband/siw1/{guid}"), [NEW_GUID], guid)
     check(poll(lambda: NEW_MAC.hex(":", 2) in
                lines_of("/sys/class/infiniband/siw1/ports/1/gids/0")[0]), "it has the old GID")
-    # Older kernels rename no interface that is up.
+    # Older kernels cannot rename an interface that is up.
     run("ip link set storm0 down; ip link set storm0 name storm2; ip link set storm2 up")
     for event in ("PORT_ERR", "PORT_ACTIVE"):
         verbs.async_event(f"{event} -")
@@ -290,7 +290,7 @@ def program_outlives_its_device(b):
     ground = Ground(b)
     dut = Dut(b.another(ground.address))
     Qp(dut, "qp", "pd", "scq", "rcq")
-    Verbs.end_spare()       # it has the device open
+    Verbs.end_spare()       # its program has the device open
     run("rdma link delete siw1")
     dut.verbs.async_event("DEVICE_FATAL -")
     for line in ("pd more", "mr more pd memory 0 4096 1", "cq more 8", "modify qp ERR",
@@ -365,14 +365,14 @@ class Storm:
         self.done[name] = self.done.get(name, 0) + ("it is done" in said)
 
 
-# What goes to an address of the host's own takes this way, whosever the address is.
+# Packets to any address of this host go over lo.
 LOSSY = "tc qdisc replace dev lo root netem delay 2ms 2ms loss 2% duplicate 1% reorder 20% 50%"
 CLEAN = "tc qdisc del dev lo root 2>/dev/null || true"
 ANEW = ("ip link add storm0 type veth peer name storm1; ip link set storm1 up; ip link set storm0 up; "
         "ip addr add 10.1.0.1/24 dev storm0; rdma link add siw1 type srnic netdev storm0")
 
-# The device under test of the other tests is removed and made with the module. The last command of each of these shows
-# whether it was done.
+# Among these deeds the device under test of the other tests is removed and made again with the module. The last command
+# of each shows whether it was done.
 DEEDS = (
     ("link", "rdma link delete siw1 2>/dev/null; rdma link add siw1 type srnic netdev storm0"),
     ("link", "rdma link delete siw1 2>/dev/null; rdma link add siw1 type srnic netdev storm0"),
@@ -401,9 +401,9 @@ def objects_come_and_go(b, seconds):
     """Programs end in order or are killed, links and modules are removed and made again: all of it succeeds, no object
     is left, and the next connection comes up."""
     quiet()
-    Verbs.end_spare()       # it would not survive its device
+    Verbs.end_spare()       # its device is going to be removed
     b.things.append(lambda: run(CLEAN))
-    # An id whose connection waits for a peer that is not there any more goes by these.
+    # These limits end an id whose connection waits for a peer that no longer exists.
     b.set(**{f"{wait}_timeout_ms": 2000 * SLOW for wait in WAITS})
     storm = Storm(b, max(seconds, 5 * ROUND))
     player = threading.Thread(target=storm.play)
@@ -431,9 +431,9 @@ def objects_come_and_go(b, seconds):
 # --- ULPs of the kernel ----------------------------------------------------------------------
 
 RIGHTS = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ
-HALF = 32768            # bytes: the peer may reach these, the rest is for our own
+HALF = 32768            # bytes that the peer may access; the rest is for local buffers
 REGIONS = 3
-REG = 100               # WR id of a registration, and the region's number
+REG = 100               # WR id of a registration, plus the region's number
 
 
 class KernelUlp:
@@ -443,7 +443,7 @@ class KernelUlp:
         self.kv, self.dice, self.counts = Kverbs(), dice, counts
         self.regions = [(0, 0)] * REGIONS       # address and STag
         self.valid = set()
-        self.pending = set()    # registrations that have not completed: their regions are not ours
+        self.pending = set()    # registrations that have not completed, whose regions must not be used
         self.other = None
 
     def does(self, name, line):
@@ -513,7 +513,7 @@ def kernel_ulps_meet(address, port, dice, counts):
     """One connection, from nothing to the end; regions come and go as the other end uses them."""
     listening, dialling = ends = [KernelUlp(dice, counts) for _ in range(2)]
     listening.other, dialling.other = dialling, listening
-    stop = dice.choice((0, 1, 2, 3, 100, 100, 100, 100))       # where it breaks off
+    stop = dice.choice((0, 1, 2, 3, 100, 100, 100, 100))       # steps before the end
     steps = ((listening, "listen", f"listen {address} {port}"),
              (dialling, "resolve", f"resolve {address} {port}"),
              (dialling, "connect", "connect 4 4"),
@@ -546,7 +546,7 @@ def kernel_ulps_come_and_go(b, seconds):
     """Kernel ULPs register, invalidate and free regions while Writes, Reads and Sends use them; half of the time
     packets get lost and reordered."""
     quiet()
-    Verbs.end_spare()       # it has the device open
+    Verbs.end_spare()       # its program has the device open
     seed = random.SystemRandom().getrandbits(32)
     say(f"seed {seed}")
     b.things.append(lambda: run(CLEAN))

@@ -17,10 +17,10 @@ from registry import rule
 from storms import SLOWLY, SOON, Ground
 from verbs import LOCAL_WRITE, REMOTE_WRITE, SUCCESS, Verbs
 
-STEP = 0.5          # seconds between two things that move
-SIP = 1 << 14       # bytes that a slow reader takes at a time: less would open no window
+STEP = 0.5          # seconds between two moves
+SIP = 1 << 14       # bytes that a slow reader reads at once: fewer would not open the window
 KERNEL_WRITE = 60000
-DEPTH = 64          # Reads that the peer may have open: more than it asks for in a test
+DEPTH = 64          # the device's limit of the peer's open Reads: more than a test sends
 
 
 class Mover:
@@ -28,8 +28,8 @@ class Mover:
 
     def __init__(self, b, link, how, state=None):
         self.peer, self.moved, self.stopped = link.peer, 0, threading.Event()
-        self.is_answered = state == "FINISHING"     # else the device has sent its FIN
-        self.lost = 0.0     # seconds by which steps were late: the host's, not the device's
+        self.is_answered = state == "FINISHING"     # else the device has already sent its FIN
+        self.lost = 0.0     # seconds by which the host has delayed steps
         self.move = getattr(self, how)
         self.fpdu = link.peer.make(rdmap.write(1, 2, bytes(1000)))
         self.thread = threading.Thread(target=self._run)
@@ -129,7 +129,7 @@ def on_ground_of_its_own(b, make, role):
     one.listen_address = ground.address
     one.may_reset = True
     link = make(one, role)
-    Verbs.end_spare()       # it has the device open, or is for the next test
+    Verbs.end_spare()       # its program has the device open, which may be that of the next test
     return link
 
 
@@ -163,7 +163,7 @@ WAYS = [("bytes", "FINISHING"), ("writes", "FINISHING"), ("reads", "FINISHING"),
         ("reads", "HALF_CLOSED"), ("acks", "PEER_FINISHED")]
 ROLES = "responder", "initiator"
 FINISH_MS = 10000
-LINGER_MS = 4000    # so that a step may be late by seconds
+LINGER_MS = 4000    # so long that a step may be late by seconds
 
 
 @rule("M-7.2-1 D-6.2.1-4: DISCONNECTED at finish_timeout_ms, and not before, while a byte, an empty "
@@ -173,7 +173,7 @@ LINGER_MS = 4000    # so that a step may be late by seconds
 def M_7_2_1_end_has_a_limit(b, who, how, state, role):
     """For programs and for kernel ULPs, in each state that such a peer could keep"""
     b.set(linger_timeout_ms=LINGER_MS, finish_timeout_ms=FINISH_MS)
-    b.may_reset = True      # what the peer says too late is read by nobody
+    b.may_reset = True      # the peer's last bytes may arrive when the socket no longer exists
     link = LINKS[who](b, role, narrow=how == "acks")
     with no_sooner_than(FINISH_MS - 1000):
         bring_to(link, state, how)

@@ -6,25 +6,25 @@ import re
 import needs
 from mpa import READ, SEND, WRITE
 
-OURS = 128          # Reads that our devices take, and send, at a time
-MOST = 255          # stands for as many as a device has
+OURS = 128          # Reads that our devices serve, and send, at a time
+MOST = 255          # stands for the most that a device supports
 
 
 class Srnic:
-    rtr = SEND | WRITE | READ       # the RTR types that it takes and sends
-    rev = 2                         # the newest revision of MPA that it has
-    asks_rtr = True                 # does it ask for an RTR message?
+    rtr = SEND | WRITE | READ       # RTR types that the device receives and sends
+    rev = 2                         # newest revision of MPA that the device supports
+    asks_rtr = True                 # does it set A in its Request?
     asks_crc = True
     has_markers = True
     most_ird = most_ord = OURS
-    bad_crc = "WC RECV Work Request Flushed Error 0"    # of a Send whose CRC is wrong; None: any error
-    modify_qp = "srnic_modify_qp"   # a function of its own that handles ibv_modify_qp
-    outlived = True                 # programs that have it open do not keep it
-    tells_of_runts = True           # a first FPDU shorter than its header is DDP's error, and told; None: or not
-    repeats_rtr = True              # a Write that is the RTR message, to a peer that says nothing
-    urgent = "err_URGENT"           # what counts streams that end as urgent data comes
-    faults = {}                     # what the log says of a stream in other words than srnic
-    own_terminates = True           # the library or the driver makes them, not siw
+    bad_crc = "WC RECV Work Request Flushed Error 0"    # completion after a wrong CRC; None: any error
+    modify_qp = "srnic_modify_qp"   # the driver's function for ibv_modify_qp
+    outlived = True                 # the device can be removed while programs have it open
+    tells_of_runts = True           # a first FPDU shorter than its header gets a Terminate of DDP; None: unknown
+    repeats_rtr = True              # a Write as RTR message is repeated for a silent peer
+    urgent = "err_URGENT"           # the counter of streams that end because of urgent data
+    faults = {}                     # messages of srnic in the log -> those of this driver
+    own_terminates = True           # the library or the driver makes Terminates, not siw
 
     @staticmethod
     def depths(ird, ord):  # pylint: disable=redefined-builtin
@@ -67,7 +67,7 @@ DEVICES = {"srnic": Srnic, "siw_mpa": SiwMpa, "siw": Other, "other": Other}
 OWN = "srnic", "siw_mpa"
 CHOSEN = ["srnic"]
 
-# What a device need not have: a name, whether this one has it, and the rules that are about it
+# Optional features: a name, whether the device has it, and the rules about it
 FEATURES = (
     ("MPA revision 2", lambda it: it.rev >= 2, r"(E|X)-.*|F-rtr"),
     ("to ask for an RTR message", lambda it: it.asks_rtr,

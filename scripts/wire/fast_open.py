@@ -12,7 +12,7 @@ from mpa import WRITE
 from registry import rule
 from sniffer import ACK, SYN, Sniffer
 
-TCP_FASTOPEN = 23       # socket has neither
+TCP_FASTOPEN = 23       # module socket has neither
 MSG_FASTOPEN = 0x20000000
 
 

@@ -21,8 +21,8 @@ from registry import rule, say
 FAILSLAB = "/sys/kernel/debug/failslab/"
 FAIL_PAGE = "/sys/kernel/debug/fail_page_alloc/"
 REQUEST = mpa.request2(b"data", a=1, rtr=WRITE, ird=4, ord=4)
-LONG = bytes(range(200))    # private data for which an endpoint has no room of its own
-MOST = 500      # allocations of one call
+LONG = bytes(range(200))    # private data that does not fit into an endpoint
+MOST = 500      # limit for the allocations of one call
 ENDS = {"CONNECT_ERROR", "UNREACHABLE", "REJECTED", "DISCONNECTED"}
 
 
@@ -83,7 +83,7 @@ class Refusals:
 
     def __init__(self):
         self.counted = counter("LOCAL")
-        self.of_frames = 0      # of those, the ones of a frame that was too long
+        self.of_frames = 0      # of these, how many for a frame that was too long
         self.heard = False
 
     def of_an_initiator(self, fpdu, peer):
@@ -125,7 +125,7 @@ def connects(b, sock, client, pd=b"", refusals=None):
             refusals.of_an_initiator(fpdu, peer)
         equal(fpdu.op, "WRITE", "RTR")
     except (Failed, OSError):
-        pass    # then the event says so
+        pass    # the event shows whether this was allowed
     event = client.event()
     check(event.name == "ESTABLISHED" or event.name in ENDS, repr(event))
     if peer:
@@ -180,7 +180,7 @@ def was_rejected(_, peer):
         return False
 
 
-VERDICTS = {    # what to tell, what good comes of it, allocations that it makes at the least
+VERDICTS = {    # command, function that checks its success, least number of allocations
     "accept": ("accept_taken 4 4 -", accepts, 3),
     "reject": ("reject_accepted", was_rejected, 1),
 }
@@ -402,7 +402,7 @@ def driver_holds_octets_back(b):
         try:
             peer.send_split(mpa.rtr_write(), 3)
         except OSError:
-            pass    # then the event says so
+            pass    # the event shows whether this was allowed
         server.event("ESTABLISHED")
         destroy(server, peer)
     with_a_server(b, fail_in_softirq, "siw_mpa_rx_octets", way)

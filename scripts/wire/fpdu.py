@@ -11,7 +11,7 @@ import os
 import struct
 from collections import namedtuple
 
-SPACING = 512               # from the first byte of a Marker to that of the next
+SPACING = 512               # from the first byte of a Marker to the first byte of the next
 MARKER = 4
 MAX_ULPDU = 64768
 LEAST_MULPDU = 128
@@ -127,7 +127,7 @@ class Reader:
     def __init__(self, crc=True, markers=False):
         self.crc = crc
         self.markers = markers
-        self.position = 0           # of what is in the buffer
+        self.position = 0           # of the first byte in the buffer
         self.buffer = bytearray()
 
     def feed(self, data):
@@ -146,7 +146,7 @@ class Reader:
                 continue
             if start is None:
                 start = self.position + used
-            # A word at a time up to the length, then all up to the next Marker
+            # A word at a time until the length is known, then all up to the next Marker
             size = 4 if want is None else want - len(plain)
             if self.markers:
                 size = min(size, until_marker(self.position + used))

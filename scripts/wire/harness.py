@@ -27,9 +27,9 @@ def slow():
 
 
 SLOW = slow()
-# Seconds for what must come: guests are slow on a busy host, and so are programs that ssh starts
+# Seconds to wait for expected events: guests are slow on a busy host, and so are programs started by ssh
 LIMIT = float(os.environ.get("WIRE_LIMIT", 20)) * SLOW
-QUIET = 0.3 * SLOW      # seconds in which what must not come does not
+QUIET = 0.3 * SLOW      # seconds in which an unexpected event must not occur
 
 
 class Failed(Exception):
@@ -220,7 +220,7 @@ class Event:
                 f"pd={self.pd.hex()}")
 
 
-# With CRC off the field is there, and may hold anything; None stands for the CRC.
+# With CRC off the field exists, and may hold anything; None stands for the CRC.
 CRC_FIELDS = bytes(4), b"\xff" * 4, b"\xde\xad\xbe\xef", None
 
 
@@ -341,17 +341,17 @@ class Bench:
     port = 20000
 
     def __init__(self, program, address):
-        self.program = program      # words: a test may put some in front of the program
+        self.program = program      # words; a test may insert words before the program
         self.address = address
-        self.listen_address = needs.Place.peer or address   # of the test, to be connected to
-        self.netns = None           # where the program runs, if that is not where the test does
+        self.listen_address = needs.Place.peer or address   # where the test listens
+        self.netns = None           # the program's namespace, if the test runs in another one
         self.family = socket.AF_INET6 if ":" in address else socket.AF_INET
         self.things = []
         self.settings = []
         self.peers = []         # (role, port of the initiator, port of the responder)
-        self.may_be_cut = False     # may the device end a stream amid an FPDU?
-        self.may_reset = False      # may it reset behind its FIN, before the peer's half has ended?
-        self.cuts = []              # peers that have reset theirs, so that the device's may be cut
+        self.may_be_cut = False     # may the device end a stream within an FPDU?
+        self.may_reset = False      # may the device reset after its FIN, before the peer's FIN?
+        self.cuts = []              # peers that have reset their stream, which allows the device to cut its own
         self.others = []
         Bench.port += 1
         self.port = Bench.port
@@ -383,7 +383,7 @@ class Bench:
         """Begin to trace; the function returned gives the lines so far."""
         trace = TRACEFS + "trace"
         self.put(TRACEFS + f"events/{system}/enable", 1)
-        needs.write(trace, "")      # this empties it
+        needs.write(trace, "")      # writing empties the trace
 
         def lines():
             return [line.rstrip() for line in needs.read(trace).splitlines()

@@ -20,10 +20,10 @@ from registry import rule
 from sockmap import Sockmap
 
 QPS_RTS, QPS_ERR = 3, 6     # enum ibv_qp_state
-# Seconds within which a connection has to come up, whatever others do: enough on a busy emulator,
-# and less than the timeouts that could delay it.
+# Seconds within which a connection has to be established, whatever others do: enough on a busy emulator, and less than
+# the timeouts that could delay it.
 SOON = 4.5 * SLOW
-FAR_MS = 300000     # a timer that is not to be what ends a test
+FAR_MS = 300000     # a timer that must not end the test
 
 
 def qp_is(probe, state):
@@ -88,7 +88,7 @@ def clients_that_stop_within_the_request(b, size):
 def more_clients_than_the_backlog(b, backlog, count):
     """Those for whom the ULP has no room wait, and nobody is rejected but by the ULP."""
     quiet()
-    # A ULP that is silent for a fiftieth of it is asked more than it has room for.
+    # By default a ULP that is silent for a fiftieth of this would get more requests than it has room for.
     b.set(verdict_timeout_ms=3600000)
     server = b.server(str(backlog))
     peers = []
@@ -98,7 +98,7 @@ def more_clients_than_the_backlog(b, backlog, count):
     for thread in threads:
         thread.join()
     equal(len(peers), count, "clients that TCP let in")
-    with server.paused():       # a ULP that takes requests makes room for others
+    with server.paused():       # each request that the ULP takes makes room for another
         for peer in peers:
             peer.send(mpa.request2(ird=4, ord=4))
         time.sleep(QUIET)
@@ -133,7 +133,7 @@ def listener_goes_while_requests_wait(b, count):
     server.end()
     for peer in peers:
         check(peer.recv_reply().flags & R, "no Reject")
-    # The ULP has withdrawn: no error of this end, so no Terminate message.
+    # The ULP has withdrawn, which is no error of this end, so there is no Terminate.
     peers[0].expect_rejected()
     for peer in peers:
         peer.close()
@@ -188,7 +188,7 @@ def sends_race_the_rtr(b, count):
 @rule("B-19", "P-07", "R-07", cases=[("fin", 10), ("reset", 10)])
 def peer_goes_as_the_ulp_accepts(b, how, count):
     """The QP of what came up ends in error; of what did not, it never was fit for use."""
-    b.set(rtr_timeout_ms=600000)    # ms: nothing ends by it
+    b.set(rtr_timeout_ms=600000)    # ms, so long that no timer ends the wait
     for _ in range(count):
         server, peer, _ = b.asked(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
         server.tell("accept 4 4 -")
@@ -391,7 +391,7 @@ def failed_connect_is_logged_and_no_other_end(b):
     lines = fresh_log(b)
     client = b.client()
     client.do("connect 4 4 -")
-    client.event("REJECTED")    # nobody listens
+    client.event("REJECTED")    # no server listens
     sock = b.listen()
     for answer, event in ((mpa.reply2(flags=C | R, ird=4, ord=4), "REJECTED"),
                           (b"\xff" * 24, "CONNECT_ERROR")):
@@ -418,7 +418,7 @@ def errno_is_logged_where_there_is_one(b):
     server.fails("accept 4 4 -")
 
 
-# How a connection that is up ends, and what the log says in brackets; of the first it says nothing.
+# Ways in which a connection ends, and what the log then has in brackets; a normal end is not logged.
 ENDS = (
     (lambda peer: peer.close(), None),
     (lambda peer: peer.reset(), "peer reset the connection"),
@@ -443,7 +443,7 @@ def end_of_a_connection_that_was_up_is_logged_if_it_is_an_error(b):
         peer.recv_reply()
         peer.send(mpa.rtr_write())
         equal(server.event("ESTABLISHED").status, 0, "status")
-        server.do("recv")   # siw looks for one before it looks at the CRC
+        server.do("recv")   # siw needs a receive before it checks the CRC
         end(peer)
         server.event("DISCONNECTED")
         peer.close()

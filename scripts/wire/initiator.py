@@ -16,7 +16,7 @@ from kernel import DEBUGFS, counter, fresh_log, lines_of
 from mpa import C, M, R, READ, S, SEND, WRITE
 from registry import rule
 
-PD_SEEN = 255           # bytes of private data that struct iw_cm_event can tell
+PD_SEEN = 255           # bytes of private data that fit into struct iw_cm_event
 ULP = 0x3fff
 DEPTHS = (0, 1, 4, 127, 128, 129, 0x3ffe, 0x3fff)
 
@@ -108,10 +108,10 @@ def private_data_of_request(b, size):
     equal(req.pd, pd, "private data")
 
 
-# --- who asks for an RTR -----------------------------------------------------------------
+# --- when A is set in a Request ----------------------------------------------------------
 
 SOURCE_PORT = 31000
-ASKED_WHEN = {      # settings, the device's say, A
+ASKED_WHEN = {      # settings, the device's setting, A
     "namespace_off": ({"peer_to_peer": 0}, None, 0),
     "device_off": ({}, 0, 0),
     "device_on": ({"peer_to_peer": 0}, 1, 1),
@@ -419,7 +419,7 @@ def markers_that_the_device_has_not(b):
     fails(client, {"CONNECT_ERROR"})
 
 
-# --- what is not a good Reply ------------------------------------------------------------
+# --- bad Replies -------------------------------------------------------------------------
 
 BAD = {
     "request_key": mpa.request2(a=1, rtr=WRITE, ird=4, ord=4),
@@ -438,7 +438,7 @@ BAD = {
     "reject_pd_length_65535": mpa.reply(flags=C | R, pd_length=65535),
     "accept_v2_pd_length_513": mpa.frame(mpa.KEY_REP, C | S, 2, mpa.enhanced(4, 4) + bytes(509)),
 }
-REASON = {      # by the counter of iw_mpa that has to move
+REASON = {      # the counter of iw_mpa that has to move
     "request_key": "SAME_ROLE", "garbage": "BAD_KEY", "rev_0": "BAD_REV", "rev_3": "BAD_REV",
     "rev_255": "BAD_REV",
 }
@@ -546,7 +546,7 @@ def timers_end_with_their_states(b):
 def rtr_is_repeated_for_a_peer_that_names_one_type(b):
     """Zero-length Writes, which any peer takes, until the peer says something."""
     need_repeats()
-    b.set(rtr_repeat_ms=250)     # the third comes four seconds after the second
+    b.set(rtr_repeat_ms=250)     # the third repeat follows four seconds after the second
     client, peer, _ = b.connecting()
     peer.send(mpa.reply2(a=1, rtr=WRITE, ird=4, ord=4))
     client.event("ESTABLISHED")
@@ -654,7 +654,7 @@ def private_data_of_reply(b, kind, rev, size):
     check(any(" received Reply " in line and line.endswith(f" pd_len={size}") for line in trace()),
           "its length is not in the trace")
     if kind == "accept":
-        data_flows(client, peer)        # each byte of it was taken, and none behind it
+        data_flows(client, peer)        # the device read exactly the frame, and no FPDU after it
 
 
 @rule("E-9.1-8 E-9.1-1: the depths of a Reject in the trace")
@@ -680,7 +680,7 @@ def depths_above_8_bits_are_in_the_trace(b):
 
 # --- revisions ---------------------------------------------------------------------------
 
-# What somebody asks for: settings, the device's say. Revision 1 has less than the last five of them.
+# Settings, and the device's setting. Revision 1 lacks the features of the last five.
 WISHES = {
     "defaults": ({}, None),
     "client_server": ({"peer_to_peer": 0}, None),
@@ -918,7 +918,7 @@ def reply_that_is_cut_is_no_refusal_of_v2(b, how, size):
     equal(moved(), [int(how == "fin"), int(how == "reset"), 0, 0], "counters")
 
 
-LOST_WHY = {        # what the log has of it
+LOST_WHY = {        # the reason in the log
     "fin": "it closed on revision 2",
     "reset": "it closed on revision 2",
     "v1_reply": "its Reply is not enhanced",
@@ -1019,7 +1019,7 @@ def unenhanced_reply_to_an_enhanced_request(b):
 def nobody_listens(b):
     client = b.client()
     client.do("connect 4 4 -")
-    fails(client, {"REJECTED"}, -errno.ECONNRESET)      # no consumer has said no
+    fails(client, {"REJECTED"}, -errno.ECONNRESET)      # no consumer has rejected
 
 
 @rule("M-7.1.2-8: REJECTED with the private data, though FIN came with it",

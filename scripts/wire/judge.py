@@ -49,10 +49,10 @@ import rdmap        # noqa: E402
 import startup      # noqa: E402
 from judge_own import OWN_RST, TERMINATE, exchanges_of, packets_of  # noqa: E402
 
-# How tshark, or scripts/iw_mpa.lua in it, has to put what is wrong by our own reading
+# Our reading of a fault -> what tshark, with scripts/iw_mpa.lua, has to report
 SHORT = r"Malformed|not DDP and RDMAP"
 REASONS = [(re.compile(flaw), re.compile(words)) for flaw, words in (
-    # Of a Reply that nobody has asked for tshark sees nothing.
+    # tshark does not notice a Reply without a Request.
     (r"a Request in place of", r"it sends a Request"),
     (r"a Reply in place of", r"tshark sees nothing"),
     (r"revision", r"there is no revision"),
@@ -67,15 +67,15 @@ REASONS = [(re.compile(flaw), re.compile(words)) for flaw, words in (
     (r"behind a Reject", r"behind a Reject"))]
 
 SYN, FIN, RST, ACK = 2, 1, 4, 16
-FIRST_PORT = 20000          # in captures of our own
-LONGEST = 60000             # bytes in a packet of those
+FIRST_PORT = 20000          # of the selftest's captures
+LONGEST = 60000             # bytes in a packet of the selftest's captures
 
 ANY_END = "RST", OWN_RST, "FIN"
 
 Uncaptured = namedtuple("Uncaptured", "octets")
-Ahead = namedtuple("Ahead", "octets")       # an acknowledgment that overtakes them
+Ahead = namedtuple("Ahead", "octets")       # an acknowledgment that arrives before these bytes
 
-# --- connections written anew ------------------------------------------------------------------
+# --- captures of the selftest ------------------------------------------------------------------
 
 def segment(index, out, seq, flags, data):
     """IPv4 and TCP; the connection is in the responder's port."""
@@ -110,7 +110,7 @@ def segments(index, out, back):
             yield segment(index, is_out, seqs[is_out] + len(piece.octets), ACK, b"")
             continue
         late, piece = piece if isinstance(piece, tuple) else (b"", piece)
-        # The longest FPDU is longer than a packet.
+        # The longest FPDU does not fit into a packet.
         for at in range(0, len(piece), LONGEST) or [0]:
             yield segment(index, is_out, seqs[is_out] + len(late) + at, ACK,
                           piece[at:at + LONGEST])
@@ -130,8 +130,8 @@ def write_capture(path, streams):
 
 # --- the verdict -------------------------------------------------------------------------------
 
-# number: of the packet in the capture; items: what tshark sees in it; flaws: those flaws that have bytes in the packet;
-# complaints: tshark's messages, and differences between what tshark sees and what we see
+# number: of the packet in the capture; items: tshark's reading of it; flaws: flaws with bytes in this packet;
+# complaints: tshark's messages, and differences between tshark's reading and ours
 Packet = namedtuple("Packet", "number items flaws complaints")
 
 
@@ -194,7 +194,7 @@ class Side:
             self.packets.append(read_packet(
                 self.octets, number if was_captured else self._captured(*span), span,
                 seen.get(number, judge_tshark.Seen([], []))))
-        # Nothing that tshark says of this direction is left out.
+        # No message of tshark about this direction is left out.
         told = {number for number, _, _ in packets_of(direction)}
         for packet in connection.packets:
             if connection.is_out(packet) == (role == "initiator") and packet.number in seen and \
@@ -306,7 +306,7 @@ def read_map(path):
     with open(path, encoding="ascii") as file:
         for line in file:
             test = json.loads(line)
-            if "others" in test:        # ports of other runs
+            if "others" in test:        # the ports belong to other runs
                 names.update(dict.fromkeys(range(*test["others"])))
                 continue
             if not test["judged"]:
@@ -326,8 +326,8 @@ class Report:
     def __init__(self, may):
         self.may = may              # port -> some of "reset", "terminate": see run.py
         self.count = Counter()
-        self.blind = {}             # reason -> how often each name
-        self.beside = Counter()     # FPDUs of which tshark does not know the CRC
+        self.blind = {}             # reason why tshark cannot judge -> count of each name
+        self.beside = Counter()     # FPDUs whose CRC tshark could not check
         self.failures = {"capture": [], "dissects": [], "crc": [], "peers": []}
 
     def add(self, judged, peers):
@@ -448,7 +448,7 @@ MARKED = mpa.request2(flags=mpa.C | mpa.M, a=1, rtr=mpa.WRITE, ird=4, ord=4)
 REPLY = mpa.reply2(a=1, rtr=mpa.WRITE, ird=4, ord=4)
 OUT = [mpa.rtr_write(), mpa.send(b"ping")]
 BACK = [mpa.send(b"pong")]
-ORDER = "bad order, the Reply comes first"      # tshark is blind to it, and no rule says so
+ORDER = "bad order, the Reply comes first"      # tshark cannot judge it, and no rule forbids it
 GAP = "bad capture, octets are missing"
 
 
@@ -459,7 +459,7 @@ def changed(octets, offset):
 def led(spoil=lambda octets: octets):
     """FPDUs with Markers, of which one is directly in front of the second FPDU"""
     writer = fpdu.Writer(markers=True)
-    # A Marker, the length and the CRC are 10 bytes of the 512.
+    # Of the 512 bytes 10 belong to a Marker, the length and the CRC.
     first = writer.fpdu(rdmap.untagged(rdmap.SEND, bytes(fpdu.SPACING - 10 - 18), msn=1))
     second = writer.fpdu(rdmap.untagged(rdmap.SEND, b"ping", msn=2), check=spoil)
     return [first, second, writer.fpdu(rdmap.terminate(rdmap.terminate_body(rdmap.MPA_CRC)))]
@@ -598,7 +598,7 @@ def selftest(path):
     yield from (f"{name}: not found" for name in sorted(bad - found))
     yield from (f"{name}: but it is not" for name in sorted(found - bad))
 
-    # A peer may do all that, but for what tshark is blind to, and what no capture may lack.
+    # The test's peer may do all of this, except for two: tshark cannot judge ORDER, and no capture may lack bytes.
     found = found_bad(path, streams, ports, both_peers(ports), cuts)
     yield from (f"as the test's peer, {line}" for line in sorted(found - {ORDER, GAP}))
     if GAP not in found:

@@ -31,7 +31,7 @@ FIELDS = ["iwarp_ddp.tagged_flag", "iwarp_ddp.last_flag", "iwarp_ddp.stag",
           "iwarp_rdma.inval_stag", *READ_FIELDS, "iwarp_rdma.term_layer", *ERROR_FIELDS,
           *HDRCT_FIELDS, *COPY_FIELDS]
 
-# copies: bytes behind the four of a Terminate
+# copies: bytes after the first four of a Terminate
 Details = namedtuple("Details", "is_tagged last address inv read term copies",
                      defaults=((), (), b""))
 
@@ -141,7 +141,7 @@ def copy_is_dissected(details):
     return not (layer == 0 and etype == 2 and details.term[4] and details.copies[2] & TAGGED)
 
 
-# --- what a sender may not do, though tshark and a receiver do not mind ------------------------
+# --- rules for senders that neither tshark nor a receiver checks -------------------------------
 
 def breach_of_fpdu(pad, markers, start):
     """In words; None if all is well. markers: (position, bytes) of each"""
@@ -183,7 +183,7 @@ class Lenient(fpdu.Reader):
                     breach_of_fpdu(plain[2 + length:], markers, start))
 
 
-# offset: of the FPDU, or of the Marker in front of it; breach: see breach_of()
+# offset: of the FPDU, or of the Marker before it; breach: see breach_of()
 Read = namedtuple("Read", "offset size ulpdu good breach")
 
 

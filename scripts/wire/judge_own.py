@@ -21,14 +21,14 @@ import startup      # noqa: E402
 
 MAX_PD = 512
 TERMINATE = 7
-SMALLEST = 8                # bytes of an FPDU that tshark has to see at once
-TAIL = 4096                 # bytes that are no MPA: so many of them will do
+SMALLEST = 8                # bytes of an FPDU that tshark has to recognize at once
+TAIL = 4096                 # bytes that are not MPA; no more are needed
 JOINED = 32768              # bytes of FPDUs in one segment
 OWN_RST = "its own RST"
 
-# what: a tuple that judge_tshark.py makes, too; details: of an FPDU; breach: of a sender's rules
+# what: a tuple that judge_tshark.py makes, too; details: of an FPDU; breach: of a rule for senders
 Item = namedtuple("Item", "offset end what details breach", defaults=(None, None))
-# In bytes of the stream; words: what is wrong there
+# Offsets are bytes of the stream; words: the fault
 Flaw = namedtuple("Flaw", "offset end words")
 
 
@@ -91,12 +91,12 @@ class Octets:
         self.packets = list(packets_of(direction))
         self.starts = {offset for offset, _ in direction.arrived}
         self.overtaken = direction.overtaken
-        self.missing = [packet.number for packet in direction.early]    # behind a gap
+        self.missing = [packet.number for packet in direction.early]    # packets after a gap
         self.items = []
-        self.ends = []          # of each
+        self.ends = []          # end of each item
         self.flaws = []
         self.markers = False
-        self.end = 0            # of the last item
+        self.end = 0            # end of the last item
         self.frame = startup.parse_frame(self.data)
         if self.frame:
             f = self.frame
@@ -211,7 +211,7 @@ class Exchange:
         itself does"""
         self.connection = connection
         self.behind_reject = behind_reject
-        self.has_old_ports = False  # those of an earlier connection of the capture
+        self.has_old_ports = False  # those of an earlier connection in the capture
         self.ports = connection.sport, connection.dport
         self.sides = {"initiator": Octets(connection.out, "Request"),
                       "responder": Octets(connection.back, "Reply")}
@@ -220,7 +220,7 @@ class Exchange:
         self.came_up = self.complete and not reply.r
         for role, side in self.sides.items():
             if self.came_up:
-                # It is the receiver who asks for Markers.
+                # The receiver chooses whether there are Markers.
                 markers = (reply if role == "initiator" else request).m
                 side.read_fpdus(request.c or reply.c, markers)
             side.finish(self.end_of_half(role) in (cuts or {}).get((OTHER[role], *self.ports), ()))

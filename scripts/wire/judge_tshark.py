@@ -20,7 +20,7 @@ import judge_data   # noqa: E402
 import startup      # noqa: E402
 
 LUA = os.path.join(TOP, "scripts", "iw_mpa.lua")
-# The data of applications are nobody's business here: without the guesses about them.
+# Disable heuristics for applications' data, which are not judged here.
 QUIET = ["--disable-protocol", "rpcordma", "--disable-protocol", "smb_direct"]
 # For tshark each FPDU of a segment is two layers below TCP's. An assertion in tshark fails if there
 # are more layers than this limit, which is 500 by default.
@@ -38,16 +38,16 @@ CRC_LINE = re.compile(r"Frame (?P<packet>\d+):|"
                       r" *\[CRC is good: (?P<good>True|False)\]|"
                       rf" *\[Expert Info \(.*?\): (?P<words>.*{BAD_CRC}.*)\]")
 
-# What tshark, which knows RFC 5044 only, says of every good frame of revision 2
+# tshark, which only knows RFC 5044, reports these for every good frame of revision 2
 OLD = {"Res field is NOT set to zero as required by RFC 5044",
        "Rev field is NOT set to one as required by RFC 5044"}
 WARNING, ERROR = 0x600000, 0x800000
-SEQUENCE = 0x02000000       # the group of what TCP has to say
+SEQUENCE = 0x02000000       # tshark's group of messages about TCP
 NOBODY = 65534
 
-# items: tuples that judge.py makes, too
+# items: tuples like those of judge.py
 Seen = namedtuple("Seen", "items complaints")
-# good: 1 or 0 for each FPDU whose CRC was checked; words: complaints of the others
+# good: 1 or 0 for each FPDU whose CRC was checked; words: messages about the others
 Checks = namedtuple("Checks", "good words")
 
 

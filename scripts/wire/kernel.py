@@ -11,10 +11,10 @@ import needs
 from harness import check, poll
 from needs import STATS as DEBUGFS
 
-LOG_BURST, LOG_INTERVAL = 10, 5     # lines in so many seconds, of one device
-AGE = 0.05      # seconds; what the core says of a counter may be 10 ms old
+LOG_BURST, LOG_INTERVAL = 10, 5     # so many lines in so many seconds, for each device
+AGE = 0.05      # seconds; the core may report a counter's value of 10 ms ago
 ENDPOINT = re.compile(r"role=(\w+) state=(\w+) local=(\S+) remote=(\S+)")
-# What a connection that is starting up is made of, apart from our own memory
+# Objects of a connection during startup, apart from our own memory
 SLABS = ("TCP", "TCPv6", "sock_inode_cache", "request_sock_TCP", "kmalloc-1k", "kmalloc-2k")
 
 

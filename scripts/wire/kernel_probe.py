@@ -14,19 +14,19 @@ import select
 import sys
 
 DEVICE = "/dev/kverbs"
-# Of enum rdma_cm_event_type, in its order
+# enum rdma_cm_event_type, in its order
 EVENTS = ("ADDR_RESOLVED", "ADDR_ERROR", "ROUTE_RESOLVED", "ROUTE_ERROR", "CONNECT_REQUEST", "CONNECT_RESPONSE",
           "CONNECT_ERROR", "UNREACHABLE", "REJECTED", "ESTABLISHED", "DISCONNECTED", "DEVICE_REMOVAL",
           "MULTICAST_JOIN", "MULTICAST_ERROR", "ADDR_CHANGE", "TIMEWAIT_EXIT")
-# Of enum ib_wc_status, as libibverbs puts them into words
+# enum ib_wc_status, with libibverbs' texts
 STATUSES = {0: "success", 1: "local length error", 2: "local QP operation error", 4: "local protection error",
             5: "Work Request Flushed Error", 7: "bad response error", 8: "local access error",
             9: "remote invalid request error", 10: "remote access error", 11: "remote operation error"}
 RECV = 128              # IB_WC_RECV
 SIGNALED = 2            # IB_SEND_SIGNALED
 ERR = 6                 # IB_QPS_ERR
-BUFFER = 1 << 16        # octets of memory that kverbs has
-TURN = 10               # milliseconds until a command is looked for
+BUFFER = 1 << 16        # bytes of memory that kverbs has
+TURN = 10               # milliseconds between two checks for a command
 WAIT = 20000            # ... for a completion
 
 
@@ -68,7 +68,7 @@ class KernelUlp:
 
     @staticmethod
     def tell(number, status, ird, ord, pd=""):  # pylint: disable=redefined-builtin
-        # What a program is told, and a ULP of the kernel is not
+        # Report an event as cm_probe does
         say(f"EVENT {EVENTS[number]} status={status} ird={ird} ord={ord} pd={pd}")
 
     # the commands of cm_probe

@@ -17,10 +17,10 @@ from harness import LIMIT, check
 from kverbs import ASYNC_EVENTS, CM_EVENTS, Kverbs
 from verbs import (INLINE, RTS, SIGNALED, WR_READ, WR_SEND, WR_SEND_INV, WR_WRITE, Event, Piece, Verbs)
 
-ORDER = 8                   # of pages: the memory of a test is one piece
+ORDER = 8                   # of pages: the memory of a test is contiguous
 PAGE = 4096
-POKE, PEEK = 1024, 2048     # octets in a line
-REGISTRATION = 0x5e6 << 20  # numbers of work requests of our own
+POKE, PEEK = 1024, 2048     # bytes in a line
+REGISTRATION = 0x5e6 << 20  # numbers of this module's own work requests
 MOST_WRS = 64
 MOST_REGIONS = 16
 WORDS = {WR_WRITE: "write", WR_SEND: "send", WR_READ: "read", WR_SEND_INV: "send_inv"}
@@ -57,10 +57,10 @@ class KernelVerbs(Verbs):
         self.kv = Kverbs()
         self.cqs = collections.defaultdict(list)    # name -> lines
         self.qp = self.id = None
-        self.queues = None          # names of the CQs of the QP, for sends and for receives
+        self.queues = None          # names of the QP's CQs, for sends and for receives
         self.sends_all = False
         self.receives = set()       # numbers of work requests
-        self.early = []             # receives for a QP that is not there yet
+        self.early = []             # receives for a QP that does not exist yet
         self.has_qp = False
         self.regions = {}           # name -> number
         self.memory = None
@@ -179,7 +179,7 @@ class KernelVerbs(Verbs):
             lack("more regions")
         self._kv(f"mr {number} 0 {int(size) // PAGE + 2} 0")
         self.regions[name] = number
-        # Another key than that of all regions' first registrations
+        # A key other than that of each region's first registration
         key = int(self._kv(f"key {number} {number + 1}")[0].split()[1], 0)
         _, start, _, _ = self._kv(f"map {number} {PAGE} 0 {offset},{size}")[0].split()[1:]
         self._kv(f"post reg {SIGNALED} {REGISTRATION + number:#x} {number} {access}")

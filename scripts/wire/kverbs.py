@@ -16,7 +16,7 @@ from peer import SETTLE
 from verbs import ERR, WR_FLUSH_ERR
 
 DEVICE = "/dev/kverbs"
-MEMORY, SLAB = 1 << 16, 4096        # bytes; the slab's are behind those of the pages
+MEMORY, SLAB = 1 << 16, 4096        # bytes; the slab memory follows the pages
 CM_EVENTS = {4: "CONNECT_REQUEST", 6: "CONNECT_ERROR", 7: "UNREACHABLE", 8: "REJECTED",
              9: "ESTABLISHED", 10: "DISCONNECTED", 11: "DEVICE_REMOVAL", 15: "TIMEWAIT_EXIT"}
 ASYNC_EVENTS = {0: "CQ_ERR", 1: "QP_FATAL", 2: "QP_REQ_ERR", 3: "QP_ACCESS_ERR",

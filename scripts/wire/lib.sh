@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# The tests of this folder: what scripts/wire.sh and scripts/test/soak.sh share.
+# Functions that scripts/wire.sh and scripts/test/soak.sh share, for the tests of this folder.
 
-# share_tests: the guest sees the share wherever this tree is; its own /tmp hides ours.
+# share_tests: build into the shared folder, since the guest's own /tmp would hide this tree if it is below /tmp.
 share_tests() { tests_build "$GUEST_RUN/share/wire"; }
 
-# tests_build FOLDER: a new one gets them, and their programs
+# tests_build FOLDER: make the folder, with the tests and their programs
 tests_build() {
 	local dir=$1
 
@@ -17,20 +17,20 @@ tests_build() {
 		-lrdmacm -libverbs -lpthread
 }
 
-# probes_build FOLDER: the tests, and the programs that are under test with a device
+# probes_build FOLDER: put the tests and the programs under test into the folder
 probes_build() {
 	local dir=$1
 
 	cp "$TOP"/scripts/wire/*.py "$dir"
 	gcc -Wall -Wextra -Werror -O2 -o "$dir/cm_probe" "$TOP/scripts/wire/cm_probe.c" \
 		-lrdmacm -libverbs
-	# It has to see libsiw's calls of mmap(); handlers do not use all of their arguments.
+	# -rdynamic lets it intercept libsiw's calls of mmap(); handlers do not use all of their arguments.
 	gcc -Wall -Wextra -Wno-unused-parameter -Werror -O2 -rdynamic -o "$dir/verbs_probe" \
 		"$TOP"/scripts/wire/verbs_*.c -lrdmacm -libverbs -lpthread
 	gcc -Wall -Wextra -Werror -O2 -shared -fPIC -o "$dir/crc32c.so" "$TOP/scripts/wire/crc32c.c"
 }
 
-# relay PREFIX OUTPUT: results of a program, told as ours
+# relay PREFIX OUTPUT: print a program's results as our own
 relay() {
 	local line
 
@@ -43,9 +43,9 @@ relay() {
 	done <<<"$2"
 }
 
-DEVICE=srnic	# the driver that the tests run on
+DEVICE=srnic	# the driver that is tested
 
-# run_tests PREFIX ADDRESS PATTERN SECONDS [OPTION...]: with their results told, and counted
+# run_tests PREFIX ADDRESS PATTERN SECONDS [OPTION...]: run tests in the guest; print their results, and count them
 run_tests() {
 	local prefix=$1 address=$2 pattern=$3 limit=$4 output want
 
@@ -59,7 +59,7 @@ run_tests() {
 		tap 'not ok' "$prefix $pattern: not all tests ran"
 }
 
-# end_guest: nothing is left, the modules unload, nothing was reported
+# end_guest: nothing is left, the modules unload, and the kernel has reported nothing
 end_guest() {
 	tap_run 'what was created was destroyed' guest_run A 'poll 10 driver_is_balanced'
 	tap_run 'the modules unload' guest_run A driver_clear

@@ -21,20 +21,20 @@ from peer import FIN, RST, RdmapPeer
 from verbs import ERR, WR_FLUSH_ERR, Dut, Qp
 
 ROLES = "responder", "initiator"
-TIMESTAMPS = 12         # bytes of each segment that are not EMSS
-TCPI_OPTIONS = 5        # where it is in struct tcp_info; bit 0 is that of time stamps
+TIMESTAMPS = 12         # bytes of time stamps in each segment, which are not part of EMSS
+TCPI_OPTIONS = 5        # its offset in struct tcp_info; bit 0 is for time stamps
 MSS = 1460
-NARROW = 1 << 14        # bytes of a receive buffer, which the kernel doubles
+NARROW = 1 << 14        # bytes of a receive buffer; the kernel doubles them
 
 ACCESS, REQUEST, FATAL = "QP_ACCESS_ERR", "QP_REQ_ERR", "QP_FATAL"
 
-# The asynchronous event for a Terminate that was sent, by its layer and type: a forbidden access to memory is an access
-# error, a request that makes no sense a request error, all others are fatal.
+# The asynchronous event for a sent Terminate, by layer and type: a forbidden access to memory is an access error, a
+# nonsensical request is a request error, all others are fatal.
 EVENTS = {(0, 0): FATAL, (0, 1): ACCESS, (0, 2): REQUEST, (1, 0): FATAL, (1, 1): ACCESS,
           (1, 2): REQUEST, (2, 0): FATAL}
 
 
-# Words for Link: the ways in which a connection can come up and its FPDUs can look
+# Arguments of Link: ways to start a connection, and forms of its FPDUs
 FRAMINGS = {
     "no_crc": {"crc": False},
     "markers": {"markers": True, "settings": {"markers": 1}},
@@ -108,7 +108,7 @@ class Link:
             b.set(peer_to_peer=0)
         b.set(**(settings or {}))
         if narrow:
-            # What the peer does not read is to stay with the device, not with the device's TCP.
+            # Data that the peer does not read has to stay in the device, not in its TCP.
             b.put("/proc/sys/net/ipv4/tcp_wmem", "4096 16384 32768")
         self._make_qp(dut, qp or {})
         if setup:
@@ -143,7 +143,7 @@ class Link:
     def _enter(self, tcp, frame, depth):
         """frame: the device's"""
         self.frame = frame
-        # With C in either frame, CRCs are there in both directions.
+        # If either frame has C, both directions have CRCs.
         crc = self.crc or bool(frame.flags & mpa.C)
         self.emss = self.mss - TIMESTAMPS * has_timestamps(tcp.sock) if self.mss else None
         mulpdu = fpdu.mulpdu(self.emss, self.want_markers) if self.mss else fpdu.MAX_ULPDU

@@ -22,9 +22,9 @@ from storms import SLOWLY, load_peer
 
 REQUEST = mpa.request2(b"pd of 8.", a=1, rtr=WRITE, ird=4, ord=4)
 GARBAGE = bytes(range(1, 65))
-SPARE = 50      # objects of a cache that others may have taken meanwhile
-CROWD = 128     # requests that cm_probe can remember at once
-WINDOW = 3000   # good connections for one rate: it lasts longer than the time-out for the Request
+SPARE = 50      # objects of a cache that other tasks may have taken in between
+CROWD = 128     # requests that cm_probe can hold at once
+WINDOW = 3000   # good connections for one rate: they take longer than the time limit for the Request
 
 
 class Crowd:
@@ -72,9 +72,9 @@ def good_clients(b):
 
 
 CROWDS = {
-    "stop": (REQUEST,),     # at every byte of the Request; the timer ends them
+    "stop": (REQUEST,),     # clients stop at every byte of the Request; the timer ends them
     "drip": (REQUEST,),     # a byte a second
-    "flood": (GARBAGE,),    # so many a second
+    "flood": (GARBAGE,),    # this many a second
 }
 
 
@@ -169,7 +169,7 @@ PREEMPT = "/sys/kernel/debug/sched/preempt"
 def preemption():
     """Who is woken runs at once, also while another is in the kernel."""
     if SLOW > 1 and not os.path.exists(PREEMPT):
-        yield   # kernels with detectors are built so
+        yield   # kernels with detectors are always preemptible
         return
 
     def put(model):

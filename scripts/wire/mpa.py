@@ -12,7 +12,7 @@ KEY_REP = b"MPA ID Rep Frame"
 HDR = 20
 
 M, C, R, S = 0x80, 0x40, 0x20, 0x10
-# FPDUs of more than one TCP segment are allowed: an extension, in the Request and in the Reply
+# An extension: FPDUs of more than one TCP segment are allowed; one bit for the Request and one for the Reply
 REQ_LARGE, REP_LARGE = 0x08, 0x04
 
 SEND, WRITE, READ = 1, 2, 4

@@ -20,7 +20,7 @@ TEXTS = {
     "user": "user space verbs, for which rdma-core has no provider",
     "guest": "a guest of this suite, with its modules",
 }
-# What all tests of a file need
+# Needs that all tests of a file share
 OF_FILES = {
     "hazards": ("hazards",),
     "data_fuzz": ("hazards",),
@@ -29,10 +29,10 @@ OF_FILES = {
     **dict.fromkeys(("storms", "load", "faults", "data_storms", "data_faults", "data_charge",
                      "data_stock", "data_unending"), ("hazards", "guest")),
 }
-GUEST = "/share/modules"        # in a guest of ours alone
+GUEST = "/share/modules"        # exists only in a guest of this suite
 STATS = "/sys/kernel/debug/iw_mpa/"
 TRACEFS = "/sys/kernel/tracing/"
-# In whose folder what a test reads and writes is
+# Folders of the files that tests read and write, and the needs for them
 OF_PATHS = (
     ("/proc/sys/net/iw_mpa/", "settings"),
     (STATS, "stats"),
@@ -55,10 +55,10 @@ class Place:
 
     ib_device = "siw0"
     ours = True         # is the driver srnic or siw_mpa?
-    user = True         # can programs open it? Else kernel_probe.py stands for cm_probe.
-    over = ()           # words in front of a program in the device's host, if that is another
-    peer = None         # the address of this host, as the device is to know it
-    hazards = False     # were they asked for?
+    user = True         # can programs open the device? Else kernel_probe.py replaces cm_probe.
+    over = ()           # words before a program in the device's host, if that is another one
+    peer = None         # address of this host as the device sees it
+    hazards = False     # was --hazards given?
     known = {}
 
 
@@ -66,7 +66,7 @@ def ib_path(rest):
     return f"/sys/class/infiniband/{Place.ib_device}/{rest}"
 
 
-# How to find out. What is not there is asked for once.
+# How to test for each need, once
 FOUND = {
     "here": lambda: True,
     "hazards": lambda: Place.ours or Place.hazards,
@@ -83,10 +83,10 @@ FOUND = {
 
 
 def has(name):
-    # There everything is. Tests take the device away now and then, and with it what would be looked for.
+    # A guest has everything. Tests remove the device at times, and then the files could not be found.
     if Place.ours and os.path.exists(GUEST):
         return True
-    # In another host programs can open the device: run.py has tried it. All else that they cannot tell is not known here.
+    # In another host run.py has tried that programs can open the device; all else that they cannot report is unknown.
     if Place.over:
         return name == "user" or name == "hazards" and Place.hazards
     if name not in Place.known:

@@ -23,10 +23,10 @@ from conduct import Conduct
 from harness import LIMIT, SLOW, Failed, check, equal
 from rdmap import Read, Segment
 
-SETTLE = 0.3 * SLOW     # seconds in which what must not come does not
+SETTLE = 0.3 * SLOW     # seconds in which an unexpected event must not occur
 FIN, RST = "FIN", "RST"
 SIOCOUTQNSD = 0x894b     # bytes that TCP has not sent yet
-DATA_SEGS_OUT = 156     # where it is in struct tcp_info
+DATA_SEGS_OUT = 156     # its offset in struct tcp_info
 
 
 class Ended(Failed):
@@ -50,11 +50,11 @@ class RdmapPeer:
         self.conduct = Conduct(mulpdu, depth)
         self.heard = []             # Segments
         self.fpdus = []             # the same as FPDUs
-        self.ended = None           # FIN or RST
+        self.ended = None           # the same as FPDUs
         self.is_finished = False    # have we sent FIN?
         self.msn = {0: 1, 1: 1, 2: 1}
-        self.last = b""             # ULPDU that was sent
-        self.is_over = False        # has the test come to its end?
+        self.last = b""             # last ULPDU that was sent
+        self.is_over = False        # has the test ended?
 
     # --- out ---
 

@@ -43,7 +43,7 @@ def untagged(op, data=b"", *, msn, qn=None, mo=0, inv=0, **kw):
         struct.pack(">IIII", inv, qn, msn & MAX32, mo & MAX32) + data
 
 
-# What a Read Request asks for
+# Fields of a Read Request
 Read = namedtuple("Read", "sink_stag sink_to size stag to")
 
 
@@ -125,7 +125,7 @@ class Segment:
 
 M, D, R = 0x80, 0x40, 0x20
 
-# Which copies go with an error: RFC 5040 figure 10
+# Copies of headers that a Terminate has for an error: RFC 5040 figure 10
 NONE, MD, MDR = 0, M | D, M | D | R
 
 
@@ -155,10 +155,10 @@ FOREIGN_INVALIDATE = Error(0, 1, 0x09, MD)
 RDMAP_VERSION = Error(0, 2, 0x05, MD)
 OPCODE_ERROR = Error(0, 2, 0x06, MD)
 STREAM_CATASTROPHIC = Error(0, 2, 0x07, NONE)
-STREAM_CATASTROPHIC_MD = Error(0, 2, 0x07, MD)     # found as a message was completed
+STREAM_CATASTROPHIC_MD = Error(0, 2, 0x07, MD)     # found when a message was completed
 CANNOT_INVALIDATE = Error(0, 2, 0x09, MD)
-UNSPECIFIED = Error(0, 2, 0xff, NONE)       # a ULPDU that is too short for its header
-UNSPECIFIED_MD = Error(0, 2, 0xff, MD)      # a message whose header was read
+UNSPECIFIED = Error(0, 2, 0xff, NONE)       # a ULPDU shorter than its header
+UNSPECIFIED_MD = Error(0, 2, 0xff, MD)      # a message with a whole header
 TAGGED_STAG = Error(1, 1, 0x00, MD)
 TAGGED_BOUNDS = Error(1, 1, 0x01, MD)
 TAGGED_ASSOCIATION = Error(1, 1, 0x02, MD)

@@ -2,7 +2,7 @@
 """The list of wire tests, each with the ids of the rules that it proves, and what shows each."""
 
 TESTS = []
-SOAK = []       # the long cases, which have no place in make check
+SOAK = []       # cases that take too long for make check
 SAID = []
 
 

@@ -6,18 +6,18 @@
 # librdmacm, with the device's provider, have to be installed there. Runs at the same time have separate programs and,
 # by run.py, separate ports.
 
-REMOTE=		# the host, as ssh knows it
-REMOTE_HERE=	# our folder here
-REMOTE_THERE=	# and there
+REMOTE=		# the host's name for ssh
+REMOTE_HERE=	# temporary folder on this host
+REMOTE_THERE=	# temporary folder on the other host
 REMOTE_PROGRAMS=	# tests and programs, built here
 REMOTE_SSH=()	# ssh and its arguments
-REMOTE_SAID=()	# what cm_probe says of the device, a line each
-REMOTE_ADDRESS=	# the device's
-REMOTE_PEER=	# of this host, as the device sees it
-REMOTE_LINK=	# the interface to it
-REMOTE_CAPTURE=	# the process that captures
+REMOTE_SAID=()	# lines of cm_probe about the device
+REMOTE_ADDRESS=	# address of the device
+REMOTE_PEER=	# address of this host as the device sees it
+REMOTE_LINK=	# this host's interface to the device
+REMOTE_CAPTURE=	# pid of the capturing program
 
-# remote_open HOST: one connection for all that follows; a socket's path is short
+# remote_open HOST: open one connection for all commands; the path of its socket has to be short
 remote_open() {
 	REMOTE=$1
 	REMOTE_HERE=$(mktemp -d /tmp/iw_mpa-wire.XXXXXX)
@@ -34,7 +34,7 @@ remote_close() {
 	rm -rf "${REMOTE_HERE:?}"
 }
 
-# Into the cache: what they are made of is in the name of their folder. A run of another tree may remove them.
+# Programs are in the cache, in a folder named by a checksum of their sources. Another tree's run may delete it.
 remote_build() {
 	REMOTE_PROGRAMS=$REMOTE_HERE/programs
 	locked probes remote_build_locked
@@ -61,7 +61,7 @@ remote_copy() {
 		die "$REMOTE does not take our programs"
 }
 
-# remote_find NAME: the device, and the way to it. If the host is named by an address of IPv6, the device is, too.
+# remote_find NAME: find the device, and the way to it. With an IPv6 address as HOST the device is used with IPv6, too.
 remote_find() {
 	local name=$1 said route family=''
 
@@ -86,12 +86,12 @@ remote_find() {
 	[[ $said == READY ]] || die "verbs_probe does not run in $REMOTE: ${said##*$'\n'}"
 }
 
-# The arguments of run.py for that
+# Print the arguments of run.py for this device
 remote_arguments() {
 	printf '%s\n' --device other --ib-device "$1" --over "${REMOTE_SSH[*]}" --peer "$REMOTE_PEER"
 }
 
-# remote_capture FILE: from now on what goes between the two, if there is tshark and it may capture
+# remote_capture FILE: capture packets between both hosts from now on, if tshark is installed and may capture
 remote_capture() {
 	local said=$1.said end=$((SECONDS + 60))
 
@@ -108,8 +108,8 @@ remote_capture() {
 
 remote_looks() { sed -n 's/^voluntary_ctxt_switches:[[:space:]]*//p' "/proc/$REMOTE_CAPTURE/status"; }
 
-# remote_captured FILE: wait until all that was sent is in FILE. dumpcap sleeps between two polls of what has arrived,
-# and does not poll once more when it is told to end.
+# remote_captured FILE: end the capture when all that was sent is in FILE. dumpcap sleeps between two polls of its
+# buffer, and does not poll once more when it gets the signal to end.
 remote_captured() {
 	local looks end=$((SECONDS + 60))
 

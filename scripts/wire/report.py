@@ -24,11 +24,11 @@ import xml.etree.ElementTree as xml
 
 PAGES = pathlib.Path(__file__).resolve().parents[2] / "Documentation/infiniband"
 ROW = re.compile(r"^   \* - ([A-Z]-[\w.-]+)\n     - ((?:.*\n)(?:       .*\n)*)", re.MULTILINE)
-# The best first: a rule has the first of its tests' results, but for one that failed.
+# A rule gets the result that is first in this list: failed if any test failed, else the best one.
 ORDER = "failed", "passed", "unsupported", "skipped"
 WORDS = {"failed": "fails", "passed": "passes", "unsupported": "not supported by the device",
          "skipped": "not judged"}
-# Behind the letter of a rule
+# By the letter of a rule
 RFCS = {"E": "RFC 6581", "M": "RFC 5044", "F": "RFC 5044", "D": "RFC 5041", "R": "RFC 5040", "S": "RFC 5043"}
 OF_RFC = re.compile(rf"[{''.join(RFCS)}]-[\d.]+-\d+")
 CAPTURE = "capture"
@@ -173,7 +173,7 @@ def junit_of(title, tests):
     return xml.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 
-# --- all of it ----------------------------------------------------------------------------------
+# --- main ---------------------------------------------------------------------------------------
 
 
 def write(folder, about, lines, capture):

@@ -17,7 +17,7 @@ from sniffer import FIN, Sniffer
 
 ULP = 0x3fff
 DEPTHS = (0, 1, 4, 127, 128, 129, 0x3ffe, 0x3fff)
-NOT_BY_TIME = 600000    # ms: no test waits so long
+NOT_BY_TIME = 600000    # ms: longer than any test waits
 
 
 def up(server, peer, rtr=None, **kw):
@@ -141,7 +141,7 @@ BAD = {
     "pd_length_65535": mpa.request(pd_length=65535),
     "v2_pd_length_513": mpa.frame(mpa.KEY_REQ, C | S, 2, mpa.enhanced(4, 4) + bytes(509)),
 }
-REASON = {      # by the counter of iw_mpa that has to move
+REASON = {      # the counter of iw_mpa that has to move
     "reply_key": "SAME_ROLE", "s_without_data": "SHORT_ENHANCED",
     "s_with_3_octets": "SHORT_ENHANCED",
 }
@@ -212,7 +212,7 @@ def private_data_v1(b, size):
     check(was_received(trace, size), "its length is not in the trace")
     server.do("accept 4 4 -")
     equal(peer.recv_reply().pd_length, 0, "length in the Reply")
-    data_flows(server, peer)        # each byte of it was taken, and none behind it
+    data_flows(server, peer)        # the device read exactly the frame, and no FPDU after it
 
 
 @rule("M-7.1.1-14: each octet that the ULP can see, and the length of the Reply",
@@ -237,7 +237,7 @@ def private_data_of_reply(b, size):
     equal(reply.pd, pd, "private data")
 
 
-# --- how it comes ------------------------------------------------------------------------
+# --- segments of the Request -------------------------------------------------------------
 
 @rule("M-7.1-1: the octets behind the Request are FPDUs, wherever TCP cuts", "I-08", "F-fragments",
       cases=[(size,) for size in (1, 2, 3, 7, 16, 19, 20, 21, 24)])
@@ -321,7 +321,7 @@ def request_of_draft_02(b, send, write, read, first):
     if first == "read":
         equal(peer.recv_fpdu().op, "RESPONSE", "answer to the RTR")
     elif first == "write" or reply.rtr & SEND:
-        # It has not taken the receive: the next Send has it.
+        # The RTR message has not used the receive, so the next Send gets it.
         peer.send(mpa.send(b"x", msn=2 if first == "send" else 1))
         server.received(1)
     else:
@@ -449,7 +449,7 @@ def first_fpdu_is_too_short_for_its_opcode(b, name):
         peer.fin()
         server.event("DISCONNECTED")
     else:
-        server.event("DISCONNECTED")    # for the core an accepted connection has to close, too
+        server.event("DISCONNECTED")    # iw_cm needs a close event for an accepted connection
         peer.expect_end()
     check(poll(lambda: counter("STREAM") == before + 1), "it is not counted")
 
@@ -528,7 +528,7 @@ def end_with(peer, how):
     elif how == "term":
         peer.send(mpa.terminate(7))
     elif how == "garbage":
-        peer.send(b"\x00\x3a" + b"\xff" * 62)     # a whole FPDU, by its length
+        peer.send(b"\x00\x3a" + b"\xff" * 62)     # by its length a whole FPDU
 
 
 @rule("M-7.1.2-17: silence ends in an error when its time is over, and not an octet comes before",
@@ -551,7 +551,7 @@ def qp_destroyed_while_rtr_is_awaited_then(b, how):
     b.set(rtr_timeout_ms=NOT_BY_TIME)
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
     server.do("destroy_qp")
-    b.may_reset = how in ("garbage", "term")    # what nobody reads any more, when it comes
+    b.may_reset = how in ("garbage", "term")    # bytes may arrive when the socket no longer exists
     end_with(peer, how)
     check(server.event().status != 0, "the connection came up")
 
@@ -626,7 +626,7 @@ def reject_after_accept(b, then):
     else:
         time.sleep(1.2 * SLOW)
     server.no_event()
-    server.do("destroy_id")     # iw_cm keeps the QP for a rejected id until then
+    server.do("destroy_id")     # iw_cm keeps the QP of a rejected id until this
 
 
 @rule(cases=[("rtr",), ("silence",)])
@@ -800,7 +800,7 @@ def markers_that_the_device_has_not_are_rejected(b):
     reply = peer.recv_reply()
     check(reply.flags & R, "no Reject")
     check(not reply.flags & M, "M is set")
-    peer.expect_rejected()  # it would not understand a Terminate message without Markers
+    peer.expect_rejected()  # the peer could not read a Terminate without Markers
 
 
 # --- Reject ------------------------------------------------------------------------------

@@ -68,7 +68,7 @@ DATA = (data_mpa, data_ddp, data_rdmap, data_ops, data_order, data_states, data_
         data_access, data_rings, data_kernel, data_charge, data_stock, data_fuzz, data_storms,
         data_faults)
 MODULES = responder, initiator, fast_open, hazards, storms, load, faults, *DATA
-# They have peers that are nobody's test.
+# The peers of these are not under test, so they are not judged.
 LOADS = tuple(module.__name__ for module in (storms, load, data_storms, data_faults, data_charge,
                                              data_stock))
 
@@ -199,7 +199,7 @@ def learn(args, ports):
             note(bench, "survey", False, ports)
 
 
-# Where those of a run begin
+# The first port of each run
 STEP = 3000
 PORTS = range(20000, 32000, STEP)
 

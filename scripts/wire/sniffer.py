@@ -15,7 +15,7 @@ SO_RCVBUFFORCE = 33     # socket has none of these
 SOL_PACKET, PACKET_VNET_HDR = 263, 15
 VNET_HDR = 10
 
-# gso: bytes of each segment that a device would make of it, 0 if it is one already
+# gso: size of the segments that a device would make of this one, 0 if it is not to be cut
 Segment = namedtuple("Segment", "source target seq ack flags data gso")
 
 
@@ -50,7 +50,7 @@ class Sniffer:
                 return
             tcp = tcp_of(packet[VNET_HDR + ETHERNET:])
             if address[2] == socket.PACKET_OUTGOING or not tcp:
-                continue        # loopback shows each twice
+                continue        # loopback delivers each packet twice
             source, target, seq, ack, offset, flags = struct.unpack_from(">HHIIBB", tcp)
             if self.port in (source, target):
                 yield Segment(source, target, seq, ack, flags, tcp[(offset >> 4) * 4:],

@@ -22,9 +22,9 @@ from mpa import R, WRITE
 from registry import rule, say
 
 P2P = mpa.request2(a=1, rtr=WRITE, ird=4, ord=4)
-SLOWLY = 60 * SLOW      # what links, modules and crowds may take
+SLOWLY = 60 * SLOW      # seconds for links, modules and crowds
 NET_REFS = "/share/modules/net_refs.ko"
-# Where rdma_cm is built in, uverbs hears first that a device goes, and waits for the programs.
+# If rdma_cm is built in, uverbs learns first that a device is removed, and waits for the programs.
 RDMA_CM_IS_FIRST = os.path.exists("/sys/module/rdma_cm/initstate")
 
 
@@ -135,16 +135,16 @@ HOLD = {
     ("responder", "AWAIT_RTR"): hold_await_rtr,
     ("responder", "FENCED"): hold_fenced,
     ("responder", "OFFLOADED"): hold_responder_offloaded,
-    # last: not all tests can do without their timer
+    # last: some tests need their timer
     ("initiator", "LINGER"): hold_initiator_linger,
     ("responder", "LINGER"): hold_responder_linger,
 }
-# Far away: no timer is to end what is held.
+# So long that no timer ends a held endpoint.
 TIMERS = {f"{wait}_timeout_ms": 300000
           for wait in ("connect", "reply", "request", "verdict", "rtr")}
 
 
-# --- the ULP goes --------------------------------------------------------------------------
+# --- the ULP ends --------------------------------------------------------------------------
 
 def ulp_destroys_id(held):
     held.probe.do("unlisten" if held.state == "AWAIT_REQ" else "destroy_id")
@@ -165,7 +165,7 @@ def ulp_is_killed(held):
         raise Failed("the program cannot be killed") from None
 
 
-# To destroy an id whose QP stays, iw_cm awaits an event first, and does not tell us.
+# iw_cm destroys an id whose QP stays only after an event, without calling the driver.
 IW_CM_WAITS = {"TCP_CONNECT": "connect_timeout_ms", "V2_OFFERED": "reply_timeout_ms",
                "AWAIT_REP": "reply_timeout_ms", "AWAIT_RTR": "rtr_timeout_ms"}
 ULP_ENDS = {"destroy_id": ulp_destroys_id, "destroy_qp": ulp_destroys_qp, "kill": ulp_is_killed}
@@ -191,7 +191,7 @@ def ulp_goes(b, role, state, how):
     gone()
 
 
-# --- the ground goes -----------------------------------------------------------------------
+# --- link, module or namespace is removed --------------------------------------------------
 
 def run(command, limit=SLOWLY):
     """As root types it; inside.sh's functions are there."""
@@ -245,7 +245,7 @@ def hold_all(b, ground, linger_ms=5000 * SLOW):
     if ground.netns:
         ground.inside("; ".join(f"echo {value} >/proc/sys/net/iw_mpa/{name}"
                                 for name, value in settings.items()))
-        # TCP gives up after 127 s, which a busy machine may need for all of it.
+        # TCP's limit is 127 s by default, which a busy machine may need for the whole test.
         ground.inside("echo 20 >/proc/sys/net/ipv4/tcp_syn_retries")
     else:
         b.set(**settings)
@@ -382,7 +382,7 @@ def movable(b):
     return ground
 
 
-# The core moves only a device that can be taken from programs, which siw cannot.
+# The core only moves devices that can be taken from programs, which siw's cannot.
 @rule("L-04", only="srnic")
 def device_moves_to_another_namespace(b):
     """And back: the RDMA core takes it from all its clients each time, and gives it to them anew."""
@@ -473,7 +473,7 @@ def client_comes_up(b, failed):
 def clients_at_once(b, count, backlog):
     """Nobody is rejected, and all come up in the end."""
     quiet()
-    b.set(verdict_timeout_ms=3600000)       # the ULP may take its time for each
+    b.set(verdict_timeout_ms=3600000)       # the ULP may be slow for each request
     server = b.server(str(backlog))
     server.do("serve")
     failed = []

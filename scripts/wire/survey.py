@@ -125,7 +125,7 @@ def learn(make):
             _marks(bench)
     except (Failed, mpa.Bad, OSError):
         it.has_markers = False
-    # Who has no such setting may be silent, too.
+    # Without the setting a silent device could be one that waits.
     if it.asks_rtr and it.rtr & WRITE and needs.has("settings"):
         with contextlib.suppress(Failed, mpa.Bad, fpdu.Bad, rdmap.Bad, OSError), _ended(make()) as bench:
             _repeats(bench)

@@ -30,7 +30,7 @@ FENCE, SIGNALED, SOLICITED, INLINE = 1, 2, 4, 8
 (SUCCESS, LOC_LEN_ERR, LOC_QP_OP_ERR, LOC_EEC_OP_ERR, LOC_PROT_ERR, WR_FLUSH_ERR, MW_BIND_ERR,
  BAD_RESP_ERR, LOC_ACCESS_ERR, REM_INV_REQ_ERR, REM_ACCESS_ERR, REM_OP_ERR) = range(12)
 GENERAL_ERR = 21
-# Of a Read whose response is not what it should be
+# Possible statuses of a Read after a bad response
 READ_FAILED = {WR_FLUSH_ERR, BAD_RESP_ERR, LOC_PROT_ERR, LOC_ACCESS_ERR, LOC_LEN_ERR, GENERAL_ERR}
 # ibv_wc_opcode
 WC_SEND, WC_WRITE, WC_READ, WC_RECV = 0, 1, 2, 128
@@ -56,7 +56,7 @@ class Event:
 class Verbs:
     """verbs_probe, told what to do."""
 
-    spare = None        # one is started while the test before it runs
+    spare = None        # the next test's program, started while a test runs
 
     def __init__(self, program, address):
         self.proc = subprocess.Popen((*program, address), stdin=subprocess.PIPE,
@@ -213,7 +213,7 @@ class Verbs:
             self.proc.kill()
             raise Failed("verbs_probe cannot end") from None
         finally:
-            with contextlib.suppress(BrokenPipeError):  # of "quit", if it was killed just then
+            with contextlib.suppress(BrokenPipeError):  # the process may have died before "quit" was written
                 self.proc.stdin.close()
             self.proc.stdout.close()
 
@@ -223,7 +223,7 @@ class Verbs:
 class Far:
     """The bytes of a program in another host, as far as Memory wants to know them"""
 
-    PART = 1 << 14      # of bytes in a line
+    PART = 1 << 14      # bytes in one line of a command
 
     def __init__(self, verbs, name, size):
         self.verbs, self.name, self.size = verbs, name, size
@@ -257,9 +257,9 @@ class Memory:
         self.name = name
         self.path = f"/dev/shm/wire-{os.getpid()}-{Memory.count}"
         self.size = size
-        self.used = 4096        # a guard page in front
+        self.used = 4096        # a guard page comes first
         self.should = bytearray([GUARD]) * size
-        self.unknown = []       # (from, to): nobody can say
+        self.unknown = []       # ranges (from, to) with unknown contents
         if needs.has("here") and needs.has("user"):
             self._share(verbs)
         else:
@@ -350,7 +350,7 @@ class Mr(Piece):
         self.start = memory.base + offset if iova is None else iova
         if iova is not None:
             line += f" {iova:#x}"
-        # A region of the kernel says where it is.
+        # Only a region of the kernel reports its address.
         self.lkey, self.rkey, *start = (int(word, 0) for word in dut.verbs.words(line))
         self.start = start[0] if start else self.start
 
@@ -376,7 +376,7 @@ class Queue:
 
     def __init__(self, kind):
         self.kind = kind
-        self.posted = collections.deque()       # (id, may it complete without a word?)
+        self.posted = collections.deque()       # (id, may it complete without a completion?)
 
     def add(self, wr_id, silent=False):
         self.posted.append((wr_id, silent))
@@ -505,7 +505,7 @@ class Qp:
         return got
 
 
-# A piece of an MR
+# A range of an MR
 class Place(collections.namedtuple("Place", "mr at size")):
     @property
     def sge(self):
@@ -583,7 +583,7 @@ class Dut:
         """What is in memory is compared when nothing can come any more."""
         far = [memory for memory in self.memories if isinstance(memory.octets, Far)]
         try:
-            # What is in another host goes with its program.
+            # Memory in another host ends with its program, so compare it before.
             for memory in far:
                 memory.check()
             self.verbs.end()
