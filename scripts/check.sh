@@ -193,7 +193,7 @@ count_suite() {
 	rm "$2"
 }
 
-# write_page: write what ran as a page for a browser
+# write_page: write the results as a page for a browser
 write_page() {
 	"$TOP/scripts/test/check/report.py" "$LOGS" "$1" || fail_suite check 'the page cannot be written'
 	echo "# what ran now, as a page: $1"
@@ -313,7 +313,7 @@ run_all() {
 	run_beside rest static fuzz
 	run_beside all kunit "$(name_with_option bench)"
 	run_suites wire
-	# This lane takes as long as what runs in the foreground.
+	# This lane takes as long as the suites in the foreground.
 	run_beside all "$(name_with_option interop)" "PAIRS=$WITH_SIW $(name_with_option e2e)" \
 		"PAIRS=$OURS $(name_with_option e2e) -k ^[2-9]"
 	# shellcheck disable=SC2046 # words

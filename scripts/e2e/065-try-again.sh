@@ -106,8 +106,8 @@ server_stays_away() {
 	find_again
 }
 
-# The server's device is removed when its application has got the connection request. The client has to get a Reject:
-# from the mere end of TCP it would conclude that the server does not know MPA revision 2.
+# The server's device is removed when its application has got the connection request. The client must get a Reject: from
+# a mere end of TCP it would conclude that the server does not know MPA revision 2.
 server_loses_its_device() {
 	local output status=0
 

@@ -7,7 +7,7 @@ KIT=nfs
 # Kernels with detectors lack NFS over RDMA.
 applies() { stock_kernel; }
 
-# compare NAME: the client's file, the server's, and what the client reads from the server
+# compare NAME: the client's file, the server's file, and what the client reads from the server are the same
 compare() {
 	local want got
 

@@ -8,7 +8,7 @@ FAMILIES="4"
 # Stock kernels are built without SMB over RDMA; kernels with detectors have it.
 applies() { both_ours && ! stock_kernel; }
 
-# compare NAME: the client's file, the server's, and what the client reads from the server
+# compare NAME: the client's file, the server's file, and what the client reads from the server are the same
 compare() {
 	local want got
 

@@ -110,7 +110,7 @@ address_of() {
 	esac
 }
 
-# expect_pings TEXT NUMBER: rping prints every block of data that came back and was verified.
+# expect_pings TEXT NUMBER: rping prints every block of data that returned and was verified.
 expect_pings() {
 	local seen
 

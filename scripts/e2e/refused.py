@@ -33,7 +33,7 @@ def refused(path):
         if flag("syn"):
             asked[source, target] = int(row["tcp.seq_raw"]) + 1 + int(row["tcp.len"]) & 0xffffffff
             if flag("ack"):
-                asked.pop((target, source), None)   # it is answered
+                asked.pop((target, source), None)   # the SYN was answered
         elif flag("reset") and flag("ack") and \
                 asked.get((target, source)) == int(row["tcp.ack_raw"]):
             yield source[1]

@@ -12,8 +12,8 @@ import json
 import sys
 
 WORDS = {"sq_size": 16, "rq_size": 2, "ord": 1, "ird": 1, "reads": 0, "tx_batch": 0, "err": 0}
-WRITE, ALL = 1, 7               # rights: local write, and remote write and remote read with it
-USER = 1                        # the kind of a region that is an application's memory
+WRITE, ALL = 1, 7               # access rights: only local write; local write, remote write and remote read
+USER = 1                        # a region of an application's memory
 SEND, RECV, DATA = 16, 16, 64   # bytes of rping's buffers
 
 

@@ -4,14 +4,14 @@
 # Debian's archive, of any release: lib.sh sources this.
 #
 #   archive SUITE apt-get|apt-cache ARGUMENT...    run apt with the packages of that suite of Debian
-#   archive_refresh SUITE                          fetch the lists of its packages, if they are old
-#   archive_sources SUITE                          print a sources.list for it
+#   archive_refresh SUITE                          fetch the suite's lists of packages, if they are old
+#   archive_sources SUITE                          print a sources.list for the suite
 #   download SUITE PACKAGE=VERSION...              fetch packages into the current folder
 #
 # SUITE may end with the name of another architecture, as in trixie-arm64.
+#
 # The lists of packages are kept in $CACHE/apt, so the host's own apt, which knows the host's release, is not changed.
 # Mirrors and proxy are those of the host's configuration.
-# release, is not changed. Mirror, proxy and the like are those of the host's configuration.
 
 ARCHIVE_KEYS=/usr/share/keyrings/debian-archive-keyring.gpg
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# dkms.conf calls this if /etc/dkms/iw_mpa-siw exists: it brings siw's sources for siw_mpa.
+# dkms.conf calls this if /etc/dkms/iw_mpa-siw exists: this copies siw's sources for siw_mpa.
 #
 #   scripts/lib/dkms-siw.sh RELEASE VERSION    before a build of our VERSION: copy them, or say what to install
 #   scripts/lib/dkms-siw.sh --check RELEASE    print nothing; succeed if they are there for this kernel

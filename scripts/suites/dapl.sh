@@ -91,7 +91,7 @@ small_command() {
 # then.
 TOLD_AT=15828 DTEST_PORT=45248
 
-# small_once COMMAND: sets output. Return 2 if dtest was late to listen after it had sent its address.
+# small_once COMMAND: set output. Return 2 if dtest was late to listen after it had sent its address.
 small_once() {
 	local status=0
 

@@ -7,7 +7,7 @@ SAMPLED=.
 
 groups() { printf '%s\n' file tree; }
 
-# Its version comes from git, which this folder does not have.
+# configure.ac takes the version from git, which this folder lacks.
 build() {
 	sed -i 's/m4_esyscmd(\[git describe[^]]*\])/[1.1.0]/' configure.ac
 	./autogen.sh

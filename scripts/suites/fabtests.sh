@@ -96,7 +96,7 @@ check() {
 		name=$provider/${line// /_}
 		line=${line//GOOD_ADDR/$SERVER_IP}
 		line=${line/SERVER_ADDR/$SERVER_IP}
-		# By default it makes up to 32,768 completion queues at once: more than the guest's memory holds
+		# By default fi_cq_test makes up to 32,768 completion queues at once: more than the guest's memory holds
 		line=${line/#fi_cq_test/fi_cq_test -L 4096}
 		if [[ $kind == unit ]]; then by_itself 0 "$name" "$line"; else of_pair "$name" "$line"; fi
 	done

@@ -19,10 +19,10 @@ from harness import Failed, equal                                               
 from kverbs import LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, SIGNALED, WITH_INVALIDATE, Kverbs  # noqa: E402
 
 LIMIT = 60
-SIZE = 64               # of what the program writes and sends
-# Where in the memory: the region, what is received, what is sent
+SIZE = 64               # bytes that the program writes and sends
+# Offsets in the memory: the region, the receive buffer, the data to send
 OPEN, INBOX, SOURCE = 0, 8192, 12288
-NOTE = struct.Struct(">QII")        # where the region is, its rkey, a number
+NOTE = struct.Struct(">QII")        # address of the region, its rkey, a number
 
 
 def hear(kv, wr_id):

@@ -22,10 +22,10 @@ def main():
                     answer = json.loads(lines.readline())
                     if "error" in answer:
                         sys.exit(f"{what}: {answer['error']['desc']}")
-                    if "return" in answer:      # and not an event
+                    if "return" in answer:      # an event has no "return"
                         return answer["return"]
 
-            lines.readline()        # its greeting
+            lines.readline()        # the greeting
             ask(execute="qmp_capabilities")
             print(json.dumps(ask(execute=command, arguments=json.loads("".join(sys.argv[3:]) or "{}"))))
 

@@ -50,7 +50,7 @@ serve_disks_end() {
 		nfs_serve_end"
 }
 
-# mount looks for its helpers only in /sbin.
+# mount looks for mount.nfs only in /sbin.
 begin() {
 	inside "$CLIENT" "at_clean_up 'umount -f $XFS/test $XFS/scratch'
 		mkdir -p $XFS/test $XFS/scratch $XFS/results

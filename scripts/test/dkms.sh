@@ -4,12 +4,14 @@
 # A test of dkms.conf, on kernels whose headers are there. dkms adds, builds, installs and removes the modules, by the
 # commands of iw_mpa_admin.rst. Two guests that boot the kernel run rping over the installed modules: srnic, and
 # siw_mpa, which is built if an administrator asks for it.
+#
 # With two kernels: a driver whose sources are not in this tree. apt installs iw-mpa-dkms and iw-mpa-dev on a copy of
 # this host, which runs the first kernel; iw-mpa-new-driver makes the driver, and DKMS installs it, also for the second
 # kernel when its headers are installed. iw_mpa is upgraded to another IW_MPA_API, for which the driver first does not
 # compile, then does. Guests of both kernels refuse the old modules, and connect over the new ones.
 #
 #   scripts/test/dkms.sh [KERNEL...]        default: 6.1, and 6.12 if its headers are there
+#
 # dkms uses its usual folders, but not the host's: all of this runs in a mount namespace in which throw-away layers
 # cover /usr/src, /etc/dkms, /lib/modules and /var/lib/dkms, or, for the packages, all of the host's root. The kernels'
 # own modules are those of the images that the guests boot.

@@ -10,9 +10,9 @@
 #                                  are not run the results of the rules are assumed, as with -k
 #   scripts/test/interop.sh -k REGEX    only the steps whose line matches: interop/cells.py steps prints these
 #   scripts/test/interop.sh --write     write the table
+#
 # Guest A runs $KERNEL; in the sample it runs the kernel that guest B does not run, since the expected results are the
 # same for all kernels.
-# all kernels.
 
 # shellcheck source=scripts/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"

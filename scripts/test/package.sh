@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The Debian package at work, for each kernel: apt installs it on a fresh Debian, DKMS builds the modules, a guest boots
-# that with systemd, which brings up a link, and rping uses the link; then the package is upgraded, removed and purged.
+# The Debian package at work, for each kernel: apt installs it on a fresh Debian, DKMS builds the modules, a guest with
+# systemd boots and brings up a link, and rping uses the link; then the package is upgraded, removed and purged.
 #
 #   scripts/test/package.sh [KERNEL...]     names of scripts/kernels; all those for amd64, without any
 #   scripts/test/package.sh --readme [KERNEL...]
@@ -12,7 +12,7 @@
 #   scripts/test/package.sh --ci [KERNEL...]
 #                                      scripts/ci-setup, on the same Debian
 #   scripts/test/package.sh --containers [KERNEL...]
-#                                      what the administrator's guide has on containers, on the same Debian
+#                                      the administrator's guide for containers, on the same Debian
 #
 # Steps that compile run in a chroot of the guest's disk while the guest is off: an emulated processor takes half an
 # hour. With --readme, the only option for arm64, all runs in the guest, and downloads go over the host's network.

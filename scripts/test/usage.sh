@@ -12,12 +12,12 @@
 # shellcheck source=scripts/lib/tap.sh
 . "$TOP/scripts/lib/tap.sh"
 
-WORK=${USAGE_FOLDER:-}	# of this run, which also what it starts has
+WORK=${USAGE_FOLDER:-}	# folder of this run, also for programs that it starts
 
-# ends COMMAND...: well; what it says on stdout is in $WORK/said
+# ends COMMAND...: the command has to succeed; its stdout is in $WORK/said
 ends() { "$@" >"$WORK/said" || { cat "$WORK/said"; return 1; }; }
 
-# said REGEX...: each of a line of that
+# said REGEX...: each matches a line of $WORK/said
 said() {
 	local regex
 
@@ -28,7 +28,7 @@ said() {
 
 # --- targets -----------------------------------------------------------------------------------
 
-# make alone names each target.
+# "make" without a target names each target.
 test_help() {
 	local target
 	local -a targets
@@ -41,7 +41,7 @@ test_help() {
 	done
 }
 
-# Over siw, where nothing of ours is: what it does is no result of ours, but what is left out is said.
+# With unmodified siw: its results are ignored, but tests that are left out have to be reported.
 test_wire_device() {
 	KERNELS=$KERNEL "$TOP/scripts/wire.sh" --device siw -k 'request_v1|rtr_offer_1|connect_to_where|segments_of_a_message' \
 		initiator responder hazards data_ddp >"$WORK/said" || true
@@ -51,7 +51,7 @@ test_wire_device() {
 	grep -qE '^[0-9]+ rules: ' "$(sed -n 's/^# report: //p' "$WORK/said")/report.txt"
 }
 
-# Any driver on iw_mpa, of which nothing is known beforehand
+# A module given by its file: srnic, as if nothing was known of it.
 test_wire_module() {
 	need_krel
 	"$TOP/scripts/lib/build.sh" || return
@@ -64,8 +64,8 @@ test_wire_module() {
 	grep -q '^repeats it: yes$' "$(sed -n 's/^# report: //p' "$WORK/said")/report.txt"
 }
 
-# A driver without a provider in rdma-core is judged through the kernel: startup, and data in both directions. What only
-# a program can do is skipped by name.
+# A driver without a provider in rdma-core is tested through the kernel: startup, and data in both directions. Tests of
+# what only a program can do are skipped by name.
 test_wire_kernel() {
 	need_krel
 	rm -rf "$WORK/acme"
@@ -92,7 +92,7 @@ test_modules() {
 	done
 }
 
-# No kernel is refused for its name: here that of another distribution's kernel, with the headers of ours.
+# No kernel is refused for its name: build with another distribution's name of a kernel, and the headers of ours.
 # shellcheck disable=SC2016 # the other shell
 test_any_kernel() {
 	local krel=6.14.0-1017-azure headers
@@ -107,8 +107,8 @@ test_any_kernel() {
 	rm -r "${CACHE:?}/build/$krel"
 }
 
-# What needs no kernel goes where none of ours is: on another distribution, with its kernel, on another processor. Where
-# that comes from is asked of /etc/os-release and dpkg.
+# Targets that need no kernel work where no kernel of ours exists: on another distribution, with its kernel, on another
+# processor, as /etc/os-release and dpkg report.
 # shellcheck disable=SC2016 # the other shell
 test_any_host() {
 	local host=$WORK/ubuntu root=$WORK/root version
@@ -132,7 +132,7 @@ test_any_host() {
 	rm -r "$host" "$root"
 }
 
-# cross_built NAME: without a warning, and for its processor
+# cross_built NAME: build for this kernel without a warning, and check the modules' processor
 cross_built() (
 	build=$WORK/cross
 	kernel_row "$1"
@@ -151,7 +151,7 @@ cross_built() (
 	rm -r "$build"
 )
 
-# All of scripts/kernels that are of another architecture
+# The kernels of scripts/kernels for other architectures
 declare -A MACHINE=([arm64]=AArch64 [s390x]='IBM S/390')
 test_cross() {
 	local name seen=0
@@ -174,12 +174,12 @@ test_deb() {
 	unshare -m "$0" --deb-goes "$deb"
 }
 
-# headers_of RELEASE PACKAGE...: are these the packages? On an Ubuntu, which other kernels do not care about
+# headers_of RELEASE PACKAGE...: scripts/deb/headers names these packages, on an Ubuntu
 headers_of() {
 	OS_RELEASE=$WORK/os-release "$TOP/scripts/deb/headers" "$1" | diff - <(printf '%s\n' "linux-headers-$1" "${@:2}")
 }
 
-# For kernels of scripts/kernels what is named there, with numbers that never were; and for kernels that were not tried
+# Kernels of scripts/kernels have the packages named there, also with unknown numbers; other kernels have others.
 test_headers() {
 	local name suite
 
@@ -203,16 +203,16 @@ test_headers() {
 	headers_of 7.0.0-mine
 }
 
-# below FOLDER: its files but documents, with their modes, and what is in them
+# installed FOLDER: list the files below, except documents, with modes and checksums
 installed() {
 	(cd "$1" && find . ! -type d ! -path './usr/share/doc/*' ! -path './var/*' ! -path './root/*' -printf '%P %m ' -exec sha256sum {} \; |
 		sed 's| [^ ]*$||' | sort)
 }
 
-# enabled ROOT: what systemd is to start there
+# enabled ROOT: list the units that systemd would start
 enabled() { find "$1/etc/systemd" -name 'iw-mpa-*' -printf '%P\n' | sort; }
 
-# make_host: a copy of this host in $WORK/host/root, for the caller's namespace of mounts
+# make_host: make a copy of this host in $WORK/host/root; the caller has a mount namespace for that
 make_host() {
 	local tmp=$WORK/host
 
@@ -221,7 +221,7 @@ make_host() {
 		mount -t overlay -o "lowerdir=/,upperdir=$tmp/upper,workdir=$tmp/work" usage "$tmp/root"
 }
 
-# fake PROGRAM [SHELL-COMMAND]: on that copy it writes its arguments to /log, then does that
+# fake PROGRAM [SHELL-COMMAND]: replace PROGRAM on the copy: it writes its arguments to /log, and runs SHELL-COMMAND
 fake() {
 	local file=$WORK/host/root/usr/local/sbin/$1
 
@@ -229,7 +229,7 @@ fake() {
 	chmod +x "$file"
 }
 
-# A host with a network device, eth0, and two links, of srnic and of another driver. Nothing of ours is loaded.
+# The copy has a network device, eth0, and two links, of srnic and of another driver. No module of ours is loaded.
 fake_host() {
 	local root=$WORK/host/root
 
@@ -263,10 +263,10 @@ make_link() {
 
 has_link() { [[ -e $WORK/host/root/sys/class/infiniband/$1 ]]; }
 
-# The fakes come first, whatever PATH the caller has.
+# The fakes are first in PATH, whatever the caller's is.
 enter() { env PATH=/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin unshare -n "$@"; }
 
-# there COMMAND...: on that copy, which has a process 1 and a network of its own, with the output in $WORK/said
+# there COMMAND...: run it on the copy, with its own process 1 and network; the output is in $WORK/said
 there() {
 	rm -f "$WORK/host/root/log"
 	# shellcheck disable=SC2016 # there
@@ -276,12 +276,12 @@ there() {
 
 link() { there /usr/libexec/iw-mpa/link "$@"; }
 
-# logged REGEX: a program was called so
+# logged REGEX: a fake was called like this
 logged() { grep -qsE -- "$1" "$WORK/host/root/log" || { echo "not called: $1" && cat "$WORK/host/root/log"; return 1; }; }
 
 links_are() { printf '%s\n' "$@" >"$WORK/host/root/etc/iw-mpa/links"; }
 
-# What is no link does not count as one, for none of those that read the file.
+# No reader of the file accepts a line that is not a link.
 file_is_read() {
 	local root=$WORK/host/root
 
@@ -300,7 +300,7 @@ file_is_read() {
 	END
 }
 
-# sysctl.d's settings come with the module, when it comes late.
+# If the module is loaded late, the link sets sysctl.d's settings.
 module_comes_late() {
 	rm -rf "$WORK"/host/root/sys/module/*
 	links_are 'srnic1 eth0'
@@ -308,17 +308,17 @@ module_comes_late() {
 	link down srnic1 && ! has_link srnic1 && link up srnic1 && has_link srnic1 && ! grep sysctl "$WORK/host/root/log"
 }
 
-# Only a link of ours, or of the file, is taken away by its name.
+# "down NAME" only removes links of ours, or of the file.
 down_by_name() {
 	links_are 'srnic1 eth0'
 	! link --follow down srnic9 && said 'has no link srnic9' || return
 	! link --follow down rxe0 && said 'has no link rxe0' && has_link rxe0 || return
 	link --follow down srnic0 && ! has_link srnic0 || return
-	# What systemd stops may be gone.
+	# A link that systemd stops may already be gone.
 	link down srnic9
 }
 
-# To systemd eth0 is gone, but for the kernel it has another name.
+# For systemd eth0 is gone; for the kernel it has another name.
 rename_keeps_link() {
 	local sys=$WORK/host/root/sys name
 
@@ -330,7 +330,7 @@ rename_keeps_link() {
 	link down srnic1 && said '^iw-mpa: srnic1 stays' && has_link srnic1 || return
 	links_are '# none'
 	link down --netdev eth0 && said '^iw-mpa: srnic_eth0 stays' && has_link srnic_eth0 || return
-	# By hand it goes; and if its line is another one by now.
+	# An administrator can remove the link; so can systemd if its line names another interface.
 	links_are 'srnic1 eth0'
 	link --follow down srnic1 && ! has_link srnic1 || return
 	link --follow down srnic_eth0 && ! has_link srnic_eth0 || return
@@ -339,7 +339,7 @@ rename_keeps_link() {
 	link down srnic1 && ! has_link srnic1
 }
 
-# A link that nobody asks for any more is in the way of another one, and of new modules.
+# A link without a line prevents another link, and new modules, and is named.
 old_link_is_named() {
 	local sys=$WORK/host/root/sys
 
@@ -352,7 +352,7 @@ old_link_is_named() {
 	link --follow down srnic_old && ! has_link srnic_old
 }
 
-# Removal takes links and modules away, but not those of the host of a chroot.
+# The package's removal removes links and modules, but not those of the host if it runs in a chroot.
 removal() {
 	local root=$WORK/host/root
 
@@ -368,12 +368,12 @@ removal() {
 	link remove && ! has_link srnic1 && logged '^rmmod iw_mpa$'
 }
 
-# What mends that is said. A kernel that dkms skips is no fault.
+# A failed build is reported. A kernel that dkms skips is no failure.
 dkms_fails() {
 	local root=$WORK/host/root status=0 build
 
 	build=$root/lib/modules/$(uname -r)/build
-	# A link to the headers would lead out of the copy.
+	# If it is a link to the headers, the test would write there.
 	rm -rf "${build%/build}"
 	cp "$WORK/host/control/postinst" "$root/postinst"
 	mkdir -p "$root/usr/lib/dkms" "$build"
@@ -387,7 +387,7 @@ dkms_fails() {
 	there /postinst configure && said '^iw-mpa: kernel .* has no RDMA '
 }
 
-# deb_goes DEB: what the package's scripts do on a copy of this host
+# deb_goes DEB: test the package's scripts on a copy of this host
 deb_goes() {
 	local what
 
@@ -398,7 +398,7 @@ deb_goes() {
 }
 
 # rpm_goes RPM: install, upgrade and remove the RPM on a copy of this host. After the upgrade the links that are made at
-# boot still have to be there; after removal no file of the RPM may be left. dkms builds for each kernel with headers.
+# boot must still exist; after removal no file of the RPM may be left. dkms builds for each kernel with headers.
 rpm_goes() {
 	local root=$WORK/host/root kernel
 
@@ -422,8 +422,8 @@ rpm_goes() {
 	enabled "$root" | diff "$WORK/before" -
 }
 
-# A release that is made from a release's sources, in another folder and with other settings, has to have the same
-# bytes. The RPMs have to have the files of the Debian packages, except documents.
+# A release made from a release's sources, in another folder and with other settings, must have the same bytes. The RPMs
+# must have the files of the Debian packages, except documents.
 test_release() {
 	local dir again=$WORK/again version rpm
 
@@ -465,7 +465,7 @@ test_release() {
 	rm -r "$again"
 }
 
-# With the page that it leaves
+# The demo also makes a page.
 test_demo() {
 	ends make -s -C "$TOP" demo || return
 	said '^[0-9]+ steps, all of them passed data' || return
@@ -474,13 +474,13 @@ test_demo() {
 
 # --- scripts -----------------------------------------------------------------------------------
 
-# A suite by its name
+# A suite as argument
 test_check() {
 	ends env T=1 "$TOP/scripts/check.sh" fuzz || return
 	said '^# fuzz +[0-9]+ passed, 0 failed' '^[1-9][0-9]* passed, 0 failed$'
 }
 
-# The list of a suite that is one of Debian's packages needs no source.
+# A suite from Debian's packages can be listed without its source.
 test_suites() {
 	ends env SUITES="$WORK" SUITE=librdmacm "$TOP/scripts/test/suites.sh" -l -k '^librdmacm rping' || return
 	said '^librdmacm rping/23$' || return
@@ -523,7 +523,7 @@ test_gdb() {
 	[[ $status -eq 0 ]] && said '^rip +0x[0-9a-f]+' 'detached'
 }
 
-# The newer kernel in guest A
+# Guest A has the newer kernel.
 test_e2e_kernels() {
 	ends env KERNELS='6.12 6.1' PAIRS=srnic/srnic "$TOP/scripts/e2e.sh" -k '^010' || return
 	said '^ok [0-9]+ 010-rping srnic 6.12->srnic 6.1 IPv4' '^# e2e: [0-9]+ passed, 0 failed$'
@@ -534,7 +534,7 @@ test_series_make() {
 	said '^[0-9]+ files against linux-source-.*: .*/patches$'
 }
 
-# copy_tree FOLDER: for what writes into the tree
+# copy_tree FOLDER: copy this tree for programs that write into it
 copy_tree() {
 	rm -rf "$1"
 	mkdir -p "$1"
@@ -542,7 +542,7 @@ copy_tree() {
 		(cd "$TOP" && rsync -a --files-from=- --ignore-missing-args . "$1")
 }
 
-# In a copy of this tree, whose table is not the one that will be seen
+# Runs in a copy of this tree, whose table has been changed
 test_interop_write() {
 	local page=Documentation/infiniband/iw_mpa_interop.rst copy=$WORK/tree
 
@@ -554,15 +554,15 @@ test_interop_write() {
 	diff -u "$TOP/$page" "$copy/$page"
 }
 
-# --- bench.sh, which leaves alone what was measured before --------------------------------------
+# --- bench.sh, without change of earlier results -------------------------------------------------
 
-# Nothing is there that another option has built.
+# short VARIABLE=VALUE... COMMAND...: run bench.sh in an empty folder, with few measurements
 short() {
 	rm -rf "$WORK/bench"
 	ends env IW_MPA_BENCH="$WORK/bench" "$@"
 }
 
-# With storage, which takes most of what a guest can do
+# Includes storage, which needs most features of a guest
 test_bench_table() {
 	local row numbers=' +- +[0-9,]+ +- +[0-9,]+ '
 
@@ -574,7 +574,7 @@ test_bench_table() {
 	grep -qF '<svg' "$WORK/bench/bench.html"
 }
 
-# All rows of two columns, with few I/Os, and the pages of a copy of this tree; then a row on another kernel
+# All rows of two columns, with few I/Os, and the pages of a copy of this tree; then one row on another kernel
 test_bench_users() {
 	local copy=$WORK/tree file
 

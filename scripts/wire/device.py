@@ -13,7 +13,7 @@ MOST = 255          # stands for the most that a device supports
 class Srnic:
     rtr = SEND | WRITE | READ       # RTR types that the device receives and sends
     rev = 2                         # newest revision of MPA that the device supports
-    asks_rtr = True                 # does it set A in its Request?
+    asks_rtr = True                 # does the device set A in its Request?
     asks_crc = True
     has_markers = True
     most_ird = most_ord = OURS

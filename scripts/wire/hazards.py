@@ -21,7 +21,7 @@ from sockmap import Sockmap
 
 QPS_RTS, QPS_ERR = 3, 6     # enum ibv_qp_state
 # Seconds within which a connection has to be established, whatever others do: enough on a busy emulator, and less than
-# the timeouts that could delay it.
+# the timeouts that could delay the connection.
 SOON = 4.5 * SLOW
 FAR_MS = 300000     # a timer that must not end the test
 

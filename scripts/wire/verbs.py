@@ -257,7 +257,7 @@ class Memory:
         self.name = name
         self.path = f"/dev/shm/wire-{os.getpid()}-{Memory.count}"
         self.size = size
-        self.used = 4096        # a guard page comes first
+        self.used = 4096        # the first page is a guard page
         self.should = bytearray([GUARD]) * size
         self.unknown = []       # ranges (from, to) with unknown contents
         if needs.has("here") and needs.has("user"):

@@ -122,14 +122,14 @@ bg_stop_all() {
 # --- wire --------------------------------------------------------------------------------
 
 # wire_set KIND: choose what happens to packets that this guest sends, until it is called again:
-#   clean   they are sent as they are
+#   clean   packets are sent as they are
 #   rough   some packets are lost, delayed, duplicated or reordered; and the peer is asked for segments of 36
-#           bytes at most, so that every startup frame and FPDU header arrives in pieces
-#   flap    they are sent as they are; but the peer's hardware address is fixed, since the links go down and up, and rdma_cm
-#           gives up when an answer to the question for it is lost
+#           bytes at most, so that every startup frame and FPDU header arrives in several segments
+#   flap    packets are sent as they are; but the peer's hardware address is fixed, since the links go down and up,
+#           and rdma_cm gives up when an answer of ARP is lost
 #
-# clean_up does not undo this setting. It is always made anew, unless the wire is clean already, since a test may have
-# undone it by a change of links and routes.
+# clean_up does not undo this. A wire that is not clean is always set again, since a test may have undone a part by
+# changes of links and routes.
 wire_set() {
 	[[ $1 != clean || -e /run/wire ]] || return 0
 	: >/run/wire

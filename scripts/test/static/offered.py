@@ -21,7 +21,7 @@ import subprocess
 import sys
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
-NOT_RUN = {'check-all'}         # it runs all other targets
+NOT_RUN = {'check-all'}         # this target runs all others
 FOLDERS = ('scripts/', 'scripts/lib/', 'scripts/test/')       # folders of scripts that offer something
 OWN = {'check.sh': {'--all', '--part', '-k', '--record'}}
 SHORTER = {'-k', '--sample', '--seed', '--count', '--minutes', '--keep'}    # with these a script does less of the same

@@ -18,8 +18,8 @@ twin_unload() {
 	rmmod iw_mpa
 }
 
-# The other end of h0 is the hardware's port: it has eth0's addresses, and a neighbour entry for the
-# peer. Packets that it sends leave by eth0; twin.py chooses which packets it receives.
+# The other end of h0, h1, is the hardware's port: it has eth0's addresses, and a neighbour entry for the peer. Packets
+# from h1 leave by eth0; twin.py chooses which packets h1 receives.
 twin_namespace() {
 	local mac peer=$((3 - ${number:?}))
 
