@@ -160,8 +160,8 @@ nvme-read-128k	srnic	tcp-digest	118
 '
 GUARDED_IO_TIMES='500 100 60 20'
 
-# The guest's processor has no fast string instructions: QEMU counts one instruction for each byte that they move,
-# though a real processor moves many bytes at a time. Without them the kernel moves eight bytes with each instruction.
+# QEMU counts one instruction for each byte that fast string instructions move, though a real processor moves many at a
+# time. So the guest's processor lacks them, and the kernel moves eight bytes with each instruction.
 boot_counted() {
 	GUEST_ACCEL=tcg,thread=single
 	GUEST_CPU=max,-erms,-fsrm
@@ -193,7 +193,7 @@ build_plugin() {
 	gcc -Wall -Wextra -Werror -O2 -shared -fPIC -o "$OUT/split.so" "$TOP/scripts/test/bench/split.c"
 }
 
-# The plugin has to know where this driver's functions are.
+# Show the plugin where the driver's functions are.
 tell_plugin() {
 	guest_run A 'cat /proc/kallsyms >/share/kallsyms' "$LIMIT"
 	python3 "$TOP/scripts/test/bench/functions.py" "$GUEST_RUN/share/kallsyms" \
@@ -305,7 +305,7 @@ least() {
 	done | awk -v key="$1" '$1 == key && (!runs++ || $2 < n) { n = $2 } END { print runs == 3 ? n : 0 }'
 }
 
-# cost VARIANT: instructions per connect
+# cost VARIANT: print the instructions for a connect
 cost() {
 	take_driver "$1"
 	least connect '/share/cm_bench -n 128 connect'
@@ -439,8 +439,8 @@ begin_rounds() {
 	mkdir -p "$OUT/$1"
 }
 
-# rate VARIANT ROUND: each rate is measured in a guest of its own, which is ended while its listeners listen,
-# since ports in TIME_WAIT would be used up in seconds.
+# rate VARIANT ROUND: each rate is measured in a guest of its own. The guest is killed while its listeners listen, since
+# ports in TIME_WAIT would be used up in seconds.
 rate() {
 	say "round $2: $1"
 	boot_with cm_rate

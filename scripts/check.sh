@@ -41,7 +41,7 @@ WITH_SIW=${DRIVER:-srnic}/siw,siw/${DRIVER:-srnic}
 SCRIPTS=$TOP/scripts	# the selftest replaces this folder
 ONCE_MORE='# all of it once more'	# results before this line do not count
 
-DEADLINE=0	# in $SECONDS
+DEADLINE=0	# by $SECONDS
 LOGS=		# folder with the logs of all suites that have ended
 OUTER=${BROKEN_BY_QEMU:-}	# set if this runs as a suite of another check.sh
 FAULTS=		# faults of the suite itself, one a line
@@ -94,7 +94,7 @@ last_of() {
 # script_of SUITE: scripts of suites are in scripts/, or in scripts/test/
 script_of() { if [[ -e $SCRIPTS/$1.sh ]]; then echo "$SCRIPTS/$1.sh"; else echo "$SCRIPTS/test/$1.sh"; fi; }
 
-# suite_of [VARIABLE=VALUE...] SUITE [ARGUMENT...]
+# suite_of [VARIABLE=VALUE...] SUITE [ARGUMENT...]: print SUITE
 suite_of() {
 	while [[ $1 == *=* ]]; do
 		shift

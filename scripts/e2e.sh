@@ -6,7 +6,7 @@
 #   scripts/e2e.sh [--sample] [-k REGEX] [-l]
 #
 # -k runs only the cases whose line in the list matches; -l lists them. --sample runs only the clean wire, one address
-# family for each test, in turns, and with siw as peer only tests of what differs between drivers.
+# family for each test, by turns, and with siw as peer only tests whose result depends on the driver.
 #
 # DRIVER=siw_mpa tests siw_mpa in place of srnic. PAIRS="client/server[/wire] ...", also with commas, chooses the
 # drivers, and what the wire does to packets: clean, rough or flap, see e2e/lib.sh. KERNELS="6.1 6.12", which is the
@@ -140,8 +140,8 @@ ensure_guests() {
 	fi
 }
 
-# Prove that a failed command makes a test fail wherever it is: in the middle of the test, in a command whose output
-# goes into a variable, in a comparison, in a guest.
+# Prove that a failed command makes a test fail wherever the command is: in the middle of the test, in a command
+# substitution, in a comparison, in a guest.
 self_test() {
 	local body status seen=0 all=0
 

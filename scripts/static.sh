@@ -194,7 +194,7 @@ install_for() (
 	user_make uninstall || exit 1
 	find "$root" -type f ! -name 'modules.*' | none 'left by make uninstall after install-dev' || exit 1
 	user_make install && installed {iw_mpa,srnic}.ko || exit 1
-	# The command stays as long as another kernel has modules.
+	# The command must stay as long as another kernel has modules.
 	other=$root/lib/modules/6.1.0-1-amd64/updates
 	install -D -m 644 -t "$other" "$updates/srnic.ko"
 	user_make uninstall "KREL=$KREL" && updates=$other installed srnic.ko || exit 1

@@ -51,9 +51,9 @@ EVERYWHERE_DATA="data_mpa data_ddp data_rdmap data_ops data_order data_states da
 NOT_JUDGED="load storms data_storms data_faults data_charge data_stock"	# too much to capture, broken, or silent
 PATTERN=
 SAMPLE_OPTION=
-ASKED=		# files that the command line names
+ASKED=		# files in the arguments
 ENVIRONMENT=${DRIVER:-}
-DRIVER=srnic	# of the guest's device
+DRIVER=srnic	# driver of the guest's device
 REPORT=		# yes: --device was given
 NAME=		# with --remote: name of the device; with --module: of the driver
 MODULE=		# the file of the module
@@ -63,9 +63,9 @@ HAZARDS=()
 STARTUP=	# files of tests for a kernel
 DATA=
 FILES=		# those of STARTUP and DATA that were asked for
-OPTIONS=()	# for run.py
+OPTIONS=()	# options for run.py
 
-# choose_for KERNEL PART: the tests for that kernel, and its part of a sample. Storms of objects run only in the soak.
+# choose_for KERNEL PART: choose the kernel's tests, and its part of a sample. Storms of objects run only in the soak.
 choose_for() {
 	local file
 
@@ -352,7 +352,7 @@ main() {
 		die "DRIVER=$ENVIRONMENT says nothing here: --device $ENVIRONMENT"
 	[[ ${KERNEL:?} != 6.1 ]] || KERNELS=${KERNELS:-6.1 6.12}
 	KERNELS=${KERNELS:-$KERNEL}
-	# run.py needs python3, which a new machine lacks.
+	# run.py needs python3, which a new machine may lack.
 	if ! python3 -c '' 2>/dev/null; then
 		if [[ -n $HOST ]]; then "$TOP/scripts/lib/setup.sh" remote; else "$TOP/scripts/lib/setup.sh" build guest; fi
 		python3 -c '' 2>/dev/null || die 'there is no python3, in which the tests are written'

@@ -7,9 +7,8 @@ FAMILIES="4"
 # perftest does not start on a port that is down.
 applies() { [[ $WIRE != flap ]]; }
 
-# once PROGRAM SIZE ITERATIONS BYTES: set output; both programs have to report success, and the
-# counters of the interfaces that at least BYTES bytes were sent. Return 2 if neither driver is at
-# fault.
+# once PROGRAM SIZE ITERATIONS BYTES: set output. Both programs have to report success, and by the counters of the
+# interfaces at least BYTES bytes were sent. Return 2 if neither driver is at fault.
 once() {
 	local status=0 moved
 

@@ -12,6 +12,6 @@ check() {
 	serve "rstream -b $SERVER_IP -p $PORT -C $count -S 4096 -T v"
 	client "rstream -s $SERVER_IP -p $PORT -C $count -S 4096 -T v"
 	output=$(server_ends)
-	# name, bytes per transfer, transfers, iterations, total ...
+	# columns: name, bytes per transfer, transfers, iterations, total ...
 	expect_text "$output" "^custom +4k +$count +1 +$((8 * count))k "
 }

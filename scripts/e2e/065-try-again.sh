@@ -5,7 +5,7 @@ WIRES="clean"
 
 applies() { both_ours; }
 
-# counters GUEST NAME...: of iw_mpa
+# counters GUEST NAME...: print these counters of iw_mpa
 counters() { on "$1" "counter $2"; }
 
 # lose TEXT: drop packets to the server's port that match TEXT, an expression of nft. The new rule replaces the old one

@@ -133,7 +133,7 @@ server_is_mapped() {
 	guest_stop "$SERVER" server >/dev/null
 }
 
-# The client's RNIC connects from another port than the application. The server's application has to see the port of the
+# The client's RNIC connects from another port than the application. The server's application must see the port of the
 # client's application.
 client_is_mapped() {
 	local port=$((PORT + 2000)) said

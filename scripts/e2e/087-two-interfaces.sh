@@ -18,7 +18,7 @@ check_host() {
 		inside "$1" "rdma link delete siw-host-eth1 && ns_del host"
 }
 
-# check_family GUEST WILDCARD FIRST SECOND/LENGTH: addresses of the host
+# check_family GUEST WILDCARD FIRST SECOND/LENGTH: test with these addresses of the host
 check_family() {
 	local second=${4%/*}
 

@@ -2,7 +2,7 @@
 # shellcheck shell=bash disable=SC2034
 DESCRIPTION="ucmatose: 100 connections of one process"
 
-# With unmodified siw a process cannot have more than about 47 of them.
+# With unmodified siw a process cannot have more than about 47 QPs.
 applies() { both_ours; }
 
 check() {

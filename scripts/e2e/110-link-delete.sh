@@ -11,8 +11,8 @@ is_moving() { on "$CLIENT" "poll 20 grep -q 'rdma-ping-0:' /run/bg/client/output
 # for the completion of a receive that it posted to siw's mapped queue after the flush.
 noticed='bg_ended client || grep -Eq "DISCONNECT EVENT|device removal" /run/bg/client/output'
 
-# The programs may fail in any way; the kernel must not, and it has to free every object. siw cannot take a device from
-# a program: with siw the command ends when the last program does.
+# The programs may fail in any way; the kernel must not, and must free every object. siw cannot take a device from a
+# program: with siw the command ends when the last program does.
 delete_on() {
 	local host=$1
 

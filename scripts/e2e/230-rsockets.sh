@@ -14,7 +14,7 @@ stream() {
 	serve "$1 -b $SERVER_IP $options"
 	client "$1 -s $SERVER_IP $options"
 	output=$(server_ends)
-	# name, bytes per transfer, transfers, iterations, total ...
+	# columns: name, bytes per transfer, transfers, iterations, total ...
 	expect_text "$output" '^custom +4k +50 +1 +400k '
 }
 

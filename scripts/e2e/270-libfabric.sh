@@ -11,7 +11,7 @@ once() {
 	guest_bg "$SERVER" server "fi_pingpong $options -B $PORT"
 	on "$SERVER" "poll 20 tcp_listens $PORT"
 	output=$(client "fi_pingpong $options -P $PORT $SERVER_IP")
-	# bytes, sent, acknowledged, total ...
+	# columns: bytes, sent, acknowledged, total ...
 	expect_text "$output" '^1k +50 +=50 +100k '
 	output=$(server_ends) || status=$?
 	echo "$output"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# What the end-to-end tests share. A test file NNN-topic.sh sets these variables:
+# Functions that the end-to-end tests share. A test file NNN-topic.sh sets these variables:
 #   DESCRIPTION     one line: what the test proves
 #   FAMILIES        address families; by default "4 6"
 #   WIRES           kinds of wires; by default "clean rough flap"
@@ -68,8 +68,8 @@ disk_has() {
 		fail "the disk does not have what was written: $2"
 }
 
-# disk_write_and_compare WHEN: write new data, whose checksum is $want; compare the initiator's disk and the target's
-# file with it
+# disk_write_and_compare WHEN: write new data, and set want to its checksum; the initiator's disk and the target's file
+# must have the same
 disk_write_and_compare() {
 	want=$(inside "$CLIENT" "head -c $DISK_SIZE /dev/urandom >/run/data; sha256sum </run/data")
 	inside "$CLIENT" "${KIT}_write /run/data"
@@ -224,7 +224,7 @@ driver_of() {
 	fi
 }
 
-# in_both FUNCTION: for each guest, at the same time
+# in_both FUNCTION: call it for each guest, at the same time
 in_both() {
 	local client status=0
 

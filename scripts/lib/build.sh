@@ -77,7 +77,7 @@ build_stock() {
 	kernel_make M="$STOCK" CONFIG_RDMA_SIW=m modules
 }
 
-# build_test_module NAME: a module of the wire tests
+# build_test_module NAME: build a module of the wire tests
 build_test_module() {
 	mkdir -p "$BUILD/$1"
 	rsync -rc "$TOP/scripts/wire/$1/" "$BUILD/$1/"

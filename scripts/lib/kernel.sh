@@ -208,7 +208,7 @@ root_of() {
 	[[ $KDEBIAN -le $(host_debian) ]] || echo "${suite%-backports}"
 }
 
-# source_package RELEASE: 6.12.107+deb13-amd64 is in linux-source-6.12
+# source_package RELEASE: print its package of sources: linux-source-6.12 for 6.12.107+deb13-amd64
 source_package() { sed -E 's/^([0-9]+\.[0-9]+).*/linux-source-\1/' <<<"$1"; }
 
 # source_tarball NAME: print the tarball's path; the kernel may have no headers here

@@ -54,11 +54,11 @@ declare -A GROUP=(
 	[series]="git perl python3 python3-docutils"
 )
 TOOLS="nfs-common nfs-kernel-server nvme-cli open-iscsi prometheus-node-exporter python3-pyverbs"
-# Kernels with detectors have an SMB server. Its interface to its daemon has changed since Debian 12 was released, also
+# Kernels with detectors have an SMB server. Its interface to the daemon has changed since Debian 12 was released, also
 # in updates of Debian 12's own kernel; the first daemon that fits is Debian 13's.
 SMB_SUITE=trixie
 
-ARCH=$(dpkg --print-architecture 2>/dev/null || true)	# empty: not Debian
+ARCH=$(dpkg --print-architecture 2>/dev/null || true)	# empty if this is not Debian
 
 # Print those of these packages that are not installed; dpkg runs only once.
 missing_of() {

@@ -3,9 +3,8 @@
 #
 # make demo: two hosts, real RDMA programs over iw_mpa, and what the hosts agreed on.
 #
-# Host A runs srnic, host B the kernel's own siw; then both run srnic. The steps are cases of the
-# end-to-end tests, so "ok" means that data came through. The exit status is 0 only if all steps
-# have succeeded.
+# Host A runs srnic, host B the kernel's own siw; then both run srnic. The steps are cases of the end-to-end tests, so
+# "ok" means that data was transferred. The exit status is 0 only if all steps have succeeded.
 #
 # The demo also makes a page, $CACHE/demo/demo.html, by page.py, from the files in the same folder.
 

@@ -349,7 +349,7 @@ apt_install() {
 		--reinstall install $(printf './%s ' "${@##*/}") 2>&1"
 }
 
-# status_is KREL MODULE/VERSION STATUS
+# status_is KREL MODULE/VERSION STATUS: check what dkms reports
 status_is() {
 	expect_text "$(there "dkms status $2${1:+ -k $1}")" "^$2${1:+, ${1//+/\\+}, [a-z0-9_]+}: $3\$"
 }

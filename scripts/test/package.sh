@@ -123,7 +123,7 @@ make_disk() {
 	mke2fs -q -t ext4 -b 4096 -O ^orphan_file "$1" 2>/dev/null || mke2fs -q -t ext4 -b 4096 "$1"
 }
 
-# depmod reads each module, which takes an emulated processor minutes.
+# Delete most modules first, since depmod reads each one, which takes an emulated processor minutes.
 prune_modules() {
 	inside "cd /usr/lib/modules/$KREL/kernel/drivers; rm -rf ../sound
 		ls | grep -vxE 'infiniband|net|virtio|block|char|scsi|target|nvme' | xargs rm -rf

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Tests that take too long for make check: the long cases of scripts/wire/storms.py, load.py and
-# data_storms.py, against srnic in a guest. The time that each has taken is printed when it ends.
+# Tests that take too long for make check: the long cases of scripts/wire/storms.py, load.py and data_storms.py, against
+# srnic in a guest. Each test's time is printed when it ends.
 #
 #   scripts/test/soak.sh [-k REGEX]     only the tests whose name or rule ids match
 #   scripts/test/soak.sh -l             list all tests, each with its rule ids

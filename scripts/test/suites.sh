@@ -5,7 +5,7 @@
 #
 #   scripts/test/suites.sh [--sample] [-k REGEX] [-l]
 #
-# -k: only the groups of cases whose line matches; -l: list those; --sample: those that stand for the others.
+# -k: only the groups of cases whose line matches; -l: list the groups; --sample: groups that represent the others.
 #
 # SUITE="NAME ..." runs only these of scripts/suites; commas may separate the names, too. SUITES=FOLDER has bare copies
 # of the suites' repositories, FOLDER/REPOSITORY.git, for hosts that cannot reach the public addresses. A suite without

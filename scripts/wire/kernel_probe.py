@@ -27,7 +27,7 @@ SIGNALED = 2            # IB_SEND_SIGNALED
 ERR = 6                 # IB_QPS_ERR
 BUFFER = 1 << 16        # bytes of memory that kverbs has
 TURN = 10               # milliseconds between two checks for a command
-WAIT = 20000            # ... for a completion
+WAIT = 20000            # milliseconds to wait for a completion
 
 
 def say(line):

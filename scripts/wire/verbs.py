@@ -64,7 +64,7 @@ class Verbs:
         self.key = program, address
         self.buffer = b""
         self.ready = False
-        self.events = collections.deque()       # of rdma_cm
+        self.events = collections.deque()       # events of rdma_cm
         self.asyncs = collections.deque()       # "NAME OBJECT"
         self.comps = collections.deque()        # names of CQs
 

@@ -324,8 +324,8 @@ arrange_two-wires() {
 }
 
 # The peer sends packets for the second interface's address to the first one's hardware address. When the SYN-ACK
-# arrives, connect() has not returned, and the socket is still bound to the second interface: so the SYN-ACK is answered
-# by a reset, which takes the host's routes. The next SYN comes from a socket that accepts packets of any interface.
+# arrives, connect() has not returned, and the socket is still bound to the second interface: so the host answers the
+# SYN-ACK by a reset, which uses the host's routes. The next SYN leaves a socket that accepts packets of any interface.
 arrange_two-nics-arp() {
 	arrange_two-nics
 	COUNTED='tcp flags & rst == 0'

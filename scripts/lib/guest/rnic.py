@@ -20,7 +20,7 @@ import sys
 NETLINK_RDMA = 20
 IWCM = 2                            # client id of iw_cm in RDMA's netlink
 ADD_MAPPING, QUERY_MAPPING, REMOVE_MAPPING, HANDLE_ERR = 1, 2, 3, 5
-# Attributes of a request, and of its answer
+# Attributes of a request, and of an answer
 SEQ, LOCAL, FLAGS, QUERY_REMOTE, QUERY_FLAGS = 1, 2, 3, 3, 4
 ADDED, ADDED_ERR = 3, 4
 QUERIED_LOCAL, QUERIED_REMOTE, QUERIED_ERR = 4, 5, 6

@@ -65,7 +65,7 @@ Proof = collections.namedtuple('Proof', 'what suite')
 KEPT = {
     'yes': True,
     'decision': True,   # decided here, where the RFCs are silent, ambiguous, or disagree
-    'rdma_cm': True,    # as far as iw_cm and rdma_cm carry it
+    'rdma_cm': True,    # as far as iw_cm and rdma_cm support it
     'driver': True,     # negotiated here, implemented by drivers that can
     'protocol': True,   # by SCTP's session control, which no socket uses
     'needs a socket': False,

@@ -71,9 +71,8 @@ rping_left() {
 # stamps_us 1 | 0: 1: TCP's time stamps are in microseconds, from the next connection on
 stamps_us() { /share/takeover/route_feature.py $(($1 * 16)) "10.0.0.${number:?}"; }
 
-# stamps_of_the_clock 1 | 0: with 1, TCP's time stamps have no offset, so those of a new connection
-# are not below those of the previous one, which peer.py has restored. With 0 each pair of addresses
-# has its own offset.
+# stamps_of_the_clock 1 | 0: 1: TCP's time stamps have no offset, so a new connection's are not below those of the
+# previous one, which peer.py has restored. 0: each pair of addresses has its own offset.
 stamps_of_the_clock() { echo $(($1 + 1)) >/proc/sys/net/ipv4/tcp_timestamps; }
 
 # --- the window of this host --------------------------------------------------------------
