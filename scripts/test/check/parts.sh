@@ -102,7 +102,7 @@ concerned_by() {
 	"$RECORD") ;;
 	Documentation/infiniband/iw_mpa_admin.rst) echo static series package usage e2e patched ;;	# 130-admin-guide
 	Documentation/infiniband/iw_mpa_interop.rst) echo static series package usage interop ;;
-	Documentation/*_conformance.rst) echo static series package usage wire device ;;	# reports list these rules
+	Documentation/*_conformance.rst) echo static series package usage wire device ;;	# rules in reports
 	Documentation/* | *.md | LICENSES/* | MAINTAINERS) echo static series package usage ;;
 	.ci/* | Makefile | scripts/test/usage.sh | scripts/test/static/offered.py) echo static refusals usage ;;
 	scripts/check.sh | scripts/test/check/*) echo static refusals usage ;;
@@ -136,7 +136,7 @@ concerned_by() {
 	scripts/test/static/tools.py) echo static ;;
 	scripts/ci-setup) echo static package ;;
 	scripts/iw-mpa) echo static package usage e2e debug:e2e patched ;;
-	scripts/iw_mpa.lua) echo static package usage e2e debug wire device soak takeover fuzz patched ;;	# for judge_tshark.py
+	scripts/iw_mpa.lua) echo static package usage e2e debug wire device soak takeover fuzz patched ;; # for tshark
 	scripts/test/suites.sh | scripts/suites/* | scripts/rdma-core/*) echo static suites usage ;;
 	scripts/test/takeover.sh | scripts/test/takeover/*) echo static takeover usage ;;
 	scripts/wire/*/*) echo all ;;	# modules that build.sh builds for each guest
