@@ -401,11 +401,12 @@ test_work_queues() {
 
 # srnic has functions with the names of those that wire tests delay.
 test_slow_points() {
-	local name
+	local name names
 
-	grep -ohP 'SlowPoint\(b, "\Ksrnic_\w+' scripts/wire/*.py | sort -u | while read -r name; do
+	names=$(grep -ohP 'SlowPoint\(b, "\Ksrnic_\w+' scripts/wire/*.py | sort -u) || return 1
+	while read -r name; do
 		grep -qE "^[a-z][^;]*\b$name\(" drivers/infiniband/sw/srnic/*.c || echo "$name"
-	done | none 'functions that wire tests delay, and srnic does not have'
+	done <<<"$names" | none 'functions that wire tests delay, and srnic does not have'
 }
 
 # Each rule has a test, each test's rules are on the page

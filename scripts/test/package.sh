@@ -191,12 +191,15 @@ mount_disk() {
 
 # --- where the package is ----------------------------------------------------------------------
 
+# For "inside": with "set -e" a shell continues after "! COMMAND", whatever COMMAND returns.
+FAILS='fails() { ! "$@"; }'
+
 # inside COMMAND [SECONDS]: run it in the guest if that runs, else on the guest's disk
 inside() {
 	if [[ $RUNS == yes ]]; then
-		guest_run A "set -e; $1" "${2:-60}"
+		guest_run A "$FAILS; set -e; $1" "${2:-60}"
 	else
-		on_disk "set -e; $1"
+		on_disk "$FAILS; set -e; $1"
 	fi
 }
 
@@ -381,7 +384,7 @@ test_netdev() {
 		systemctl enable --now ${unit}eth0; [[ ! -e /sys/class/infiniband/srnic_eth0 ]]
 		journalctl -u ${unit}eth0 | grep 'eth0 has a line in /etc/iw-mpa/links, which holds'" 120
 	# "link down" and "link up", for all links or one; the state of the units follows.
-	output=$(inside "iw-mpa link down srnic_plain0; ! iw-mpa doctor plain0; ! iw-mpa doctor plain1" 120)
+	output=$(inside "iw-mpa link down srnic_plain0; fails iw-mpa doctor plain0; fails iw-mpa doctor plain1" 120)
 	echo "$output"
 	expect_text "$output" '^ +iw-mpa link up$'
 	expect_text "$output" "^ +systemctl enable --now ${unit}plain1$"
@@ -771,7 +774,7 @@ test_ci_fault() {
 	local output
 
 	output=$(inside 'iw-mpa link down srnic_eth0; echo "blacklist srnic" >/etc/modprobe.d/ci.conf; rmmod srnic
-		! /root/ci-setup 2>&1; rm /etc/modprobe.d/ci.conf; ! NETDEV=nosuch0 /root/ci-setup 2>&1' 300)
+		fails /root/ci-setup 2>&1; rm /etc/modprobe.d/ci.conf; fails env NETDEV=nosuch0 /root/ci-setup 2>&1' 300)
 	echo "$output"
 	expect_text "$output" '^fault    '
 	expect_text "$output" '^ci-setup: no data passes over eth0: see above$'
@@ -834,7 +837,7 @@ test_containers_host() {
 	echo "$output"
 	expect_text "$output" '^ok       any amount of memory may be registered'
 	expect_text "$output" '^ok       link srnic_eth0 on eth0: 10\.0\.0\.1'
-	output=$(inside "! $run iw-mpa doctor; ! $run iw-mpa endpoints 2>&1" 120)
+	output=$(inside "fails $run iw-mpa doctor; fails $run iw-mpa endpoints 2>&1" 120)
 	echo "$output"
 	expect_text "$output" '^fault    /dev/infiniband/rdma_cm: No such file or directory$'
 	expect_text "$output" '^iw-mpa: .*/endpoints: No such file or directory \(in a container: this is for its host\)$'

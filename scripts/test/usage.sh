@@ -632,7 +632,7 @@ test_bench_pong() {
 	said '^median: srnic to siw +[0-9.]+ '
 }
 
-ALL=(help setup modules any_kernel any_host cross deb headers release demo check static stage_siw takeover_list suites e2e_kernels debug_kernel series_make interop_write
+ALL=(help setup modules any_kernel any_host cross deb headers release demo check static stage_siw takeover_list gdb suites e2e_kernels debug_kernel series_make interop_write
 	bench_table bench_users bench_rtt bench_storm bench_comeback bench_hops bench_scale bench_rate bench_load bench_pong wire_device wire_module wire_kernel)
 
 alone() { echo "scripts/test/usage.sh $1"; }
