@@ -276,7 +276,7 @@ static void undone_takeover_leaves_no_trace(struct kunit *test)
 	peer_expect_eof(f, lv->peer);
 }
 
-/* An acknowledgment that TCP could not send before the takeover, for lack of memory, is sent now. */
+/* TCP lacked memory for an acknowledgment before the takeover: it is sent now. */
 static void undone_takeover_acknowledges_what_came_before(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
