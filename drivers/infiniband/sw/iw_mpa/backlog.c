@@ -4,8 +4,8 @@
  *
  * A connection is half-open until its Request has arrived, and after a Reject
  * until the peer closes. If there are too many half-open connections, the
- * oldest is closed: that of the listener if the listener has reached its limit,
- * else that of the device, in the same network namespace.
+ * oldest one is closed: the oldest of the listener if the listener has reached
+ * its limit, else the oldest of the device in the same network namespace.
  *
  * The ULP says in rdma_listen() how many Requests it has room for. rdma_cm
  * rejects further Requests, even if the ULP would have room a moment later. So
@@ -14,11 +14,11 @@
  * many wait the listener accepts no more connections: clients wait in TCP's
  * backlog.
  *
- * The library does not see which events the ULP has read. A ULP may want to see
- * more Requests than it said before it answers the first one: so if it has not
- * answered for a while, it gets as many Requests again as are unanswered. And
- * if a client gives up, another Request is reported in its place, though the
- * first event may still be unread: then rdma_cm may reject.
+ * The library does not see which events the ULP has read. Before it answers
+ * any, a ULP may want to see more Requests than it said: after a while without
+ * an answer it gets as many Requests again as are unanswered. And if a client
+ * gives up, another client's Request is reported, though the former's event may
+ * still be unread: then rdma_cm may reject the Request.
  */
 
 #include "backlog.h"
@@ -36,8 +36,8 @@
 #define BACKLOG_LOOK_MS		10
 
 /*
- * Make room for one more Request, if the ULP may have it: more than it said if
- * it had time enough to answer.
+ * Make room for one more Request, if the ULP may have one. A ULP that had time
+ * enough to answer may have more Requests than it said in rdma_listen().
  */
 static bool backlog_make_room(struct iw_mpa_listener *lis,
 			      const struct iw_mpa_config *config)
@@ -134,7 +134,7 @@ bool iw_mpa_backlog_open(struct iw_mpa_listener *lis, const struct net *net)
 
 /*
  * The listener is being destroyed, and gets no more connections. Connections
- * that were not reported to iw_cm yet cannot be any more: they end. Sleeps.
+ * that iw_cm does not know yet cannot be reported any more: they end. Sleeps.
  */
 void iw_mpa_backlog_stop(struct iw_mpa_listener *lis)
 {
@@ -255,7 +255,7 @@ static void backlog_unask(struct iw_mpa_ep *ep)
  * half-open any more.
  *
  * Return: IW_MPA_EV_NONE if so, with a reference on the listener's cm_id;
- * IW_MPA_EV_NO_ROOM if others wait before it, or the ULP has no room;
+ * IW_MPA_EV_NO_ROOM if other Requests wait before it, or the ULP has no room;
  * IW_MPA_EV_LISTENER_GONE.
  */
 enum iw_mpa_event iw_mpa_backlog_turn(struct iw_mpa_ep *ep,
@@ -301,8 +301,8 @@ void iw_mpa_backlog_asked(struct iw_mpa_ep *ep)
 }
 
 /*
- * The ULP has answered a Request. So iw_cm has handled its event, and may have
- * room for another.
+ * The ULP has answered a Request. So iw_cm has handled the event of this
+ * Request, and may have room for another event.
  */
 void iw_mpa_backlog_answered(struct iw_mpa_ep *ep)
 {
@@ -341,7 +341,8 @@ void iw_mpa_backlog_queue(struct iw_mpa_ep *ep)
 
 /*
  * Must a listener accept no more connections for now? Requests that wait for
- * room are never closed for others. So if some wait, they are half-open, too.
+ * room are never closed to make place. So if some wait, they count as
+ * half-open.
  */
 bool iw_mpa_backlog_is_full(struct iw_mpa_listener *lis,
 			    const struct iw_mpa_config *config)

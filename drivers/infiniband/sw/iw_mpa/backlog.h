@@ -16,10 +16,10 @@ struct net;
 
 /**
  * struct iw_mpa_crowd - a device's connections in a network namespace
- * @node: in the device's list; like all that follows under the device's lock
- * @net: that namespace, held by each endpoint and each listening socket; a
- *	listener without a socket holds none, so it is only compared
- * @listeners: how many there are; the last one frees it
+ * @node: in the device's list; all members are under the device's lock
+ * @net: the namespace, held by each endpoint and each listening socket; a
+ *	listener without a socket does not hold it: @net is only compared
+ * @listeners: how many there are; the last one frees the crowd
  * @half_open: endpoints that wait for the MPA Request, or after a Reject for
  *	the peer to close; the oldest first
  * @half_open_count: how many
@@ -50,19 +50,19 @@ struct iw_mpa_crowd {
  * @rcu: for readers of the list
  * @ref: one until destroy_listen, and one for each live endpoint that it made
  *
- * @gone: destroy_listen has begun; as all below, under the device's lock
+ * @gone: destroy_listen has begun; from here on under the device's lock
  * @crowd: its connections and those of other listeners
- * @half_open: those of @crowd's that it has accepted
+ * @half_open: those half-open endpoints of @crowd that it has accepted
  * @half_open_count: how many
  * @no_room: endpoints whose Request waits for iw_cm's or the ULP's room
  * @no_room_count: how many
  * @unanswered: endpoints about which the ULP was asked, and has not answered
  * @allowed: limit of @unanswered: above @depth if the ULP does not answer
  * @moved: when the ULP was last asked or has last answered, in jiffies
- * @look: checks for room for the first of @no_room
+ * @look: checks for room for the first endpoint of @no_room
  *
- * destroy_listen waits for @work and @look. Then endpoints alone use the
- * members under the lock.
+ * destroy_listen waits for @work and @look. After that only endpoints use the
+ * members that the lock protects.
  */
 struct iw_mpa_listener {
 	unsigned long		id;

@@ -4,10 +4,11 @@
  *
  * The state table says whether a CONNECT_REQUEST waits for its answer. This
  * file finds the connection that an answer is for: until iw_accept has
- * returned, provider_data of a passive cm_id is the connection's number, which
- * is odd. A number needs no reference: iw_cm may not deliver a CONNECT_REQUEST,
- * may answer for a connection that has ended, and does not report when it frees
- * a cm_id. The number leads to the endpoint while that lives, never to another.
+ * returned, provider_data of a passive cm_id is the connection's number. It is
+ * odd: 0 and even numbers stand for no connection. A number needs no reference:
+ * iw_cm sometimes does not deliver a CONNECT_REQUEST, or answers for a
+ * connection that has ended, and never reports that it frees a cm_id. The
+ * number finds the endpoint as long as that lives, and never finds another one.
  */
 
 #include "main.h"
@@ -33,15 +34,15 @@ static void cm_choose_model(struct iw_mpa_ep *ep, struct iw_cm_id *id)
 }
 
 /*
- * iw_cm's iw_connect. It does not wait for the peer.
+ * iw_cm's iw_connect. This function does not wait for the peer.
  *
  * Return: 0, then exactly one CONNECT_REPLY follows, maybe before the return;
  * or a negative errno, then no event follows: -EINVAL for private data that is
  * too long, for a QP that does not exist and, with strict_ird_ord, for depths
  * above the device's; -EBUSY if the QP has a connection; -EADDRINUSE if TCP
- * uses the source port and may not choose another; -EADDRNOTAVAIL if the ULP's
- * network namespace does not have the source address; -ENETUNREACH and others
- * of TCP; -ENODEV; -ENOMEM.
+ * uses the source port and must not choose another port; -EADDRNOTAVAIL if the
+ * ULP's network namespace does not have the source address; -ENETUNREACH and
+ * other errors of TCP; -ENODEV; -ENOMEM.
  */
 int iw_mpa_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {
@@ -69,9 +70,9 @@ int iw_mpa_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	ep->ifindex = iw_mpa_iwcm_ifindex(id);
 	cm_choose_model(ep, id);
 	/*
-	 * All tries to connect share one limit, of the time for TCP and the
-	 * Reply: a program that is killed waits for its connection, and must
-	 * not wait several times as long.
+	 * All tries to connect share one limit, the sum of the times for TCP
+	 * and for the Reply: a program that is killed waits for its connection,
+	 * and must not wait several times as long.
 	 */
 	tcp_ms = READ_ONCE(ep->config->connect_timeout_ms);
 	reply_ms = READ_ONCE(ep->config->reply_timeout_ms);
@@ -124,8 +125,9 @@ int iw_mpa_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 /*
  * iw_cm's iw_reject. A connection that was accepted is ended; iw_cm expects no
  * event any more then. On return the library does not use the cm_id: iw_cm may
- * free it in its work queue, which would wait for itself if it had to wait for
- * a user. So this waits for the runner, which may be within an op.
+ * free it in its work queue, which would wait for itself if it waited for a
+ * user of the cm_id. So this function waits for the runner, which may be within
+ * an op.
  *
  * Return: 0; -ECONNRESET if the connection has ended. No event follows.
  */

@@ -94,10 +94,10 @@ static bool config_has_port(const unsigned long *ports, u16 local, u16 remote)
  * decides first, then the device, then the network namespace.
  *
  * @fall_back: is revision 1 allowed after revision 2 was offered? RFC 6581 10
- * allows it if it is compatible with the application. Revision 1 has neither
- * the peer-to-peer model nor depths. So it is not allowed if the application's
- * port or the device asks for that model, or if depths have to fit. The default
- * of the network namespace says nothing of an application.
+ * allows that if revision 1 is compatible with the application. Revision 1 has
+ * neither the peer-to-peer model nor depths. So it is not allowed if the
+ * application's port or the device asks for that model, or if depths have to
+ * fit. The default of the network namespace says nothing of an application.
  */
 bool iw_mpa_config_peer_to_peer(const struct iw_mpa_config *config,
 				const struct iw_mpa_device_config *device,

@@ -87,7 +87,7 @@ struct pernet_operations;
 
 /*
  * The settings of a network namespace. Readers take each value with READ_ONCE;
- * a change holds for new connections.
+ * a change has effect on new connections.
  */
 struct iw_mpa_config {
 #define MEMBER_UINT(name, min, max, value)	unsigned int name;
@@ -104,7 +104,7 @@ struct iw_mpa_config {
 
 /*
  * Settings that a device may override in sysfs, with the same names and values.
- * They are read with READ_ONCE, too, and a change holds for new connections.
+ * They are read with READ_ONCE, too; a change has effect on new connections.
  */
 #define IW_MPA_DEVICE_SETTINGS(S8) \
 	S8(crc) \

@@ -89,9 +89,9 @@ static bool device_lets_use(const struct ib_qp *qp)
 }
 
 /*
- * Replaces the driver's iw_get_qp: rdma_cm and iw_cm know the QP of a call by
- * its number alone, and an application can name any number. In the ULP's
- * context, under a spinlock of iw_cm, so the QP is not freed.
+ * This replaces the driver's iw_get_qp: rdma_cm and iw_cm know the QP of a call
+ * by its number alone, and an application can name any number. iw_cm calls this
+ * in the ULP's context, under a spinlock of its own, so the QP is not freed.
  */
 struct ib_qp *iw_mpa_device_get_qp(struct ib_device *ibdev, int qpn)
 {

@@ -36,7 +36,7 @@ struct iw_mpa_takeovers;
  * @lock: protects @listeners, @crowds and their backlogs; process context
  * @crowds: one &struct iw_mpa_crowd for each network namespace with listeners
  * @listeners: its listeners
- * @lent: the log has said that it is used from another network namespace
+ * @lent: the log has said that another network namespace uses the device
  * @dying: no new endpoint, and less time for those that begin to end
  * @attached: clients of the RDMA core have the device, rdma_cm first
  * @takeovers: TCP connections that it has taken over; NULL if it takes none

@@ -26,9 +26,9 @@ static struct hlist_bl_head ep_table[IW_MPA_EP_BUCKETS];
 static atomic_long_t ep_last_id = ATOMIC_LONG_INIT(-1);
 
 /*
- * A number for a connection or a listener: odd. Where a long has 32 bits the
- * numbers begin again after 2^31 connections: ep_register() then skips a number
- * that is in use.
+ * A number for a connection or a listener. It is odd, and so never 0. Where a
+ * long has 32 bits the numbers begin again after 2^31 of them: ep_register()
+ * then skips a number that is in use.
  */
 unsigned long iw_mpa_new_id(void)
 {
@@ -99,9 +99,9 @@ void iw_mpa_ep_put(struct iw_mpa_ep *ep)
 EXPORT_SYMBOL_GPL(iw_mpa_ep_put);
 
 /*
- * False if a driver may not call about a connection: once stop has returned the
- * driver needs a reference. A call without one is logged if the endpoint is not
- * freed yet. Only @ep itself is read.
+ * False if a driver must not call about a connection: once stop has returned
+ * the driver needs a reference to do so. A call without one is logged if the
+ * endpoint is not freed yet. Only @ep itself is read.
  */
 bool iw_mpa_ep_check_call(const struct iw_mpa_ep *ep, const char *call)
 {
@@ -188,12 +188,12 @@ static bool ep_register(struct iw_mpa_ep *ep)
 }
 
 /*
- * For iw_mpa_run_create(). The caller uses @dev and @net; an initiator's
- * private data is copied.
+ * For iw_mpa_run_create(). The caller ensures that @dev and @net stay; an
+ * initiator's private data is copied.
  *
  * Return: a new endpoint in state IDLE, whose runner is the caller. Other
- * contexts find it, so the state machine has to reach RELEASE. Or an error:
- * -ENOMEM; -ENODEV if the device is being removed.
+ * contexts find it, so it can only be freed by way of the action RELEASE. Or an
+ * error: -ENOMEM; -ENODEV if the device is being removed.
  */
 struct iw_mpa_ep *iw_mpa_ep_create(struct iw_mpa_device *dev, struct net *net,
 				   bool initiator, const void *request_pd,
@@ -249,9 +249,9 @@ struct iw_mpa_ep *iw_mpa_ep_find(unsigned long id)
  * about to be freed.
  *
  * The lock of the bucket orders this with ep_register(): an endpoint that is
- * not found sees what the caller has written before. The lock is a bit
- * spinlock, within which no other lock can be taken with PREEMPT_RT. So it is
- * released before @look is called. In process context.
+ * not found here sees what the caller has written before the call. The lock is
+ * a bit spinlock: with PREEMPT_RT no other lock can be taken while it is held.
+ * So it is released before @look is called. In process context.
  */
 void iw_mpa_ep_look(unsigned int bucket,
 		    void (*look)(struct iw_mpa_ep *ep, void *arg), void *arg)
@@ -309,8 +309,8 @@ static bool ep_is_news(const struct iw_mpa_ep *ep, bool up)
 }
 
 /*
- * One line about a connection. Each device has a rate limit of its own: its
- * peers cannot suppress the lines of other devices.
+ * One line about a connection. Each device has a rate limit of its own, so that
+ * peers of one device cannot suppress the lines of another device.
  */
 static void ep_log(const struct iw_mpa_ep *ep, const char *what,
 		   const char *err, const char *why)
@@ -406,7 +406,7 @@ enum iw_mpa_event iw_mpa_ep_fail(struct iw_mpa_ep *ep, enum iw_mpa_event event,
 
 /*
  * An event ends the connection, whose state has not changed yet. The event is
- * the reason, unless an action has found a better one.
+ * the reason, unless an action has set a more exact reason.
  */
 void iw_mpa_ep_note_end(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 {

@@ -49,8 +49,9 @@ enum iw_mpa_upcall_phase {
  *
  * iw_cm crashes the kernel on an event out of order. The phase allows these
  * sequences alone: CONNECT_REPLY(0), CLOSE; CONNECT_REPLY(<0); ESTABLISHED,
- * CLOSE; and a part of the last one if the ULP rejects what it has accepted.
- * There is no lock: only the endpoint's runner uses these, except @rejected.
+ * CLOSE; and a part of the last one if the ULP rejects what it has accepted. No
+ * lock is needed: only the endpoint's runner uses the members, except
+ * @rejected.
  */
 struct iw_mpa_upcall {
 	struct iw_cm_id			*cm_id;
@@ -67,8 +68,8 @@ struct iw_mpa_upcall {
  * @rcv_nxt: TCP sequence number of the first byte that the driver receives
  * @rtr_end: TCP sequence number after the RTR message, or after its last repeat
  *
- * There is no lock: only the endpoint's runner uses these. Other contexts may
- * check whether @qp is NULL.
+ * No lock is needed: only the endpoint's runner uses the members. Other
+ * contexts may check whether @qp is NULL.
  */
 struct iw_mpa_offload {
 	struct ib_qp			*qp;
@@ -106,7 +107,7 @@ struct iw_mpa_call {
  * @held: how many of @ref are the driver's
  * @dev: its device; held while the endpoint is live
  * @net: its network namespace, that of each of its sockets; held until the end
- * @net_tracker: of that reference
+ * @net_tracker: of the reference on @net
  * @config: the settings of @net
  * @ifindex: initiator: the interface that rdma_cm has chosen, or 0
  * @initiator: local role
@@ -125,18 +126,18 @@ struct iw_mpa_call {
  *	before the task goes on
  * @found: event that a runner in atomic context has left to the work item,
  *	which is the runner then; or IW_MPA_EV_NONE
- * @awaited: a call of iw_cm waits to be the runner, and is the next one; it
- *	clears this itself
- * @deadline: when the wait in the state ends, in jiffies; 0 if never
+ * @awaited: a call of iw_cm waits to be the runner, and is the next one; the
+ *	call itself clears this
+ * @deadline: when the wait in the present state ends, in jiffies; 0 if never
  * @until: limit of several waits together, in jiffies: an initiator's tries for
  *	a Reply, a responder's for room in iw_cm, and from the first state of
  *	the phase END on an orderly end; 0 if there is none; for the runner
- * @timer: raises TIMED_OUT at @deadline; may fire before
+ * @timer: raises TIMED_OUT at @deadline; may fire earlier
  * @work: runs the endpoint
  *
  * @listener: responder: its listener; held while the endpoint is live
  * @queue: the list of @listener that it is in; under the device's lock
- * @queued: entry in that list; under the device's lock
+ * @queued: entry in the list @queue; under the device's lock
  * @queued_crowd: half-open: entry in its crowd's list; under the device's lock
  * @asked: the ULP has not answered CONNECT_REQUEST; under the device's lock
  * @stray: responder: the address is another device's: the answer is a Reject
@@ -145,7 +146,7 @@ struct iw_mpa_call {
  *
  * @sock: its TCP socket; none before TCP opens it, and none any more once the
  *	device has taken the connection over
- * @takeover: the device has taken it over, or is about to; else NULL
+ * @takeover: the device has taken TCP over, or is about to; else NULL
  * @up: its events to iw_cm
  * @off: its QP, and its hand-off to the driver
  * @tuple: its addresses, for log and debugfs; family 0 until they are known
@@ -173,14 +174,14 @@ struct iw_mpa_call {
  * @frame: buffer of @reader, unless the peer's frame is longer: see startup.c
  * @request_pd: initiator: the ULP's private data for the Request
  *
- * The runner handles an endpoint's events. There is one at a time, in process
- * context: the work item; or iw_connect, iw_accept, iw_reject, a listener's
- * work item, or a ULP that closes, so that no hop to the endpoint's work item
- * is needed. Socket callbacks, timers and drivers only raise events. There is
- * one exception: iw_mpa_first_fpdu() is the runner in any context, if the
- * driver's open_tx does not sleep. The runner holds no lock. An event that is
- * raised while it runs waits in @events, and the runner checks that before it
- * ceases. Fields without another rule are the runner's.
+ * The runner handles an endpoint's events. It is one context at a time, in
+ * process context: the work item; or iw_connect, iw_accept, iw_reject, a
+ * listener's work item, or a ULP that closes, so that no hop to the endpoint's
+ * work item is needed. Socket callbacks, timers and drivers only raise events.
+ * There is one exception: iw_mpa_first_fpdu() is the runner in any context, if
+ * the driver's open_tx does not sleep. The runner holds no lock. An event that
+ * is raised while it runs waits in @events, which the runner checks before it
+ * stops. Members without another rule are the runner's.
  *
  * Lock order: sk_callback_lock, or the device's lock, before @lock. @lock and
  * the lock of a bucket of either table are leaves.

@@ -5,8 +5,8 @@
  *
  * An event is a bit: nothing is allocated for it, so none is lost. If there is
  * no runner the work item is queued. A runner checks for further events, under
- * the lock, before it stops being the runner. So each event that has a cell in
- * the state table is handled.
+ * the lock, before it stops being the runner. So each event is handled that the
+ * state table has a cell for in the present state.
  */
 
 #include "ep.h"
@@ -19,8 +19,8 @@
 
 /*
  * A driver may have to wait in stop for a thread of the application that has
- * the QP. The thread holds a lock, and may be preempted. Many such waits could
- * use up a queue's workers. In a queue of their own they block only
+ * the QP, since the thread holds a lock, and may be preempted. Many such waits
+ * could use up the workers of a queue. In a queue of their own they block only
  * applications, not storage.
  */
 struct workqueue_struct *iw_mpa_wq;		/* for all other work */
@@ -28,9 +28,9 @@ struct workqueue_struct *iw_mpa_user_wq;	/* for QPs of applications */
 
 /*
  * A runner is like a lock that others wait for. This map shows lockdep which
- * locks a runner takes, those of a driver's ops included, and which locks are
- * held by callers that wait for it. A deadlock need not happen for a report.
- * iw_mpa_first_fpdu() is left out: its runner does not sleep.
+ * locks a runner takes, in a driver's ops, too, and which locks the callers
+ * hold that wait for a runner. So lockdep reports a possible deadlock even if
+ * none happens. iw_mpa_first_fpdu() is left out: its runner does not sleep.
  */
 #ifdef CONFIG_LOCKDEP
 struct lockdep_map iw_mpa_runner_map =
@@ -57,8 +57,9 @@ void iw_mpa_raise(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 	spin_lock_irqsave(&ep->lock, flags);
 	idle = iw_mpa_ep_is_idle(ep);
 	/*
-	 * Only a runner changes the state. If there is none, and no event waits
-	 * for one, the work item would find this state, and drop the event.
+	 * Only a runner changes the state. If there is none, and no event
+	 * waits, the work item would find the same state as this function, and
+	 * drop the event.
 	 */
 	if (!idle || ep->events || iw_mpa_fsm_step(ep->state, event)->defined) {
 		ep->events |= BIT(event);
@@ -69,7 +70,7 @@ void iw_mpa_raise(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 }
 
 /*
- * The lock orders this with a runner that changes the phase: such a runner sees
+ * The lock orders this function with a runner that changes the phase: it sees
  * what the caller has written before, or the caller sees the new phase.
  */
 static enum iw_mpa_phase event_phase(struct iw_mpa_ep *ep)
@@ -138,7 +139,7 @@ void iw_mpa_event_of_sock(struct iw_mpa_sock *ms, enum iw_mpa_event event,
  * @ep: endpoint, from the hand-off
  * @fault: why: an FPDU in error, a Terminate message received, or an error of
  *	TCP that the device found. It is for the kernel's log, and is copied;
- *	that of the first call counts
+ *	the @fault of the first call counts
  *
  * stop() follows, then FIN, and the ULP's event.
  *
@@ -162,10 +163,11 @@ EXPORT_SYMBOL_GPL(iw_mpa_stream_down);
 /**
  * iw_mpa_disconnect - the ULP closes the connection
  * @ep: endpoint, from the hand-off
- * @abrupt: at once; else posted work goes out first, if there is a finish_tx
+ * @abrupt: at once; else posted work goes out first, if the driver has
+ *	finish_tx
  *
- * A driver calls this from modify_qp: a change to ERR is abrupt, one to SQD is
- * not. stop() follows, and the ULP's event.
+ * A driver calls this from modify_qp: a change to ERR is abrupt, a change to
+ * SQD is not. stop() follows, and the ULP's event.
  *
  * Context: any; never waits, so the QP's locks may be held.
  */

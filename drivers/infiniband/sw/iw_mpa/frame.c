@@ -41,8 +41,8 @@ struct frame_hdr {
 
 /*
  * An extension: the sender of the Request allows FPDUs of more than one TCP
- * segment, and so does the sender of the Reply. These are two bits, since a
- * responder may send back what the Request has in reserved bits.
+ * segment, and so does the sender of the Reply. Each has a bit of its own,
+ * since a responder may send back what the Request has in reserved bits.
  */
 #define FRAME_REQ_LARGE	BIT(3)
 #define FRAME_REP_LARGE	BIT(2)
@@ -64,8 +64,8 @@ static const char *frame_key(bool reply)
 }
 
 /*
- * Each byte of the key is checked when it has arrived, to find garbage early.
- * Only the whole key shows whether the peer has the role of this end.
+ * Each byte of the key is checked as it arrives, to find garbage early. Only
+ * the whole key shows whether the peer has the same role as this end.
  */
 static enum iw_mpa_reason frame_check_key(const u8 *buf, size_t len, bool reply)
 {
@@ -110,8 +110,8 @@ static enum iw_mpa_reason reader_verdict(const struct iw_mpa_reader *rd)
 }
 
 /*
- * @n bytes more of the frame are in the buffer, @rd->need at most. Return: as
- * @reason of iw_mpa_reader_feed()
+ * The caller has put @n more bytes of the frame into the buffer, @rd->need at
+ * most. Return: as @reason of iw_mpa_reader_feed()
  */
 enum iw_mpa_reason iw_mpa_reader_filled(struct iw_mpa_reader *rd, size_t n)
 {
@@ -193,9 +193,9 @@ static u8 frame_large_bit(bool reply)
 }
 
 /*
- * Read the header of a frame, IW_MPA_HDR_SIZE bytes that were found good. In
- * the result depths are 0, and RTR types and private data are missing, since
- * they are not in the header.
+ * Read the header of a frame, IW_MPA_HDR_SIZE bytes that were found good.
+ * Depths, RTR types and private data are not in the header: the result has
+ * depths of 0, no RTR types and no private data.
  */
 void iw_mpa_frame_decode_head(const void *buf, bool reply,
 			      struct iw_mpa_frame *frame)
@@ -222,8 +222,8 @@ void iw_mpa_frame_decode_head(const void *buf, bool reply,
  * Context: any.
  *
  * Return: IW_MPA_R_OK, or why @buf is not such a frame: BAD_KEY, SAME_ROLE,
- * BAD_REV, BAD_PD_LENGTH (also if it is not what @len says), SHORT_ENHANCED,
- * TRUNCATED if @len is shorter than a header.
+ * BAD_REV, BAD_PD_LENGTH (also if the length of the private data does not fit
+ * @len), SHORT_ENHANCED, TRUNCATED if @len is shorter than a header.
  */
 enum iw_mpa_reason iw_mpa_frame_decode(const void *buf, size_t len, bool reply,
 				       struct iw_mpa_frame *frame)

@@ -5,8 +5,8 @@
  *
  * The table guarantees, and KUnit checks for each cell and each path:
  *  - after iw_connect or iw_accept has returned 0, each path ends in exactly
- *    one REPORT_DOWN, with at most one REPORT_UP before it, or in CANCEL if the
- *    ULP rejected what it had accepted;
+ *    one REPORT_DOWN, with at most one REPORT_UP before it; or in CANCEL if the
+ *    ULP has accepted and then rejected;
  *  - iw_connect and iw_accept return an errno exactly if FAIL_CALL is done, and
  *    no event follows;
  *  - STOP is reached exactly once after the driver prepared, and UNBIND before
@@ -84,8 +84,8 @@
 
 /*
  * The peer's FIN ends a connection that the driver has. But first the driver
- * has to read the bytes before the FIN: events that it then raises are handled
- * before STREAM_ENDED.
+ * has to read the bytes before the FIN: events that it raises by reading them
+ * are handled before STREAM_ENDED.
  */
 #define LOOK_AGAIN	(DO(KICK_RX) | DO(END_STREAM))
 

@@ -26,14 +26,14 @@
 	X(LINGER,	linger_timeout_ms,	OK)
 
 /*
- * States, in the order of a connection's life: the timer, the phase, whether
- * one limit ends this wait together with others (TOTAL) or the timer alone
- * (OWN), and what the state waits for.
+ * States, in the order of a connection's life: the timer; the phase; TOTAL if
+ * the wait also ends at a limit that it shares with the waits of other states,
+ * OWN if it ends by the timer alone; and what the state waits for.
  *
- * A peer can prolong a wait that begins again when something arrives: by one
- * byte at a time, for ever. So all tries of a startup have one limit, and so
- * has an orderly end from its first state to its last: see
- * iw_mpa_fsm_deadline(). LINGER waits for a timer that does not begin again.
+ * If a wait begins again when something arrives, a peer can prolong it for
+ * ever, by one byte at a time. So all tries of a startup have one limit, and so
+ * have all states of an orderly end: see iw_mpa_fsm_deadline(). The timer of
+ * LINGER does not begin again.
  */
 #define IW_MPA_STATES(X)						\
 	X(IDLE,		NONE,	START,	OWN,				\
@@ -79,8 +79,8 @@
  * Events, as past facts, with the reason if the event ends the connection.
  *
  * Events of this list are raised by other contexts, and may wait for the
- * runner. Of several that wait the first in the list is handled first: bytes
- * before the close that followed them.
+ * runner. If several wait, the runner takes the one that comes first in the
+ * list: so it reads bytes before it handles the close that followed them.
  */
 #define IW_MPA_RAISED_EVENTS(X)						\
 	X(TCP_UP,	OK)		/* connected, or bytes go with SYN */ \
@@ -140,8 +140,8 @@
 
 /*
  * Actions, as imperatives. The actions of a transition are done in this order.
- * An action may find one of the events after "->": that event is handled at
- * once, in place of the further actions.
+ * An action may return one of the events after "->": that event is handled at
+ * once, in place of the actions that are left.
  */
 #define IW_MPA_ACTIONS(X)						\
 	X(BIND)			/* the QP, and expect events -> BIND_FAILED */ \
@@ -228,8 +228,8 @@ enum iw_mpa_action {
 /**
  * struct iw_mpa_transition - one cell of the state table
  * @next: state to enter before @actions are done
- * @defined: the event can happen in the state; else it is late, and dropped
- * @fails: an orderly end fails: the event replaces the reason of that end
+ * @defined: the event can happen in the state; else it is dropped as too late
+ * @fails: an orderly end fails: the event's reason replaces the former reason
  * @actions: set of IW_MPA_DO_*
  */
 struct iw_mpa_transition {
@@ -267,7 +267,7 @@ iw_mpa_fsm_step(enum iw_mpa_state state, enum iw_mpa_event event)
 /* Actions that iw_mpa_close() may do in the ULP's context */
 #define IW_MPA_CLOSE_ACTIONS	(IW_MPA_DO_FINISH_TX | IW_MPA_DO_SHUTDOWN)
 
-/* Is there a cell, and are all its actions among @actions? */
+/* Has the state a cell for the event, whose actions are all among @actions? */
 static inline bool iw_mpa_fsm_does_only(enum iw_mpa_state state,
 					enum iw_mpa_event event, u32 actions)
 {

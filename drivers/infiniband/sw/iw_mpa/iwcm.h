@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Facts about a cm_id that iw_cm does not report: see iwcm_faults.c. With an
- * iw_cm that reports them, this file is the one of the series of patches for
- * the kernel.
+ * Facts about a cm_id that iw_cm does not report: see iwcm_faults.c. The series
+ * of patches for the kernel makes iw_cm report them, and has another file in
+ * place of this one.
  */
 #ifndef _IW_MPA_IWCM_H
 #define _IW_MPA_IWCM_H

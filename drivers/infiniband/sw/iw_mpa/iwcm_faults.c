@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Workarounds for faults of iw_cm in iw_accept and iw_reject; and, further
- * down, for facts that rdma_cm knows and iw_cm does not report. Without them
- * iw_cm would crash, or wait for ever.
+ * Workarounds for faults of iw_cm at iw_accept and iw_reject, without which
+ * iw_cm would crash, or wait for ever; and, further down, ways to facts that
+ * rdma_cm knows and iw_cm does not report.
  *
  * provider_data of a passive cm_id is a number:
  *
@@ -16,13 +16,13 @@
  * before. If iw_accept returned an error, iw_cm would believe that no event
  * follows, and crash on the event. So a further iw_accept returns success, and
  * drops the forgotten reference, even if the connection has ended and the
- * endpoint is gone. The number of a QP leads to that reference. While there is
- * this reference, no other QP can get the number.
+ * endpoint is gone. provider_data has the number of that QP, which no other QP
+ * can get while the reference exists.
  *
- * The driver waits for the reference before it frees the QP. iw_get_qp may not
- * find the QP any more. From iw_mpa_qp_gone() on it is in a list: the library
- * finds it there, and drops the reference. Earlier the library records a leaked
- * reference, which iw_mpa_qp_gone() drops.
+ * The driver waits for that reference before it frees the QP. Its iw_get_qp
+ * possibly does not find the QP any more. From iw_mpa_qp_gone() on the QP is in
+ * a list: the library finds it there, and drops the reference. Earlier the
+ * library records a leaked reference, which iw_mpa_qp_gone() drops.
  *
  * Accepts of one cm_id do not overlap: the callers of rdma_cm ensure that.
  * iw_reject may overlap with iw_accept. When iw_cm calls iw_reject it has left
@@ -30,11 +30,12 @@
  * otherwise iw_cm has a BUG_ON(). So iw_reject clears the number first, and an
  * iw_accept that finds its number gone returns 0. iw_cm then expects no event.
  *
- * This covers an iw_reject that begins before iw_accept has settled the number.
- * It cannot cover an iw_reject that begins later, while iw_accept returns an
- * error. rdma_ucm has one mutex for both calls, and iw_cm waits for the end of
- * iw_accept before it destroys a cm_id. So this concerns a ULP in the kernel
- * alone: it must not reject a connection while its own rdma_accept() runs.
+ * This covers an iw_reject that begins before iw_accept has replaced the
+ * number. It cannot cover an iw_reject that begins later, while iw_accept
+ * returns an error. rdma_ucm has one mutex for both calls, and iw_cm waits for
+ * the end of iw_accept before it destroys a cm_id. So this concerns a ULP in
+ * the kernel alone: it must not reject a connection while its own rdma_accept()
+ * runs.
  */
 
 #include "iwcm.h"
@@ -61,7 +62,7 @@
  * struct faults_debt - a leaked reference on a QP that is not found
  * @node: in faults_debts
  * @dev: the device of the QP
- * @qpn: number of the QP, whose driver is going to call iw_mpa_qp_gone()
+ * @qpn: number of the QP; its driver is going to call iw_mpa_qp_gone() for it
  */
 struct faults_debt {
 	struct list_head	node;
@@ -106,7 +107,7 @@ static u32 faults_qpn(unsigned long word)
 }
 
 /**
- * struct faults_search - for the endpoint that raises events for a cm_id
+ * struct faults_search - a search for the endpoint that raises a cm_id's events
  * @id: the cm_id
  * @found: the endpoint, with a reference, or NULL
  */
@@ -126,8 +127,8 @@ static void faults_look(struct iw_mpa_ep *ep, void *arg)
 }
 
 /*
- * All endpoints are searched, which may take long: this is for ULPs that answer
- * a connection twice, which are rare.
+ * If @word is not the connection's number, all endpoints are searched. That may
+ * take long, but few ULPs answer a connection twice.
  *
  * Return: a passive cm_id's connection, with a reference; NULL if it has ended.
  */
@@ -150,10 +151,10 @@ static struct iw_mpa_ep *faults_find(const struct iw_cm_id *id,
  * Record a leaked reference (debt) on a QP that iw_get_qp does not find: the QP
  * is being destroyed, or its driver hides it.
  *
- * The record must not be lost, and iw_accept has no way to fail. Memory for it
- * cannot be set aside with the QP of a connection, since iw_cm may forget any
- * number of references on a QP, also on one that never had a connection. So the
- * allocation waits until there is memory.
+ * The record must not be lost, and iw_accept has no way to fail. Memory for the
+ * record cannot be set aside with the QP of a connection, since iw_cm may
+ * forget any number of references on a QP, even if the QP never had a
+ * connection. So the allocation waits until there is memory.
  */
 static void faults_owe(struct iw_mpa_device *dev, u32 qpn)
 {
@@ -189,10 +190,10 @@ static void faults_put_qp(struct iw_mpa_device *dev, u32 qpn)
 }
 
 /*
- * iw_accept, if @word does not name a connection. If it is 0, iw_reject has
- * begun. Else iw_cm has replaced its reference on the QP that @word names by
- * one on QP @qpn. If that is the connection's QP nothing changes. If not the
- * connection ends: iw_cm would from now on close the new QP, and hold it as
+ * iw_accept, if @word does not name a connection. If @word is 0, iw_reject has
+ * begun. Else iw_cm has replaced its reference on the QP that @word names by a
+ * reference on QP @qpn. If @qpn is the connection's QP nothing changes. If not
+ * the connection ends: iw_cm would from now on close QP @qpn, and hold it as
  * long as the connection lives.
  */
 int iw_mpa_iwcm_accept_again(struct iw_cm_id *id, unsigned long word, u32 qpn)
@@ -227,7 +228,7 @@ int iw_mpa_iwcm_accepted(struct iw_cm_id *id, unsigned long word, int err,
 }
 
 /*
- * iw_reject begins: the connection raises no event any more.
+ * iw_reject begins: iw_cm expects no event of the connection any more.
  *
  * Return: the connection, with a reference; NULL if it has ended.
  */
@@ -284,14 +285,13 @@ void iw_mpa_iwcm_device_gone(const struct iw_mpa_device *dev)
 
 /*
  * The cm_id does not have rdma_cm's decisions, nor does a function of iw_cm
- * return them. But iw_cm has one client, rdma_cm. The context of its cm_ids is
- * the rdma_cm_id, which begins with its public part. Before that is read, the
- * device and the address of the rdma_cm_id are compared with those of the
- * cm_id, which rdma_cm has copied from it. If they differ, the context is not
- * an rdma_cm_id.
+ * return them. But iw_cm has one client, rdma_cm. The context of a cm_id is
+ * rdma_cm's private structure, which begins with the rdma_cm_id. Before this is
+ * used, its device and address are compared with those of the cm_id, which
+ * rdma_cm has copied from it. If they differ, it is no rdma_cm_id.
  *
- * This holds only within iw_connect and iw_create_listen: rdma_cm holds the
- * rdma_cm_id until they have returned.
+ * Only for calls within iw_connect and iw_create_listen: rdma_cm holds the
+ * rdma_cm_id until these have returned.
  *
  * Return: the rdma_cm_id of a ULP that connects or listens; NULL if unknown.
  */
@@ -311,13 +311,13 @@ static struct rdma_cm_id *faults_owner(struct iw_cm_id *id)
 
 /*
  * Is the ULP of a listening cm_id known to be in another network namespace than
- * the device? @net is the device's, NULL if that namespace is being destroyed.
+ * the device? @net is the device's namespace, NULL if it is being destroyed.
  *
  * rdma_cm makes a wildcard listener listen on the devices of all namespaces,
  * also on a device that is added later, in the context of the task that adds
  * it. So neither the device nor the caller shows the namespace of the ULP. If
- * rdma_cm does not show it either, the ULP counts as one of the device's
- * namespace. Only for calls within iw_create_listen.
+ * the namespace of the ULP is not known from rdma_cm, either, the ULP counts as
+ * one of the device's namespace. Only for calls within iw_create_listen.
  */
 bool iw_mpa_iwcm_is_foreign(struct iw_cm_id *id, const struct net *net)
 {
@@ -338,14 +338,14 @@ static void faults_log_lent(struct iw_mpa_device *dev)
 
 /*
  * The network namespace for a socket that is not bound to the interface: that
- * of the ULP, whose addresses and routes count. Mostly it is the device's, too.
- * But rdma_cm of Linux before 6.5 finds a device by its hardware address, which
- * an interface of another namespace, such as an IPVLAN, may share; and a cm_id
- * stays valid if its device is moved to another namespace. Only for calls
- * within iw_connect and iw_create_listen.
+ * of the ULP, whose addresses and routes count. Mostly it is the device's
+ * namespace. But rdma_cm of Linux before 6.5 finds a device by its hardware
+ * address, which an interface of another namespace, such as an IPVLAN, may
+ * share; and a cm_id stays valid if its device is moved to another namespace.
+ * Only for calls within iw_connect and iw_create_listen.
  *
- * Return: the namespace, with a reference; NULL if it is unknown, and the
- * device's is being destroyed.
+ * Return: the namespace, with a reference; NULL if the ULP's namespace is
+ * unknown, and the device's is being destroyed.
  */
 struct net *iw_mpa_iwcm_get_net(struct iw_mpa_device *dev, struct iw_cm_id *id)
 {
@@ -363,9 +363,9 @@ struct net *iw_mpa_iwcm_get_net(struct iw_mpa_device *dev, struct iw_cm_id *id)
 
 /*
  * The interface that rdma_cm has chosen: it has the local address, or is that
- * of the route. The device of the cm_id may be that of another interface: one
- * with the same hardware address, or a VLAN or its parent. Only for calls
- * within iw_connect and iw_create_listen.
+ * of the route. The device of the cm_id may belong to another interface: to one
+ * with the same hardware address, to a VLAN of the interface, or to its parent.
+ * Only for calls within iw_connect and iw_create_listen.
  *
  * Return: its index in the ULP's namespace; 0 if there is none, or not known
  */
@@ -381,11 +381,11 @@ int iw_mpa_iwcm_ifindex(struct iw_cm_id *id)
  *
  * At a CONNECT_REQUEST rdma_cm looks for the device of the new connection. It
  * begins with the device and the port that the listener has, and goes on with
- * all others that the local address fits: with the same hardware address there
- * may be several. The id that rdma_cm makes for a wildcard listener on each
- * device lacks the number of the port. So rdma_cm would begin with the other
- * devices, and the ULP's QP would be on one of these. This function sets the
- * number. Only for calls within iw_create_listen, before the first Request.
+ * all other devices that the local address fits: there may be several with the
+ * same hardware address. The id that rdma_cm makes for a wildcard listener on
+ * each device lacks the number of the port. So rdma_cm would begin with the
+ * other devices, and the ULP's QP would be on one of these. This function sets
+ * the number. Only for calls within iw_create_listen, before the first Request.
  */
 void iw_mpa_iwcm_keep_requests(struct iw_cm_id *id)
 {
@@ -418,7 +418,7 @@ static bool faults_is_same_host(const union iw_mpa_addr *one,
  * Only for calls within iw_accept, while the ULP holds the rdma_cm_id, not
  * within iw_reject.
  *
- * Return: that device; the cm_id's own if it is not known.
+ * Return: the device that rdma_cm has chosen; the cm_id's own if unknown.
  */
 static const struct ib_device *faults_device(struct iw_cm_id *id)
 {
@@ -439,11 +439,11 @@ static const struct ib_device *faults_device(struct iw_cm_id *id)
 
 /*
  * A connection belongs to the listener's device, and the ULP has made its QP on
- * the device that rdma_cm has chosen. If these differ, the QP's number is
- * invalid on the former, or another ULP's. Only for the runner, as it binds the
- * QP.
+ * the device that rdma_cm has chosen. If these two devices differ, the QP's
+ * number on the listener's device is invalid, or belongs to another ULP's QP.
+ * Only for the runner, as it binds the QP.
  *
- * Return: 0; -EINVAL if they differ, then the connection has its reason.
+ * Return: 0; -EINVAL if the devices differ, then the reason is set.
  */
 int iw_mpa_iwcm_check_device(struct iw_mpa_ep *ep)
 {
