@@ -95,12 +95,12 @@ static int listen_look_at_other(struct iw_mpa_device *other, void *arg)
  * The host takes packets for each of its addresses from any interface. So a
  * socket that is bound to the interface of one device may get a connection for
  * an address of another device. rdma_cm finds a connection's device by the
- * address. A wildcard listener does not report such a connection: its cm_id
- * belongs to the device of the interface. The peer gets a Reject, since a peer
- * without an answer believes that this host does not know revision 2. All other
- * addresses are accepted: those of the interface, even if another device has
- * them, too; those of its VLANs; and those of no device of the library, on lo,
- * on a bridge or on a VRF device.
+ * address. A wildcard listener does not report a connection that is for another
+ * device: its cm_id belongs to the device of the interface. The peer gets a
+ * Reject, since a peer without an answer believes that this host does not know
+ * revision 2. All other addresses are accepted: those of the interface, even if
+ * another device has them, too; those of its VLANs; and addresses on lo, on a
+ * bridge or on a VRF device, which no device of the library has.
  */
 static bool listen_is_for_other(const struct iw_mpa_listener *lis,
 				struct iw_mpa_ep *ep)
@@ -117,9 +117,9 @@ static bool listen_is_for_other(const struct iw_mpa_listener *lis,
 }
 
 /*
- * Make an endpoint for an accepted connection, in the listener's network
- * namespace: the device may have been moved since. Often the Request has
- * arrived already: then the ULP gets it within this call.
+ * Make an endpoint for an accepted connection, in the network namespace of the
+ * listener, from which the device may have been moved by now. Often the Request
+ * has arrived already: then the ULP gets it within this call.
  */
 static int listen_adopt(struct iw_mpa_listener *lis, struct socket *sock)
 {
@@ -254,10 +254,10 @@ static void listen_log_no_socket(struct iw_mpa_listener *lis, int err)
 }
 
 /*
- * rdma_cm opens a wildcard listener once for each device: so each is bound to
- * the interface of its device. A listener at an address gets packets from any
- * interface, and answers by the host's routes; but if the address is in a VRF,
- * it is bound to the VRF, and uses its routes.
+ * rdma_cm makes a wildcard listener on each device: so each of these is bound
+ * to the interface of its device. A listener at an address gets packets from
+ * any interface, and answers by the host's routes; but if the address is in a
+ * VRF, it is bound to the VRF, and answers by the routes of the VRF.
  */
 static int listen_ifindex(const struct iw_mpa_listener *lis, struct net *net)
 {
@@ -270,18 +270,18 @@ static int listen_ifindex(const struct iw_mpa_listener *lis, struct net *net)
 /*
  * Open the listener's socket, if it needs one.
  *
- * If one device refuses a wildcard listener rdma_cm removes it from all
- * devices, and does not even attach a device that refuses while it is added:
- * then no ULP could use the device, only because some process has a TCP port.
- * So a wildcard listener is without a socket on
+ * If one device refuses a wildcard listener rdma_cm removes the listener from
+ * all devices. If a device refuses while it is added rdma_cm does not attach
+ * it: then no ULP could use it, only because some process has a TCP port. So a
+ * wildcard listener is without a socket on
  *  - a device that cannot be responder, or is not in the listener's namespace;
- *  - the second device of an interface: rdma_cm listens on both, and gives a
- *    port to one wildcard listener alone, so one socket takes the connections
- *    of the interface;
+ *  - the second device of an interface: rdma_cm listens on both, and only one
+ *    wildcard listener has a port, so one socket takes the connections of the
+ *    interface;
  *  - a device that is being added, on whose interface TCP uses the port; the
  *    log says so. A ULP that listens later, when all clients have the device,
- *    gets the error. rdma_cm gets a device first if it was loaded before the
- *    library, as modprobe does it.
+ *    gets the error. Of these clients rdma_cm gets a device first if it was
+ *    loaded before the library, as modprobe does it.
  */
 static int listen_open(struct iw_mpa_listener *lis, struct net *net)
 {
@@ -316,11 +316,11 @@ static int listen_open(struct iw_mpa_listener *lis, struct net *net)
  * iw_cm's iw_create_listen. @backlog, > 0: Requests that the ULP has room for,
  * and connections that may wait in TCP. CONNECT_REQUEST may precede the return.
  *
- * Where a wildcard listener has no socket, see listen_open(), it takes no port,
- * gets no connection, and holds no namespace.
+ * A wildcard listener without a socket (see listen_open()) takes no port, gets
+ * no connection, and holds no namespace.
  *
- * Return: 0 or a negative errno: -EOPNOTSUPP if the address is not the
- * wildcard, the setting fence asks to hold TX back, and the device cannot;
+ * Return: 0 or a negative errno: -EOPNOTSUPP if the setting fence asks to hold
+ * TX back, the device cannot do so, and the address is not the wildcard;
  * -EADDRNOTAVAIL if the ULP's network namespace does not have the address;
  * -EAFNOSUPPORT, -EADDRINUSE, -ENODEV, -ENOMEM.
  */
@@ -380,12 +380,12 @@ static struct iw_mpa_listener *listen_remove(struct iw_mpa_device *dev,
 
 /*
  * End a listener. After unhook no callback queues the work item that accepts
- * connections, and it does not queue itself while it is cancelled. Once it has
- * ended no connection enters the backlog any more. So iw_mpa_backlog_stop(),
- * which cancels the other work item, ends all connections whose Request the ULP
- * did not get. This sleeps.
+ * connections, and the item does not queue itself while it is cancelled. Once
+ * it has ended no connection enters the backlog any more. So
+ * iw_mpa_backlog_stop() ends all connections whose Request the ULP did not get;
+ * it also cancels the backlog's work item. This sleeps.
  *
- * Return: false if there is none.
+ * Return: false if there is no such listener.
  */
 static bool listen_end(struct iw_mpa_device *dev, struct iw_cm_id *id)
 {

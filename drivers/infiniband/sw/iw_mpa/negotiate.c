@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Negotiation: one end's parameters, and the frame that the other end sent,
- * decide (RFC 6581 9 and 10, RFC 5044 7.1.1), in the order of the RFC.
+ * Negotiation: this end's parameters and the peer's frame decide (RFC 6581 9
+ * and 10, RFC 5044 7.1.1). The checks are in the order of RFC 6581.
  */
 
 #include "negotiate.h"
@@ -44,8 +44,8 @@ EXPORT_SYMBOL_GPL(iw_mpa_make_request);
 
 /*
  * The ORD of this end must not exceed the peer's IRD, unless the peer leaves
- * that to the ULPs by IW_MPA_DEPTH_ULP. That value is above each limit of a
- * device, so the minimum is the device's limit.
+ * the depth to the ULPs by IW_MPA_DEPTH_ULP. IW_MPA_DEPTH_ULP is above each
+ * limit of a device, so the minimum is the device's limit.
  */
 static u16 neg_ord(const struct iw_mpa_local *local, u16 peer_ird)
 {
@@ -56,8 +56,8 @@ static u16 neg_ord(const struct iw_mpa_local *local, u16 peer_ird)
 
 /*
  * RFC 5044 7.1.1: either end turns CRC on; only the receiver asks for Markers.
- * Markers are for receivers that place each TCP segment by itself, large FPDUs
- * for those that do not.
+ * Markers are for receivers that place each TCP segment by itself. Large FPDUs
+ * are for the other receivers, so they exclude Markers.
  */
 static void neg_stream(const struct iw_mpa_local *local,
 		       const struct iw_mpa_frame *own,
@@ -106,8 +106,8 @@ static enum iw_mpa_reason neg_responder_depths(const struct iw_mpa_local *local,
 
 /*
  * RFC 6581 9.2: the RTR types that both ends support; if there is none, those
- * that this end accepts. A Read needs an inbound slot. There is none if the
- * device has none, or if the ULP wants none and the peer's ORD leaves the
+ * that this end accepts. A Read as RTR message needs an inbound slot. The
+ * device may have none, or the ULP wants none and the peer's ORD leaves the
  * depths to the ULPs. A device that accepts only Reads names Read all the same.
  */
 static u8 neg_responder_rtr(const struct iw_mpa_local *local,
@@ -130,13 +130,14 @@ static u8 neg_responder_rtr(const struct iw_mpa_local *local,
  *	@rep->reject set unless the return value is IW_MPA_R_OK
  * @params: result: what to program. On error @params->enhanced, crc and
  *	tx_markers are valid, for the TERM message after the Reject, and the
- *	rest is within the limits
+ *	rest is within @local's limits
  *
  * Context: any.
  *
  * Return: IW_MPA_R_OK; BAD_REV if the revision is above @local->rev; MARKERS if
- * the peer wants Markers and there are none; INSUFFICIENT_IRD if @local->strict
- * and the peer's IRD is below @local->ord (the Reply says which was wanted).
+ * the peer wants Markers and this end cannot send them; INSUFFICIENT_IRD if
+ * @local->strict and the peer's IRD is below @local->ord (the Reply says
+ * which).
  */
 enum iw_mpa_reason iw_mpa_negotiate_request(const struct iw_mpa_local *local,
 					    const struct iw_mpa_frame *req,
@@ -230,7 +231,7 @@ static enum iw_mpa_reason neg_initiator_rtr(const struct iw_mpa_local *local,
  * @req: the Request that was sent
  * @rep: the Reply received
  * @params: result: what to program. On error @params->crc is valid, for a TERM
- *	message, and the rest is within the limits
+ *	message, and the rest is within @local's limits
  *
  * An unenhanced Reply to an enhanced Request is accepted: the connection comes
  * up without the features of RFC 6581. A Reply without A to a Request with A is
@@ -272,8 +273,8 @@ EXPORT_SYMBOL_GPL(iw_mpa_negotiate_reply);
 
 /*
  * Features that an initiator asked for and lacks, as a set of IW_MPA_LOST_*.
- * @req: the first Request that it sent. @params: what was agreed in the end,
- * maybe after a further Request.
+ * @req: the first Request that the initiator sent. @params: what was agreed in
+ * the end, maybe after a further Request.
  */
 u8 iw_mpa_lost(const struct iw_mpa_frame *req,
 	       const struct iw_mpa_params *params)

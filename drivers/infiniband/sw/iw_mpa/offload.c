@@ -2,7 +2,7 @@
 /*
  * This file, with its header, hands a stream to the driver, and calls the
  * driver from then on. Besides takeover/ no other file calls a driver's ops.
- * The contract promises an order of calls: that order is in
+ * The order of calls that the contract with drivers promises is in
  * iw_mpa_offload_active() and iw_mpa_offload_passive().
  */
 
@@ -63,10 +63,10 @@ const char *iw_mpa_offload_check(const struct iw_mpa_driver_ops *drv,
 
 /*
  * Log a driver's mistake: it has sent before TX was opened. The peer gets these
- * bytes before the Reply or the RTR message, or from a responder that has to
- * wait for the first FPDU (RFC 5044 7.1.2).
+ * bytes before the Reply or the RTR message, or though a responder has to wait
+ * for the first FPDU (RFC 5044 7.1.2).
  *
- * Return: true if it has sent.
+ * Return: true if the driver has sent.
  */
 static bool offload_blame_early(struct iw_mpa_ep *ep, const char *before)
 {
@@ -82,7 +82,7 @@ static bool offload_blame_early(struct iw_mpa_ep *ep, const char *before)
 /*
  * Call attach, except for a device that has taken TCP over and has the bytes.
  *
- * Return: false if the driver has changed what it must not.
+ * Return: false if the driver has changed what it must not change.
  */
 static bool offload_attach(struct iw_mpa_ep *ep)
 {
@@ -125,7 +125,8 @@ static enum iw_mpa_reason offload_prepare(struct iw_mpa_ep *ep,
 /*
  * Make the driver ready for the first FPDU. The stream is positioned after the
  * peer's startup frame. @reply_len bytes of this end are still to be sent. If
- * the device cannot take queued bytes, none may arrive until attach.
+ * bytes arrive before attach, and the device lacks IW_MPA_CAP_EARLY_RX, the
+ * hand-off fails.
  *
  * Return: as offload_prepare()
  */
@@ -167,11 +168,11 @@ static enum iw_mpa_reason offload_start(struct iw_mpa_ep *ep, size_t reply_len,
 }
 
 /*
- * Hand an initiator's stream to the driver. It is positioned after the Reply.
+ * Hand an initiator's stream, positioned after the Reply, to the driver.
  *
  * RFC 6581 9.2 lets a responder name one RTR type, or all that it can take.
  * Some responders that name one type begin to read the stream when they have
- * sent their Reply. If the RTR message arrives earlier, they see it only when
+ * sent their Reply. They see an RTR message that was there before only when
  * more bytes arrive.
  *
  * Return: an event that fsm.h names for HANDOFF_ACTIVE.
@@ -255,8 +256,8 @@ bool iw_mpa_offload_is_answered(const struct iw_mpa_ep *ep)
 
 /*
  * Send one more zero-length RDMA Write, unless the peer has answered. If the
- * ULP has sent something since, that may wake the peer, too: then only the
- * later repeats are sent.
+ * ULP has sent something since the RTR message or its last repeat, that may
+ * wake the peer, too: then the first repeats are left out.
  */
 void iw_mpa_offload_repeat_rtr(struct iw_mpa_ep *ep)
 {
@@ -286,7 +287,8 @@ void iw_mpa_offload_stop(struct iw_mpa_ep *ep, enum iw_mpa_reason why)
 
 /*
  * May the library still send on the stream? Not if the driver has sent, nor if
- * a device has taken TCP over, whose sequence numbers the socket does not know.
+ * a device has taken TCP over: the socket does not know what the device has
+ * sent.
  */
 bool iw_mpa_offload_is_untouched(const struct iw_mpa_ep *ep)
 {

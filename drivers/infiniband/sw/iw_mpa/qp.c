@@ -82,9 +82,9 @@ int iw_mpa_qp_bind(struct iw_mpa_ep *ep, u32 qpn)
 	ep->dev->ibdev->ops.iw_add_ref(ep->off.qp);
 	ep->user = ep->off.qp->uobject;
 	/*
-	 * A work item queued before might run when there is another event, and
-	 * then wait for the application in the wrong queue. The caller is the
-	 * runner and handles the events that it was for.
+	 * A work item that was queued before might run when there is another
+	 * event, and then wait for the application in the wrong queue. The
+	 * caller is the runner, and handles the events of that item.
 	 */
 	if (ep->user && cancel_work(&ep->work))
 		iw_mpa_ep_drop(ep);
@@ -153,9 +153,9 @@ static void qp_end(struct iw_mpa_device *dev, const struct ib_qp *qp)
  *
  * destroy_qp calls this when iw_get_qp returns NULL for the QP, and each caller
  * that has found the QP before has taken a reference: a grace period of RCU is
- * enough. A connection of the QP ends, in whatever state it is. After return no
- * op runs or will run for the QP, and the library has no reference on it. iw_cm
- * drops its reference when it handles the last event.
+ * enough. If the QP has a connection it ends, in whatever state it is. After
+ * return no op runs or will run for the QP, and the library has no reference on
+ * it. iw_cm drops its reference when it handles the last event.
  *
  * Context: process, sleeps; no lock that an op takes may be held.
  */

@@ -44,7 +44,7 @@ const char *iw_mpa_reason_text(enum iw_mpa_reason reason)
  *
  * Context: any.
  *
- * Return: 0 or a negative errno; -EIO for what is not a reason.
+ * Return: 0 or a negative errno; -EIO if @reason is no reason.
  */
 int iw_mpa_reason_errno(enum iw_mpa_reason reason)
 {
@@ -59,7 +59,7 @@ EXPORT_SYMBOL_GPL(iw_mpa_reason_errno);
  * Context: any.
  *
  * Return: the error code of a TERM message of layer 2, type 0 (RFC 6581 8), or
- * 0 if none is due.
+ * 0 if no such message is due.
  */
 u8 iw_mpa_reason_term_code(enum iw_mpa_reason reason)
 {

@@ -92,7 +92,7 @@ static void device_free(struct iw_mpa_device *dev)
  *
  * A driver calls this before ib_register_device(), which may make listeners.
  * The library replaces iw_get_qp by a function that asks the driver's, and
- * finds only QPs of the caller's user; iw_mpa_unregister_device() puts it back.
+ * finds only QPs of the caller's user; iw_mpa_unregister_device() undoes this.
  *
  * Context: process, sleeps; no lock that iw_get_qp or an op takes may be held.
  *
@@ -152,9 +152,9 @@ static void device_end_endpoint(struct iw_mpa_ep *ep, void *dev)
 }
 
 /*
- * End a connection that is coming up or ending; one that is established while
- * this runs ends, too. A connection whose end begins later sees @dying, and has
- * less time for it.
+ * End a connection that is coming up or ending; a connection that is
+ * established while this function runs ends, too. If the end of a connection
+ * begins later it sees @dying, and has less time.
  */
 static void device_end_unless_up(struct iw_mpa_ep *ep, void *dev)
 {
@@ -196,7 +196,7 @@ static int device_look_for_first(struct iw_mpa_device *first, void *arg)
 }
 
 /*
- * Log surprises for an administrator about a new device: no command shows them.
+ * Log what may surprise an administrator of a new device: no command shows it.
  */
 static void device_tell_surprises(struct iw_mpa_device *dev)
 {
@@ -221,14 +221,14 @@ static void device_tell_surprises(struct iw_mpa_device *dev)
 /*
  * When a device is removed the RDMA core removes it from its clients, in the
  * reverse order of their registration. rdma_cm then destroys its cm_ids, and
- * iw_cm waits for each connection that is coming up. With a silent peer this
- * may take minutes. ULPs wait for orderly ends, too. Only then QPs are
+ * iw_cm waits for each connection that is coming up. With a silent peer that
+ * may take minutes. ULPs wait for orderly ends, too. Only after that QPs are
  * destroyed and the driver is called. So the library is a client, too: it ends
- * at once the connections that are coming up, or are ending, and refuses new
+ * at once the connections that are coming up or are ending, and refuses new
  * ones. Established connections end when their ULPs end them, in
  * linger_timeout_ms at most. A client that was registered after the library is
- * called before the library, and may still wait, for an orderly end up to
- * finish_timeout_ms: so load rdma_cm first.
+ * called before the library, and may still wait up to finish_timeout_ms for an
+ * orderly end: so load rdma_cm first.
  *
  * If a device is moved to another network namespace it is removed from its
  * clients and added again.
@@ -264,9 +264,9 @@ struct ib_client iw_mpa_device_client = {
 };
 
 /*
- * Wait for the last user. Connections end at once, so only the driver can make
- * this long. There are listeners only if the driver calls too early, which is
- * logged: then iw_cm may be creating one at this time.
+ * Wait for the last user. Connections end at once, so only the driver can
+ * prolong the wait. There are listeners only if the driver unregisters too
+ * early, which is logged: then iw_cm may be creating one at this time.
  */
 static void device_wait(struct iw_mpa_device *dev, bool early)
 {
@@ -290,8 +290,8 @@ static void device_wait(struct iw_mpa_device *dev, bool early)
  * A driver calls this from dealloc_driver or after ib_unregister_device(), when
  * iw_cm does not call any more, and holds no endpoint. The library refuses new
  * connections, ends those that live, and waits for them. After return no op
- * runs, and no socket of the device is open. This includes the sockets of TCP
- * connections that the device had taken over.
+ * runs, and no socket of the device is open, not even a socket whose TCP
+ * connection the device had taken over.
  *
  * Context: process, sleeps; no lock that an op takes may be held.
  */

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The runner, which handles an endpoint's events, and the actions of the table.
+ * The runner, which handles an endpoint's events: the state table's actions.
  *
  * A call of iw_cm that is the runner hands over to the work item after
  * IW_MPA_BORROWED events, since iw_cm has one worker for all connections. A
  * call that waits becomes the runner after the event that is being handled.
  *
  * Two functions handle an event in the caller's context if no other event waits
- * and its actions allow that. So iw_mpa_first_fpdu() reports ESTABLISHED one
- * work item earlier. iw_mpa_close() sends the FIN itself, if the driver
- * finishes within finish_tx.
+ * and its actions allow that. So iw_mpa_first_fpdu() reports ESTABLISHED
+ * without waiting for a work item, and iw_mpa_close() sends the FIN itself, if
+ * the driver finishes within finish_tx.
  */
 
 #include "ep.h"
@@ -40,8 +40,8 @@
 #define RUN_EARLY_BYTES		SZ_16K
 /*
  * How often an RTR message is repeated. The first repeat waits for
- * rtr_repeat_ms, each further one four times as long as the one before: so the
- * last goes out after 341 times rtr_repeat_ms.
+ * rtr_repeat_ms, each further repeat four times as long as the one before: so
+ * the last one goes out after 341 times rtr_repeat_ms.
  */
 #define RUN_REPEATS		5
 
@@ -66,7 +66,7 @@ static unsigned int run_timeout_ms(const struct iw_mpa_ep *ep,
 
 /*
  * The limit of an orderly end that begins now. The removal of a device waits
- * for it: then the limit is that for one byte.
+ * for that end: then the limit is linger_timeout_ms, as it is for one byte.
  */
 static unsigned long run_end_until(const struct iw_mpa_ep *ep)
 {
@@ -158,7 +158,7 @@ static void run_note_port(struct iw_mpa_ep *ep)
 
 /*
  * rdma_cm chooses the source port from a port space of its own, so TCP may use
- * the port already. Then TCP chooses one, unless a setting forbids it.
+ * the port already. Then TCP chooses another, unless a setting forbids that.
  */
 static enum iw_mpa_event run_open(struct iw_mpa_ep *ep)
 {
@@ -202,8 +202,8 @@ static enum iw_mpa_event run_open(struct iw_mpa_ep *ep)
 /*
  * RFC 6581 10: a peer without revision 2 reads the Request and closes. Other
  * closes say nothing of revisions: the peer had too many connections, or its
- * listener was destroyed. Such a peer is offered revision 2 once more. If it
- * closes again it is offered revision 1, as it may know 1 and reset.
+ * listener was destroyed. A peer that has not read is offered revision 2 once
+ * more. If it closes again it is offered revision 1, maybe all it knows.
  */
 static void run_choose_revision(struct iw_mpa_ep *ep)
 {
@@ -223,9 +223,9 @@ static void run_choose_revision(struct iw_mpa_ep *ep)
 
 /*
  * Give the TCP connection up so that its local port is free at once, and drop
- * its events. TCP sends RST, and forgets the connection: with the same port
- * this end may connect to the same peer again. After a FIN the port would be in
- * use until the peer has acknowledged the FIN.
+ * its events. TCP sends RST, and forgets the connection, so this end can
+ * connect to the same peer with the same port again. After a FIN the port would
+ * be in use until the peer has acknowledged the FIN.
  */
 static void run_forget_tcp(struct iw_mpa_ep *ep)
 {
@@ -252,8 +252,8 @@ static enum iw_mpa_event run_reopen(struct iw_mpa_ep *ep)
 
 /*
  * RFC 5044 7.1.2: an initiator sends nothing between its Request and the Reply.
- * Bytes that arrive all the same are left for the driver, up to a limit: a peer
- * must not use up memory.
+ * If bytes arrive all the same they are left for the driver, but only up to a
+ * limit, so that a peer cannot use up memory.
  */
 static enum iw_mpa_event run_check_early(struct iw_mpa_ep *ep)
 {
@@ -264,8 +264,8 @@ static enum iw_mpa_event run_check_early(struct iw_mpa_ep *ep)
 }
 
 /*
- * CONNECT_REQUEST. The ULP may answer on another CPU before the upcall has
- * returned: its call then waits for this runner.
+ * Raise CONNECT_REQUEST. The ULP may answer on another CPU before this upcall
+ * has returned: then its call waits for this runner.
  */
 static enum iw_mpa_event run_ask(struct iw_mpa_ep *ep)
 {
@@ -322,8 +322,8 @@ static enum iw_mpa_event run_report_up(struct iw_mpa_ep *ep)
 
 /*
  * Has the peer acknowledged or sent bytes since the last check, and is there
- * time left for the end? Without the limit a peer that sends one byte at a time
- * could keep its access to memory, and a ULP waiting for DISCONNECTED, for
+ * time left for the end? Without a limit a peer that sends one byte at a time
+ * could prolong its access to memory, and the ULP's wait for DISCONNECTED, for
  * ever. If a device runs TCP the socket's counters do not move: then an orderly
  * end takes one linger_timeout_ms at most.
  */
@@ -339,8 +339,8 @@ static enum iw_mpa_event run_check_progress(struct iw_mpa_ep *ep)
 
 /*
  * Read and drop the peer's bytes: with unread bytes TCP sends RST in place of
- * FIN. The second read usually finds nothing; if it finds bytes, more may
- * arrive, and are left to the next event.
+ * FIN. The second read usually finds nothing. If it finds bytes more may
+ * follow: they are left to the next event.
  */
 static enum iw_mpa_event run_drain(struct iw_mpa_ep *ep)
 {
@@ -365,7 +365,7 @@ static enum iw_mpa_event run_drain(struct iw_mpa_ep *ep)
  * This is each endpoint's last action. No context uses the endpoint afterwards:
  *  - socket callbacks, the driver's too, were unhooked under sk_callback_lock;
  *  - the driver: stop() has returned, and it calls with a reference only;
- *  - the timer was deleted; this has waited for its handler;
+ *  - the timer was deleted, and its handler has returned;
  *  - the work item holds a reference while it is queued, and finds DEAD;
  *  - iw_accept and iw_reject take a reference by the number, and find DEAD;
  *  - callers that raise events hold a reference, the device's lock or
@@ -485,8 +485,8 @@ static enum iw_mpa_event run_action(struct iw_mpa_ep *ep,
 
 /*
  * Do what the state table says for an event that has a cell. The actions of the
- * cell are done in the order of their numbers; if one ends in an event, those
- * after it are left out.
+ * cell are done in the order of their numbers; if an action returns an event,
+ * the actions after it are left out.
  *
  * In process context, or in any if all actions are among IW_MPA_PROMPT_ACTIONS.
  *
@@ -515,8 +515,8 @@ static enum iw_mpa_event run_event(struct iw_mpa_ep *ep,
 
 /*
  * Few waits last until their deadline. Setting a timer costs more than finding
- * that it has fired too early. So the timer is moved only if it would fire too
- * late, and only when the runner ceases.
+ * that it has fired too early. So the timer is moved only if it would fire
+ * after the deadline, and only when the runner stops.
  */
 static void run_arm(struct iw_mpa_ep *ep)
 {
@@ -528,9 +528,10 @@ static void run_arm(struct iw_mpa_ep *ep)
 }
 
 /*
- * The first event that waits and has a cell in the state, or IW_MPA_EV_NONE.
- * Events without a cell are dropped: they need no runner. TIMED_OUT is dropped,
- * too, if the wait has begun anew since the timer fired.
+ * The first event that waits and for which the state table has a cell in the
+ * present state, or IW_MPA_EV_NONE. Events without a cell are dropped: they
+ * need no runner. TIMED_OUT is dropped, too, if the wait has begun anew since
+ * the timer fired.
  */
 static enum iw_mpa_event run_first(struct iw_mpa_ep *ep)
 {
@@ -591,11 +592,12 @@ static enum iw_mpa_event run_next(struct iw_mpa_ep *ep, enum iw_mpa_event found,
 }
 
 /*
- * Handle an event that has a cell, and then those that were raised since, up to
- * @budget. The caller is the runner; this drops a reference of the caller.
+ * Handle an event, for which the state table has a cell in the present state,
+ * and then up to @budget events that were raised since. The caller is the
+ * runner; this function drops a reference of the caller.
  *
- * Storage reconnects through the library. So nothing that is allocated here,
- * also by a driver, may wait until storage has been written.
+ * Storage reconnects through the library. So no allocation here, nor one by a
+ * driver, may wait for writes to storage.
  *
  * In process context; may sleep.
  */
@@ -662,7 +664,8 @@ struct iw_mpa_ep *iw_mpa_run_create(struct iw_mpa_device *dev, struct net *net,
 /*
  * Try to become the runner for an event. Return: false if the caller has to
  * wait and call again; until then no other context becomes the runner. If the
- * event has no cell any more, the work item handles the events that wait.
+ * state table has no cell for the event now, the work item handles the events
+ * that wait.
  */
 static bool run_try_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event,
 			  bool *claimed)
@@ -686,10 +689,11 @@ static bool run_try_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event,
  * Become the runner for an event of iw_accept or iw_reject. The ULP may answer
  * on another CPU before the upcall of CONNECT_REQUEST has returned, and may
  * reject while the connection comes up or ends. Then this waits until the
- * runner has handled one event: for the driver at most, not for the peer.
+ * present runner has handled one event: that may wait for the driver, not for
+ * the peer.
  *
- * Return: true if the caller is the runner, and the event has a cell; false if
- * it is too late.
+ * Return: true if the caller is the runner; false if the state table has no
+ * cell for the event any more: the answer comes too late.
  */
 bool iw_mpa_run_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 {
@@ -703,7 +707,7 @@ bool iw_mpa_run_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 /*
  * Handle the ULP's answer to a CONNECT_REQUEST. Drops the caller's reference.
  *
- * Return: false if it is too late.
+ * Return: false if the answer comes too late.
  */
 bool iw_mpa_run_answer(struct iw_mpa_ep *ep, struct iw_mpa_call *call,
 		       enum iw_mpa_event answer)
@@ -719,9 +723,9 @@ bool iw_mpa_run_answer(struct iw_mpa_ep *ep, struct iw_mpa_call *call,
 }
 
 /*
- * Become the runner for an event in the caller's context, and for those that it
- * causes, as long as their actions are among @actions; else raise the event. If
- * other events wait, they go first, and the work item has to be the runner.
+ * Become the runner, in the caller's context, for an event and those that it
+ * leads to, as long as all actions are among @actions; else raise the event. If
+ * other events wait they go first, and the work item has to be the runner.
  */
 static void run_in_place(struct iw_mpa_ep *ep, enum iw_mpa_event event,
 			 u32 actions)
@@ -745,9 +749,9 @@ static void run_in_place(struct iw_mpa_ep *ep, enum iw_mpa_event event,
  * iw_mpa_first_fpdu - the driver has validated one whole FPDU
  * @ep: endpoint, from the hand-off
  *
- * Opens a responder's TX and, in the peer-to-peer model, completes its accept
- * (RFC 5044 7.1.2, RFC 6581 9.2). Later calls have no effect. With
- * IW_MPA_CAP_ATOMIC_OPEN this may call open_tx.
+ * This opens a responder's TX and, in the peer-to-peer model, completes its
+ * accept (RFC 5044 7.1.2, RFC 6581 9.2). Later calls have no effect. With
+ * IW_MPA_CAP_ATOMIC_OPEN this function may call open_tx.
  *
  * Context: any, also the driver's socket callbacks.
  */
@@ -766,13 +770,13 @@ EXPORT_SYMBOL_GPL(iw_mpa_first_fpdu);
  *
  * This does what iw_mpa_disconnect() does. If no other event of the connection
  * is being handled, finish_tx is called at once. If the driver has finished
- * within finish_tx, FIN is sent before this returns. That saves a work item.
+ * within finish_tx, FIN is sent before this returns, which saves a work item.
  * stop() always comes from the work item.
  *
  * The socket is locked while FIN is sent. When it is unlocked TCP may call the
- * driver's data_ready, within this call. If that calls completion handlers,
- * this function is for applications' QPs only: a verb must not call a kernel
- * ULP's handler (Documentation/infiniband/core_locking.rst).
+ * driver's data_ready, within this call. If data_ready calls completion
+ * handlers, this function is for applications' QPs only: a verb must not call a
+ * kernel ULP's handler (Documentation/infiniband/core_locking.rst).
  *
  * Context: process, sleeps, but does not wait for the peer; no lock that
  * finish_tx takes may be held.

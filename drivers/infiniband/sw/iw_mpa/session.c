@@ -4,7 +4,7 @@
  *
  * SCTP delivers the chunks of a session in any order, and each begins with its
  * DDP-SSN. So the receiver first decodes a chunk, then asks for its place, and
- * hands it to iw_mpa_session_received() when all chunks before it were. The
+ * hands it to iw_mpa_session_received() after all chunks that precede it. The
  * sender asks whether a chunk is legal, encodes it with session->tx_ssn, and
  * reports it as sent once SCTP has accepted it.
  */
@@ -24,10 +24,10 @@
 enum { PASSIVE, ACTIVE, SIDES };
 
 /*
- * The legal sequences, RFC 5043 6.2 to 6.4 and RFC 6581 7. All others lead to
- * BROKEN, which is 0. A Reject (3) after an Enhanced Initiate may be received,
- * not sent: RFC 6581 demands an Enhanced Reject (7) only if the enhanced data
- * is the reason, so a peer may send 3 if its ULP refuses.
+ * The legal sequences, RFC 5043 6.2 to 6.4 and RFC 6581 7. All other chunks
+ * lead to BROKEN, which is 0. A Reject (3) after an Enhanced Initiate may be
+ * received, not sent: RFC 6581 demands an Enhanced Reject (7) only if the
+ * enhanced data is the reason, so a peer may send a Reject if its ULP refuses.
  */
 static const u8
 session_steps[IW_MPA_SESSION_STATES][SIDES][IW_MPA_CHUNK_CODES] = {
@@ -104,7 +104,7 @@ enum iw_mpa_chunk_code iw_mpa_chunk_code(const struct iw_mpa_frame *frame)
 
 /*
  * IW_MPA_CONTROL_MAX bytes at @buf always suffice. SCTP pads a chunk and knows
- * its length, so there is no length field and no padding.
+ * its length, so the chunk itself has no length field and no padding.
  *
  * Return: bytes written; -ENOSPC if @size is too small; -EMSGSIZE if the
  * private data exceeds 512 bytes, 508 after enhanced data.
@@ -204,7 +204,7 @@ static enum iw_mpa_reason chunk_decode(u32 ppid, const u8 *buf, size_t len,
 
 /*
  * In a Segment chunk the DDP segment is all that follows the DDP-SSN. A BAD
- * chunk has its place, too, and breaks the session when its turn comes.
+ * chunk is taken in order, too, and breaks the session when its turn comes.
  */
 void iw_mpa_chunk_decode(u32 ppid, const void *buf, size_t len,
 			 struct iw_mpa_chunk *chunk)
@@ -224,9 +224,9 @@ void iw_mpa_session_init(struct iw_mpa_session *session, bool active)
 
 /*
  * May a chunk be sent? SCTP delivers in any order, so a control chunk waits
- * until the peer must have received the one before it (RFC 5043 6.6). Segments
- * need not wait: the Accept shows that the Initiate was received, and each has
- * a DDP-SSN.
+ * until the peer must have received the control chunk before it (RFC 5043 6.6).
+ * Segments need not wait: the Accept shows that the Initiate was received, and
+ * each Segment has a DDP-SSN.
  *
  * Return: 0; -EAGAIN until iw_mpa_session_acked() or an answer; -EPROTO if
  * @code is not legal now.
@@ -264,12 +264,12 @@ void iw_mpa_session_acked(struct iw_mpa_session *session)
 }
 
 /*
- * Where in the order is a received chunk? An INVALID one must be dropped: it
- * repeats a DDP-SSN, or is further ahead than chunks can be in flight (RFC 5043
- * 10).
+ * Where in the order is a received chunk? If INVALID it must be dropped: it
+ * repeats a DDP-SSN, or is further ahead than any chunk in flight can be (RFC
+ * 5043 10).
  *
- * @window: chunks that the receiver can keep, and the next one; at most
- * IW_MPA_SSN_WINDOW_MAX
+ * @window: how many DDP-SSNs the receiver accepts, from the one that is due on;
+ * at most IW_MPA_SSN_WINDOW_MAX
  */
 enum iw_mpa_session_place
 iw_mpa_session_place(const struct iw_mpa_session *session, u16 ssn, u16 window)
@@ -315,7 +315,7 @@ void iw_mpa_session_break(struct iw_mpa_session *session)
  *
  * Return: IW_MPA_R_OK, or why the session was broken: the decoder's reason;
  * SAME_ROLE; BAD_REV if an answer is enhanced and the Initiate was not, or the
- * reverse; BAD_KEY for another chunk that is not legal here.
+ * reverse; BAD_KEY for any other chunk that is not legal in the present state.
  */
 enum iw_mpa_reason
 iw_mpa_session_received(struct iw_mpa_session *session,
@@ -337,10 +337,10 @@ iw_mpa_session_received(struct iw_mpa_session *session,
 }
 
 /*
- * At least one side has to end an accepted session by Terminate, and a passive
- * side has to answer (RFC 5043 6.2, 6.4).
+ * One side at least has to end an accepted session by Terminate. The passive
+ * side must answer the Initiate, if only by Terminate (RFC 5043 6.2, 6.4).
  *
- * Return: true if this end may not leave without a Terminate.
+ * Return: true if this end must not leave without a Terminate.
  */
 bool iw_mpa_session_owes_terminate(const struct iw_mpa_session *session)
 {
@@ -351,8 +351,8 @@ bool iw_mpa_session_owes_terminate(const struct iw_mpa_session *session)
 /*
  * The chunk by which the passive side refuses for @reason: a Reject if the ULP
  * refuses (RFC 5043 6.3), a Terminate else. With enhanced messages (RFC 6581 7)
- * an Enhanced Reject takes the place of the Reject, and also says what this end
- * would have accepted if it lacks IRD or an RTR message in common.
+ * an Enhanced Reject takes the place of the Reject. It is also sent for lack of
+ * IRD or of a common RTR type, and says what this end would have accepted.
  */
 enum iw_mpa_chunk_code iw_mpa_session_refusal(enum iw_mpa_reason reason,
 					      bool enhanced)

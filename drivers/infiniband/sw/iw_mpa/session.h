@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Session control of DDP over SCTP (RFC 5043 5.2 and 6, RFC 6581 7): the
- * messages, the order of chunks, and which sequences of them are legal. No
- * socket uses this yet.
+ * messages, the order of chunks, and which sequences of chunks are legal. No
+ * socket uses these functions yet.
  *
  * No function here takes a lock, sleeps or allocates. The user serializes the
  * calls for one session.

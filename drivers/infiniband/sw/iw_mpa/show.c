@@ -4,7 +4,7 @@
  * iw_mpa/; and the counters of "rdma statistic show link".
  *
  * No lock is held while a file is written. So endpoints and listeners may
- * appear and end at that time; each is shown at most once.
+ * appear and end while the file is written; each is shown at most once.
  */
 
 #include "main.h"
@@ -169,8 +169,9 @@ struct rdma_hw_stats *iw_mpa_alloc_hw_port_stats(struct ib_device *ibdev,
 }
 
 /*
- * @stats is that of iw_mpa_alloc_hw_port_stats(), or a driver's own with at
- * least as many counters: the first are written. All are read for any @index.
+ * @stats comes from iw_mpa_alloc_hw_port_stats(), or is a driver's own with at
+ * least as many counters: the library fills in the first ones. It updates all
+ * of them for any @index.
  *
  * Return: how many counters there are, or -ENODEV.
  */
@@ -192,7 +193,7 @@ int iw_mpa_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
  * Are both ops of a device's statistics the library's, or both its driver's?
  * ib_set_device_ops() keeps the first value of each op. If driver and library
  * owned one op each, one would write its counters into an array that the other
- * has made for fewer.
+ * has made for fewer counters.
  */
 bool iw_mpa_show_check(const struct ib_device_ops *ops)
 {

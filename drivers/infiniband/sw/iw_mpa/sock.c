@@ -4,8 +4,8 @@
  * numbers and addresses. Besides takeover/ no other file calls TCP.
  *
  * connect, listen and accept open a socket and hook its callbacks. unhook
- * restores TCP's callbacks: after that no callback of the library runs or will
- * run. release unhooks and closes. No function waits for the peer.
+ * restores TCP's callbacks: after its return no callback of the library runs or
+ * will run. release unhooks and closes. No function waits for the peer.
  */
 
 #include "sock.h"
@@ -28,8 +28,8 @@ static_assert(__alignof__(struct iw_mpa_stream) > ~SK_USER_DATA_PTRMASK);
 
 /*
  * TCP does not copy a listener's sk_user_data to the connections that it makes.
- * A connection that is not accepted yet has the listener's callbacks, and no
- * data, or data of BPF with BPF's flags.
+ * So a connection that is not accepted yet has the listener's callbacks, and no
+ * sk_user_data, or that of BPF with BPF's flags.
  */
 static struct iw_mpa_sock *sock_of(const struct sock *sk)
 {
@@ -163,7 +163,7 @@ const char *iw_mpa_sock_mend(struct iw_mpa_sock *ms, bool attached)
 /*
  * Replace a driver's callbacks by the library's. None runs after the return.
  *
- * Return: as iw_mpa_sock_mend(), for a driver that is not attached any more.
+ * Return: as iw_mpa_sock_mend() with @attached false.
  */
 const char *iw_mpa_sock_detach(struct iw_mpa_sock *ms)
 {
@@ -186,9 +186,9 @@ const char *iw_mpa_sock_detach(struct iw_mpa_sock *ms)
 }
 
 /*
- * Restore TCP's callbacks of a socket, which may be closed. No driver is
- * attached. After return no callback of the library runs. BPF may use an
- * unhooked socket: what BPF has set is not changed.
+ * Restore TCP's callbacks of a socket, unless it is closed. No driver is
+ * attached. After return no callback of the library runs. BPF may use a socket
+ * that is not hooked: what BPF has set is not changed.
  */
 void iw_mpa_sock_unhook(struct iw_mpa_sock *ms)
 {
@@ -229,8 +229,8 @@ static bool sock_fin_is_due(struct sock *sk)
 
 /*
  * If TCP finds no memory for a FIN, it forgets the FIN, and keeps the
- * connection and its network namespace for ever. So such a connection is
- * aborted: the peer gets RST; a peer that has closed first gets it for the next
+ * connection and its network namespace for ever. So this aborts the connection:
+ * the peer gets RST; if it has closed first it gets RST only for the next
  * segment that it sends.
  */
 static void sock_send_fin(struct socket *sock)
@@ -246,11 +246,12 @@ static void sock_send_fin(struct socket *sock)
 
 /*
  * Send FIN, go on receiving. If there is no memory for a FIN the peer gets RST.
- * While a driver had the stream, TCP reported only to the driver: so what has
- * arrived is reported now.
+ * While a driver had the stream TCP reported arrivals only to the driver. So
+ * what has arrived is reported to the library now.
  *
- * If a device has taken the socket over, the device sends FIN. Once its driver
- * was stopped nothing would report the peer's FIN: so it is reported at once.
+ * If a device has taken the connection over, the device sends FIN. Once its
+ * driver was stopped nothing would report the peer's FIN: so it is reported
+ * now.
  */
 void iw_mpa_sock_shutdown(struct iw_mpa_sock *ms)
 {
@@ -280,7 +281,7 @@ static void sock_close(struct socket *sock)
 
 /*
  * Unhook and close a socket, unless it is closed. TCP still delivers what was
- * sent, and then sends FIN; or RST if bytes have arrived that were not read, or
+ * sent, and then sends FIN; or RST if bytes that have arrived were not read, or
  * if there is no memory for a FIN.
  */
 void iw_mpa_sock_release(struct iw_mpa_sock *ms)
@@ -302,9 +303,9 @@ void iw_mpa_sock_reset(struct iw_mpa_sock *ms)
 
 /*
  * The library's sockets are locked while locks of rdma_cm are held. Other
- * sockets are locked before such locks are taken. So the library's sockets have
- * a lockdep class of their own. The class is in the module, so a socket with
- * this class holds the module.
+ * sockets are locked before locks of rdma_cm are taken. So the library's
+ * sockets have a lockdep class of their own. The class is in the module, so a
+ * socket of this class holds the module.
  */
 #ifdef CONFIG_DEBUG_LOCK_ALLOC
 static struct lock_class_key sock_keys[2], sock_spin_keys[2];
@@ -328,8 +329,8 @@ static void sock_classify(struct sock *sk)
  * TCP uses an accepted socket already: so its locks are held while their class
  * changes. Another processor that waits for the spinlock has called lockdep
  * already, and may be looking up the class. lockdep warns if it finds the name
- * of one class with the key of another. So all spinlocks of the family have the
- * name that kernel sockets have, and the key alone changes, in one store.
+ * of one class with the key of another. So all these spinlocks have the name
+ * that kernel sockets have, and the key alone changes, in one store.
  */
 static void sock_classify_accepted(struct sock *sk)
 {
@@ -364,8 +365,8 @@ static int sock_set_int(struct socket *sock, int level, int name, int val)
 
 /*
  * An IPv6 socket may carry an IPv4 connection. A connection inherits the TOS of
- * its listener, but not the priority that goes with it, and a TOS that does not
- * change leaves the priority alone.
+ * its listener, but not the priority that goes with the TOS. To set the same
+ * TOS again would not set the priority.
  */
 static int sock_set_tos(struct socket *sock, u8 tos)
 {
@@ -378,7 +379,7 @@ static int sock_set_tos(struct socket *sock, u8 tos)
 
 /*
  * A connection inherits all these options from its listener. A driver's sends
- * must not use the page fragment of a task, which may be using it.
+ * must not use the page fragment of a task: the task may be using it.
  */
 static int sock_setup(struct socket *sock, const struct iw_mpa_sock_opts *opts)
 {
@@ -390,9 +391,9 @@ static int sock_setup(struct socket *sock, const struct iw_mpa_sock_opts *opts)
 	sk->sk_use_task_frag = false;
 	/*
 	 * Connections of a server that was restarted stay in TIME_WAIT for a
-	 * minute. It must get its port at once all the same, and so must a
-	 * client with a port that rdma_cm chose. rdma_cm ensures that two ULPs
-	 * do not use one port.
+	 * minute. The server must get its port at once all the same, and so
+	 * must a client with a port that rdma_cm chose. rdma_cm ensures that
+	 * two ULPs do not use one port.
 	 */
 	sk->sk_reuse = SK_CAN_REUSE;
 	/* A short FPDU must not wait 40 ms for the ACK of the startup frame. */
@@ -453,12 +454,12 @@ static int sock_open(struct iw_mpa_sock *ms,
 }
 
 /*
- * Bind the socket to its L3 master @ifindex, or to nothing, once TCP has chosen
- * a route, which it keeps while that is valid. The peer's packets may arrive by
- * any interface: after a change of routes, or if the peer's neighbour table is
- * old. TCP's tables find the socket by the L3 master, so they need no change. A
- * SYN-ACK that arrives by another interface before this call is refused; TCP
- * then sends its SYN again.
+ * Once TCP has chosen a route, bind the socket to its L3 master @ifindex, or to
+ * nothing. TCP keeps the route as long as it is valid. The peer's packets may
+ * arrive by any interface: after a change of routes, or if the peer's neighbour
+ * table is old. TCP's tables find the socket by the L3 master, so they need no
+ * change. A SYN-ACK that arrives by another interface before this call is
+ * refused; TCP then sends its SYN again.
  */
 static void sock_forget_way(struct sock *sk, int ifindex)
 {
@@ -536,8 +537,9 @@ int iw_mpa_sock_accept(struct iw_mpa_sock *listener, struct socket **sock)
 }
 
 /*
- * Hook an accepted connection. Earlier bytes are not reported: the caller has
- * to read. An earlier end is reported, maybe before the return.
+ * Hook an accepted connection. Bytes that arrived before are not reported: the
+ * caller has to read. An end before the call is reported, maybe before the
+ * return.
  *
  * Return: 0; -EBUSY if the connection has another user: the caller has to call
  * iw_mpa_sock_drop().
@@ -568,10 +570,10 @@ int iw_mpa_sock_adopt(struct iw_mpa_sock *ms, struct socket *sock,
 }
 
 /*
- * Close an accepted connection that was not adopted. TCP may go on with a
- * closed connection after the module is gone. So the callbacks that the
- * connection has inherited from the listener are replaced by TCP's. A callback
- * that BPF has installed stays.
+ * Close an accepted connection that iw_mpa_sock_adopt() did not hook. TCP may
+ * go on with a closed connection after the module is gone. So the callbacks
+ * that the connection has inherited from the listener are replaced by TCP's. A
+ * callback that BPF has installed stays.
  */
 void iw_mpa_sock_drop(struct socket *sock, const struct iw_mpa_sock *listener)
 {
@@ -605,7 +607,7 @@ static int sock_take(read_descriptor_t *desc, struct sk_buff *skb,
 
 /*
  * This does what recvmsg() does, at half its cost. TCP stops at urgent data,
- * which is an error: no RNIC sends any.
+ * which counts as an error: no RNIC sends any.
  */
 static int sock_read_all(struct sock *sk, read_descriptor_t *desc)
 {
@@ -659,10 +661,11 @@ int iw_mpa_sock_discard(struct iw_mpa_sock *ms, size_t len)
 }
 
 /*
- * TCP copies bytes into a page fragment. A socket's own has 32 KiB, for the
- * socket's life: 3 GiB for 100,000 connections, whose drivers send other pages.
- * The task's own costs nothing. No caller is within another send, which might
- * use it: no connection is made or ends in a task that reclaims memory.
+ * TCP copies bytes into a page fragment. A socket's own fragment has 32 KiB,
+ * for the socket's life: 3 GiB for 100,000 connections, though their drivers
+ * send other pages. The task's fragment costs nothing. No caller is within
+ * another send, which might use the same fragment: no connection is made or
+ * ends in a task that reclaims memory.
  *
  * TCP uses the task's fragment only if sk_allocation has __GFP_FS. The rule of
  * IW_MPA_SOCK_GFP holds all the same: in the runner's memalloc_noio scope TCP
@@ -718,10 +721,10 @@ int iw_mpa_sock_send(struct iw_mpa_sock *ms, const void *buf, size_t len)
  * caller sends the rest when the socket is connected. TCP itself repeats bytes
  * that are lost, or that the peer's TCP does not take with the SYN.
  *
- * Each startup message answers the one before, and acknowledges it, too. But
- * TCP acknowledges at once after it was connected, and after it began to
+ * Each startup message answers the message before, and acknowledges it, too.
+ * But TCP acknowledges at once after it was connected, and after it began to
  * listen. So this sets TCP_QUICKACK to 0, as listeners do. Otherwise a connect
- * takes three segments more, which are a tenth of its instructions.
+ * takes three segments more, which cost a tenth of its instructions.
  *
  * If TCP was connected before the call, no event reports that it has room for
  * more. So it has to accept all bytes at once.
@@ -741,8 +744,8 @@ int iw_mpa_sock_send_first(struct iw_mpa_sock *ms, const void *buf, size_t len)
 
 /*
  * How many bytes have arrived and were not read? Unlike tcp_inq() this does not
- * stop at urgent data. Bytes after a gap do not count, nor does a FIN, though
- * it has a sequence number. Unless the socket is locked the result may be old.
+ * stop at urgent data. Bytes after a gap do not count, nor does a FIN, though a
+ * FIN has a sequence number. Unless the socket is locked the result may be old.
  */
 u32 iw_mpa_sk_unread(const struct sock *sk)
 {
@@ -779,8 +782,8 @@ void iw_mpa_sock_seq(struct iw_mpa_sock *ms, u32 *snd_nxt, u32 *rcv_nxt,
 
 /*
  * How many bytes went over a connection, for log and debugfs: those that the
- * peer's TCP has acknowledged, and those that have arrived, read or not. On 32
- * bits one half of a number may be older than the other.
+ * peer's TCP has acknowledged, and those that have arrived, read or not. On a
+ * machine of 32 bits one half of a number may be older than the other half.
  */
 void iw_mpa_sock_bytes(const struct iw_mpa_sock *ms, u64 *sent, u64 *received)
 {
@@ -816,10 +819,10 @@ static void sock_name_v4(__be32 addr, __be16 port, union iw_mpa_addr *name)
 }
 
 /*
- * Both addresses of a socket, connected or connecting, also of one that was not
- * adopted yet. An IPv4 connection of an IPv6 socket has IPv4 addresses.
- * getsockname() and getpeername() would take the socket's lock, which is not
- * needed: the addresses of a connection do not change.
+ * Both addresses of a socket that is connected or connecting, adopted or not.
+ * An IPv4 connection of an IPv6 socket has IPv4 addresses. getsockname() and
+ * getpeername() would take the socket's lock, which is not needed: the
+ * addresses of a connection do not change.
  */
 void iw_mpa_sock_tuple(const struct socket *sock, struct iw_mpa_tuple *tuple)
 {

@@ -16,7 +16,7 @@
 
 /*
  * How TCP allocates memory for a stream. File systems and swap may depend on a
- * connection. So sending must not wait for storage, nor for ever for memory.
+ * connection, so sending must not wait for storage, nor without end for memory.
  */
 #define IW_MPA_SOCK_GFP	(GFP_NOIO | __GFP_NORETRY)
 
@@ -27,7 +27,7 @@
  * @report: the owner's callback, set before the socket is opened: called with
  *	IW_MPA_EV_TCP_UP; READABLE, for bytes, a FIN, or a connection of a
  *	listener; or what iw_mpa_sock_end() says of @err. In softirq, with
- *	sk_callback_lock read-held: it sets a bit or queues work
+ *	sk_callback_lock read-held: so it only sets a bit or queues work
  * @data_ready: TCP's own callback, put back by unhook
  * @state_change: TCP's own, too
  * @error_report: TCP's own, too
@@ -147,7 +147,7 @@ static inline u32 iw_mpa_sock_progress(const struct iw_mpa_sock *ms)
 /*
  * Has the peer, which has closed, read all that was sent? Linux sends FIN only
  * if its application has read all that arrived; else it sends RST. Bytes that a
- * peer acknowledges after its FIN do not count: it will not read them.
+ * peer acknowledges after its FIN do not count: it never reads them.
  */
 static inline bool iw_mpa_sock_was_read(const struct iw_mpa_sock *ms)
 {

@@ -88,12 +88,12 @@ void iw_mpa_startup_end(struct iw_mpa_ep *ep)
 
 /*
  * Read the bytes of the frame that have arrived, and none after it: FPDUs are
- * for the driver. Without memory the connection ends, so all bytes are dropped:
- * with unread bytes TCP sends RST in place of FIN.
+ * for the driver. If there is no memory for the frame the connection ends, so
+ * all bytes are dropped: with unread bytes TCP would send RST in place of FIN.
  *
  * Return: as the last iw_mpa_sock_read(). But if TCP fails after a part of the
- * frame was read, that is left to TCP's event: a peer that has begun its Reply
- * is not offered another revision.
+ * frame was read, the failure is left to TCP's event: a peer that has begun its
+ * Reply is not offered another revision.
  */
 static int startup_fill(struct iw_mpa_ep *ep, bool *closed)
 {
@@ -149,8 +149,8 @@ static enum iw_mpa_event startup_decode_head(struct iw_mpa_ep *ep)
  * Read the part of the peer's frame that has arrived.
  *
  * Return: IW_MPA_EV_NONE if the frame is complete and well-formed, or if
- * nothing has arrived; IW_MPA_EV_REP_BEGUN if a part of it has;
- * IW_MPA_EV_TERM_DUE, for a Terminate message, if there is no memory for it.
+ * nothing has arrived; IW_MPA_EV_REP_BEGUN if a part of a Reply has;
+ * IW_MPA_EV_TERM_DUE, for a Terminate message, if memory is short.
  */
 static enum iw_mpa_event startup_read(struct iw_mpa_ep *ep)
 {
@@ -302,15 +302,16 @@ static void startup_put_reject(struct iw_mpa_ep *ep)
 
 /*
  * Send a Reply that rejects a Request. If there was memory only for the header
- * of the Request, the Reject names depths of 0: those of the Request were not
+ * of the Request, the Reject names depths of 0: the Request's depths were not
  * read.
  *
  * RFC 5044 7.1.2: TCP stays open until the initiator closes it, or until the
- * linger timer fires. If an error of this end and not the ULP refuses, RFC 6581
+ * linger timer fires. If not the ULP but an error of this end refuses, RFC 6581
  * 9.1 and 9.3 ask for a Terminate message as well. If a device has taken the
  * TCP connection over, and given it back, the library must not send on the
- * stream: then FIN alone goes out. If TCP does not take the Reject, the end is
- * RST: FIN in place of a Reply means that the revision is not known here.
+ * stream: then FIN alone goes out. If TCP does not take the Reject the end is
+ * RST: a FIN in place of a Reply means that this end does not know the
+ * revision.
  */
 void iw_mpa_startup_send_reject(struct iw_mpa_ep *ep)
 {

@@ -46,8 +46,8 @@ void iw_mpa_count_reason(struct iw_mpa_stats __percpu *of_device,
 }
 
 /*
- * Return: the counter's sum over all CPUs, of a device, or with NULL of the
- * machine; increments at this moment may be missing.
+ * Return: the counter's sum over all CPUs, for a device, or for the machine if
+ * @stats is NULL; increments at this moment may be missing.
  */
 unsigned long iw_mpa_count_read(const struct iw_mpa_stats __percpu *stats,
 				enum iw_mpa_counter counter)

@@ -20,8 +20,8 @@
 	X(CLOSE)
 
 /*
- * Each list is used twice: for TRACE_DEFINE_ENUM(), by which programs that read
- * raw traces know the numbers, and further down for a table of names.
+ * Each list is used twice: here for TRACE_DEFINE_ENUM(), from which programs
+ * that read raw traces know the numbers, and further down for names.
  */
 #undef X
 #define X(name, timer, phase, limit, text) TRACE_DEFINE_ENUM(IW_MPA_ST_##name);

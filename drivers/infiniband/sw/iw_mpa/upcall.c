@@ -12,8 +12,8 @@
 #include <rdma/iw_cm.h>
 
 /*
- * The library calls iw_cm's event handler only by pointers of cm_ids. This
- * reference to a symbol of iw_cm keeps its module loaded with the library.
+ * The library calls iw_cm's event handler only by pointers in cm_ids. This
+ * reference to a symbol of iw_cm keeps iw_cm's module loaded with the library.
  */
 static typeof(iw_create_cm_id) * const upcall_iw_cm __used = iw_create_cm_id;
 
@@ -41,8 +41,8 @@ static void upcall_set_addresses(struct iw_cm_event *event,
 /*
  * Copy the peer's depths and private data into an event. A peer that sends no
  * depths is assumed to match the device: its IRD is the device's ORD. iw_cm has
- * 8 bits for a depth. It copies the private data of a Request and of a Reply,
- * but not of ESTABLISHED.
+ * 8 bits for a depth. It copies the private data of CONNECT_REQUEST and of
+ * CONNECT_REPLY, but not of ESTABLISHED.
  */
 static void upcall_set_peer(const struct iw_mpa_ep *ep,
 			    struct iw_cm_event *event)
@@ -89,7 +89,7 @@ void iw_mpa_upcall_cancel(struct iw_mpa_ep *ep)
  * CONNECT_REQUEST for a listener, on whose cm_id the caller has a reference.
  * iw_accept or iw_reject gets the endpoint's number, maybe before this returns.
  *
- * Return: -ENOMEM if iw_cm has no room: then it calls neither.
+ * Return: 0; -ENOMEM if iw_cm has no room: then neither of the two is called.
  */
 int iw_mpa_upcall_request(struct iw_mpa_ep *ep, struct iw_cm_id *listen_id)
 {
@@ -107,7 +107,7 @@ int iw_mpa_upcall_request(struct iw_mpa_ep *ep, struct iw_cm_id *listen_id)
  * CONNECT_REPLY(0) or ESTABLISHED(0), whichever is due. In any context.
  *
  * Return: -ENOMEM if iw_cm could not copy the private data: the caller then
- * brings the connection down, which reports it; -EINVAL if neither is due.
+ * ends the connection with its last event; -EINVAL if neither is due.
  */
 int iw_mpa_upcall_up(struct iw_mpa_ep *ep)
 {
@@ -143,9 +143,9 @@ int iw_mpa_upcall_up(struct iw_mpa_ep *ep)
 }
 
 /*
- * A peer that rejects has sent private data; if iw_cm cannot copy it, it is
- * left out. rdma_cm keeps the addresses of a failed CONNECT_REPLY: so the event
- * has those of the cm_id.
+ * If the peer rejects the event has its private data, which is left out if
+ * iw_cm cannot copy it. rdma_cm keeps the addresses of a failed CONNECT_REPLY:
+ * so the event has those of the cm_id.
  */
 static void upcall_fail_reply(struct iw_mpa_ep *ep, int status)
 {
@@ -170,8 +170,8 @@ static void upcall_fail_reply(struct iw_mpa_ep *ep, int status)
 
 /*
  * The last event, whatever is due: CONNECT_REPLY(<0), or ESTABLISHED(<0) and
- * CLOSE, or CLOSE, or nothing. The cm_id's reference is dropped. None of these
- * events can fail: iw_cm keeps room for more events than this file raises, and
+ * CLOSE, or CLOSE, or nothing. The cm_id's reference is dropped. No event can
+ * fail here: iw_cm keeps room for more events than this file raises, and
  * private data that iw_cm cannot copy is left out.
  */
 void iw_mpa_upcall_down(struct iw_mpa_ep *ep)

@@ -4,12 +4,12 @@
  *
  * rdma_cm chooses the interface that has the source address, and the route by
  * that interface. TCP uses the tables of the host, whichever interface has the
- * address. If the two differ, the tables prefer one route for a reason: for
+ * address. If the two routes differ, the tables prefer TCP's for a reason: for
  * example an administrator has routed these packets into a tunnel, and by
  * rdma_cm's interface they would leave unencrypted. So TCP's route counts. But
- * two cards on one network have routes that the tables rank alike. TCP would
- * take the first one, whatever the source address is. There rdma_cm's choice
- * decides: it only breaks ties.
+ * if two cards are on one network the tables rank their routes alike, and TCP
+ * would take the first route, whatever the source address is. Only in such a
+ * tie rdma_cm's choice decides.
  */
 
 #include "way.h"
@@ -27,8 +27,8 @@
 
 /*
  * Do the routing tables rank two routes of a flow alike? @host is the route
- * that TCP would use, @chosen the one by the interface that rdma_cm has chosen.
- * Both have to exist, and to differ.
+ * that TCP would use, @chosen the route by the interface that rdma_cm has
+ * chosen. Both have to exist, and to differ.
  */
 bool iw_mpa_way_is_tie(const struct iw_mpa_route *host,
 		       const struct iw_mpa_route *chosen, int ifindex)
@@ -131,8 +131,8 @@ static bool way_is_in_the_address(const union iw_mpa_addr *addr)
 
 /*
  * Return: @ifindex, the interface that rdma_cm has chosen, if the host's tables
- * rank the route by it and TCP's own alike: then TCP has to use that interface.
- * 0 if TCP has to use its own route.
+ * rank the route by that interface and TCP's own route alike: then TCP has to
+ * use the interface. 0 if TCP has to use its own route.
  */
 int iw_mpa_way(const struct iw_mpa_sock_opts *opts, int ifindex)
 {

@@ -81,10 +81,10 @@ void iw_mpa_path_read(struct sock *sk, struct iw_mpa_path *path)
 }
 
 /*
- * Find where TCP would send the next packet. The caller calls
+ * Find where TCP would send the next packet. The caller has to call
  * iw_mpa_path_put(). @path is zeroes if there is no route, or TCP has ended the
- * connection. The host resolves a next hop that it does not know, and has an
- * old entry confirmed.
+ * connection. If the host does not know the next hop's link-layer address it
+ * begins to resolve it; if it knows an old one it has that confirmed.
  */
 void iw_mpa_path_refresh(struct sock *sk, struct iw_mpa_path *path)
 {

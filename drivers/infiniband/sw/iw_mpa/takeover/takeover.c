@@ -5,15 +5,15 @@
  *
  * The socket stays where TCP looks for sockets. So the port and the 4-tuple are
  * in use, and a segment that comes in spite of the device meets this socket,
- * not a listener that answers it with RST. Two gates keep it from receiving and
- * sending:
+ * not a listener that answers with RST. Two gates keep the socket from
+ * receiving and sending:
  *
  *  - in: a socket filter that lets nothing through. TCP runs it before it
  *    handles a segment, and drops the segment silently.
  *  - out: the table of functions by which TCP reaches IP is a copy whose
  *    queue_xmit drops and counts. All that TCP sends for a socket goes through
- *    it: acknowledgments, probes, FIN, and the RST of an administrator's
- *    "ss -K".
+ *    this function: acknowledgments, probes, FIN, and the RST of an
+ *    administrator's "ss -K".
  *
  * States, and the functions that enter them:
  *
@@ -28,18 +28,18 @@
  *	FREE	endpoint and driver have dropped their references: the socket is
  *		closed
  *
- * iw_mpa_takeover_undo() leads from HELD, FROZEN and a GIVEN that prepare
- * refused back to OPEN.
+ * iw_mpa_takeover_undo() leads back to OPEN: from HELD, from FROZEN, and from
+ * GIVEN if prepare has refused the connection.
  *
  * References: until GIVEN the endpoint has the only one, which it drops in
  * iw_mpa_takeover_put(). From GIVEN on the driver has one, too, until
- * iw_mpa_stream_released() or the end of the device. After the last one a work
- * item closes the socket, since the driver may call from any context. While the
- * endpoint has one, it gets an event if an administrator ends the TCP
- * connection by "ss -K".
+ * iw_mpa_stream_released() or the end of the device. After the last reference a
+ * work item closes the socket, since the driver may call from any context.
+ * While the endpoint has a reference, it gets an event if an administrator ends
+ * the TCP connection by "ss -K".
  *
  * Locking: the socket's lock protects both gates. TCP reads them under that
- * lock, or within RCU, so the memory is freed a grace period after the gates
+ * lock, or within RCU, so their memory is freed a grace period after the gates
  * were opened. The lock of the list is a leaf. Functions that take a connection
  * off the list wait for the mutex "looking" before they use its socket.
  *
@@ -50,12 +50,12 @@
  * A work item checks the path of a connection that the driver watches: after a
  * netevent, and once in a second, since some changes of routes have no
  * notifier. Most netevents only report that a neighbour is alive, and few that
- * it has moved. So they only start a check, which compares paths. The driver is
- * called under the lock of the list: once iw_mpa_stream_released() has
- * returned, in whatever context, path_changed is not called any more.
+ * it has moved. So a netevent only starts a check, which compares paths. The
+ * driver is called under the lock of the list: once iw_mpa_stream_released()
+ * has returned, in whatever context, path_changed is not called any more.
  *
- * The flag of TCP_REPAIR makes TCP close without FIN and RST. Nothing else is
- * written into a tcp_sock.
+ * The flag that TCP_REPAIR sets makes TCP close without FIN and RST. Nothing
+ * else is written into a tcp_sock.
  */
 
 #include "takeover.h"
@@ -89,7 +89,7 @@
 /**
  * struct iw_mpa_takeover - a connection that the device has, or is about to get
  * @node: in the device's list from GIVEN on, until the driver releases it
- * @all: the device's takeovers
+ * @all: all takeovers of the device
  * @users: the endpoint, and from GIVEN on the driver
  * @ep: the endpoint, as long as it is a user
  * @ms: from TAKEN on: the socket; its callbacks report to @ep
@@ -104,7 +104,7 @@
  * @taken: state TAKEN: @priv is valid until release; under the list's lock
  * @priv: the driver's argument for path_changed
  * @path: the path that the driver knows; the route itself may be gone
- * @round: of the last check of this connection
+ * @round: number of the round that has checked this connection last
  */
 struct iw_mpa_takeover {
 	struct list_head				node;
@@ -153,8 +153,8 @@ static void takeover_shut_in(struct iw_mpa_takeover *t, struct sock *sk)
 
 /*
  * The kernel's own inet_csk_clear_xmit_timers() is not for modules in newer
- * releases. The first three timers may still fire, and find nothing to do. A
- * handler of the third, keepalive, that has begun finds the socket in use, and
+ * releases. The first three timers may still fire, and find nothing to do. If
+ * the handler of the third, keepalive, runs, it finds the socket in use, and
  * starts its timer again. Later it finds nothing to do: SOCK_KEEPOPEN is off.
  */
 static void takeover_stop_timers(struct iw_mpa_takeover *t, struct sock *sk)
@@ -260,9 +260,9 @@ static void takeovers_stir(struct iw_mpa_takeovers *all)
 }
 
 /*
- * Stop input of the host's TCP. When this returns TCP has got and acknowledged
- * the packets that the host had received before. Later ones do not reach TCP,
- * even if the device lets them through.
+ * Stop input of the host's TCP. When this function returns TCP has got and
+ * acknowledged the packets that the host had received before the call. Later
+ * ones do not reach TCP, even if the device lets them through.
  * @held: the device has begun to keep packets that arrive; otherwise they are
  *	dropped from now on.
  *
@@ -330,7 +330,8 @@ static enum iw_mpa_reason takeover_freeze(struct iw_mpa_takeover *t,
 
 /*
  * Shut the host's TCP off, and put into @ho how it left the connection. After
- * iw_mpa_takeover_begin(). Waits for the host's own packets, 20 ms at most.
+ * iw_mpa_takeover_begin(). Waits for the host to send its packets, 20 ms at
+ * most.
  *
  * Return: IW_MPA_R_OK; IW_MPA_R_TCP_BUSY, or IW_MPA_R_LOCAL for lack of memory:
  * then nothing has changed.
@@ -371,9 +372,9 @@ static bool takeover_take_back(struct iw_mpa_takeovers *all,
 
 /*
  * Return the connection to the host's TCP: there is no takeover, or the driver
- * has refused it. TCP goes on as before: it sends acknowledgments that are due,
- * and keepalive begins anew. The peer has to repeat what has arrived since
- * iw_mpa_takeover_begin().
+ * has refused the connection. TCP goes on as before: it sends acknowledgments
+ * that are due, and keepalive begins anew. The peer has to repeat what has
+ * arrived since iw_mpa_takeover_begin().
  */
 void iw_mpa_takeover_undo(struct iw_mpa_ep *ep)
 {
@@ -448,7 +449,7 @@ static enum iw_mpa_reason takeover_shut_off(struct iw_mpa_ep *ep,
 
 /*
  * Take the connection from the host's TCP, before prepare, for a device with
- * takeover. If that fails, and the driver also works on a socket, TCP goes on
+ * takeover. If this fails, and the driver also works on a socket, TCP goes on
  * as before, and @ho has no record.
  *
  * Return: IW_MPA_R_OK; or why the driver cannot have the stream, with *@err.
@@ -521,11 +522,11 @@ void iw_mpa_takeover_put(struct iw_mpa_ep *ep)
 /**
  * iw_mpa_peer_closed - the device found the peer's FIN, or that TCP has failed
  * @ep: endpoint of a connection that was taken over, from prepare until stop
- * @err: 0: FIN, and all before it is handled; else a positive errno as in
- *	sk_err: ECONNRESET, ETIMEDOUT and the like
+ * @err: 0: FIN, and all bytes before it are handled; else a positive errno as
+ *	in sk_err: ECONNRESET, ETIMEDOUT and the like
  *
- * The host's TCP sees neither. After FIN, finish_tx and stop() follow; after an
- * error stop() alone.
+ * The host's TCP sees neither FIN nor error. After a FIN finish_tx and stop()
+ * follow; after an error only stop().
  *
  * Context: any.
  */
@@ -542,8 +543,9 @@ EXPORT_SYMBOL_GPL(iw_mpa_peer_closed);
  *
  * A driver calls this once for each prepare that got a record and returned 0:
  * when both ends have closed and TIME_WAIT is over, or the connection was
- * reset. This may be long after stop, or before it. Then the host may use the
- * 4-tuple again. What a driver has not released is released with its device.
+ * reset. This may be long after stop, or before it. After the call the host may
+ * use the 4-tuple again. Connections that are never released go with the
+ * device.
  *
  * Context: any.
  */
@@ -561,9 +563,9 @@ EXPORT_SYMBOL_GPL(iw_mpa_stream_released);
  *
  * A driver calls this in prepare or later. From then on, until
  * iw_mpa_stream_released(), the library calls path_changed whenever the path is
- * not the one that the driver knows: that of the record, or of the last call.
- * There is no call before prepare has returned 0, so a prepare that fails may
- * free @priv. Without path_changed this does nothing.
+ * not the one that the driver knows from the record, or from the last call of
+ * path_changed. There is no call before prepare has returned 0, so a prepare
+ * that fails may free @priv. Without path_changed this does nothing.
  *
  * Context: any but path_changed.
  */
@@ -582,7 +584,7 @@ EXPORT_SYMBOL_GPL(iw_mpa_stream_watch);
 
 /*
  * Connections that this round has checked are at the end of the list. Return: a
- * watched one before these, or NULL
+ * watched connection before these, or NULL
  */
 static struct iw_mpa_takeover *takeover_next(struct iw_mpa_takeovers *all)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * For devices that take TCP connections over. Once a connection was taken over
- * its endpoint has no socket any more, but @takeover of struct iw_mpa_ep.
+ * its endpoint has @takeover of struct iw_mpa_ep in place of a socket.
  */
 #ifndef _IW_MPA_TAKEOVER_H
 #define _IW_MPA_TAKEOVER_H

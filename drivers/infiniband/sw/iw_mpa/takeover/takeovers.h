@@ -17,12 +17,12 @@
  * @lock: protects @list, and members of its entries that say so; any context
  * @list: connections that the driver has not released
  * @stats: counters of the device
- * @netevent: with path_changed: is called for netevents
+ * @netevent: if the driver has path_changed: is called for netevents
  * @look: checks the path of each connection
  * @stirred: @look is about to run, as something has changed
  * @looking: held by @look while it uses the socket of a connection
  * @round: number of the present run of @look
- * @took: how long the last round has lasted, in jiffies
+ * @took: how long the last run of @look has lasted, in jiffies
  */
 struct iw_mpa_takeovers {
 	const struct iw_mpa_takeover_ops	*ops;

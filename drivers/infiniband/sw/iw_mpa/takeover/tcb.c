@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * This file reads the state of a TCP connection from the host's TCP, and does
- * not change it. Bytes are copied from where they are, since reading them from
+ * not change it. Bytes are copied out of the receive queue, since a read from
  * the socket would send a window update.
  */
 
@@ -192,7 +192,7 @@ static int tcb_copy_rx(struct sock *sk, struct iw_mpa_tcb *tcb)
 }
 
 /*
- * Make the record of a connection at rest, for iw_mpa_tcb_free(). With the
+ * Make the record of a connection at rest; iw_mpa_tcb_free() frees it. With the
  * socket locked, in a memalloc_noio scope; sleeps for memory only.
  *
  * Return: 0; -ENOMEM; -EPROTO if the receive queue is not as TCP says.
