@@ -3,9 +3,9 @@
  * Completion queues.
  *
  * A kernel ULP's queue is a ring in the kernel's own memory. An application's
- * is in memory that the application polls and arms without a system call. An
- * entry there is free when its VALID bit is clear; if the application misuses
- * the bit, it can only lose its own completions.
+ * queue is in memory that the application polls and arms without a system call.
+ * An entry there is free when its VALID bit is clear; if the application
+ * misuses the bit, it can only lose its own completions.
  */
 
 #include "cq.h"
@@ -93,8 +93,8 @@ static bool cq_put_kernel(struct srnic_cq *cq, const struct srnic_cqe *cqe)
  * Must the handler be called? The word *@cq->notify says for which completions
  * the ULP has armed the queue. Only the state that was read is cleared, by
  * compare and exchange: an application may have armed the queue anew, for
- * solicited completions only, and this one may not be solicited. If it does so
- * all the time the kernel gives up, and calls the handler once too often.
+ * solicited completions only, and this completion is perhaps not solicited. If
+ * it does so all the time the kernel gives up and calls the handler anyway.
  */
 static bool cq_disarm(struct srnic_cq *cq, bool solicited)
 {
@@ -105,8 +105,8 @@ static bool cq_disarm(struct srnic_cq *cq, bool solicited)
 
 	/*
 	 * The kernel writes the entry, then reads @notify. The ULP writes
-	 * @notify, then reads entries (srnic_req_notify_cq(), libsiw). So one
-	 * of them sees what the other wrote: no completion is missed.
+	 * @notify, then reads entries (srnic_req_notify_cq(), libsiw). So the
+	 * kernel or the ULP sees what the other wrote: no completion is missed.
 	 */
 	smp_mb();
 	armed = READ_ONCE(*cq->notify);
@@ -142,8 +142,8 @@ static void cq_queue_event(struct srnic_cq *cq, enum srnic_cq_due due)
 
 /*
  * If there is no room the completion is lost, the overflow is reported to the
- * ULP, and @up->full stops the QP. A QP in destroy_qp completes nothing more,
- * since a poller could not use the pointer to it.
+ * ULP, and @up->full stops the QP. A QP in destroy_qp completes nothing more: a
+ * completion has a pointer to its QP, which a poller could not use.
  */
 void srnic_cq_put(struct srnic_cq *cq, const struct srnic_cqe *cqe,
 		  bool solicited, struct srnic_upcalls *up)
@@ -172,8 +172,8 @@ void srnic_cq_put(struct srnic_cq *cq, const struct srnic_cqe *cqe,
 
 /*
  * Call the handler until no call is due. The caller has raised @upcalls from 0.
- * An application can cause calls as fast as they are made, so after some of
- * them a work item makes the next, and other softirqs run.
+ * An application can make calls due as fast as they are made. So after some
+ * calls a work item makes the next one, and other softirqs run.
  */
 static void cq_call(struct srnic_cq *cq)
 {
@@ -196,7 +196,7 @@ static void cq_call(struct srnic_cq *cq)
  * CPU that runs it calls it once more.
  *
  * RX may run within a call of TCP by a sender that may use the emergency
- * reserves of memory. What a ULP allocates in its handler must not use them.
+ * reserves of memory. What a ULP allocates in its handler must not use these.
  */
 void srnic_cq_call_due(struct srnic_upcalls *up)
 {
@@ -266,11 +266,11 @@ int srnic_poll_cq(struct ib_cq *ibcq, int max, struct ib_wc *wc)
 }
 
 /*
- * Remove some entries of @qp. Entries of other QPs move down over them, which
- * leaves a gap of void entries from @gap to @gap_end; entries from @gap_end on
- * were not checked. The lock is dropped between two steps. If a poller has
- * passed the gap by then, the gap starts anew where the poller is. Returns
- * false if all entries were checked.
+ * Remove some entries of @qp. Entries of other QPs move down over the removed
+ * ones, which leaves a gap of void entries from @gap to @gap_end; entries from
+ * @gap_end on were not checked. The lock is dropped between two steps. If a
+ * poller has passed the gap meanwhile, the gap starts anew where the poller is.
+ * Returns false if all entries were checked.
  */
 static bool cq_forget_step(struct srnic_cq *cq, const struct ib_qp *qp)
 {
@@ -312,9 +312,9 @@ void srnic_cq_forget(struct srnic_cq *cq, const struct ib_qp *qp)
 }
 
 /*
- * In steps, since a whole queue would keep interrupts off for too long. No I/O
- * to get memory in here: a ULP that has storage may wait for @cq->arrange, as
- * queues of the RDMA core's pool are shared.
+ * This copies in steps: to copy a whole queue at once would keep interrupts off
+ * for too long. It must do no I/O to get memory: a ULP that has storage may
+ * wait for @cq->arrange, as queues of the RDMA core's pool are shared.
  */
 static int cq_grow(struct srnic_cq *cq, u32 size)
 {
@@ -344,11 +344,11 @@ static int cq_grow(struct srnic_cq *cq, u32 size)
 
 /*
  * A queue of a QP, with @entries work requests, completes here from now on.
- * When it is flushed each of them completes, unsignaled ones, too. A kernel ULP
- * does not count these when it chooses the size of @cq, but waits for a work
- * request after them, see ib_drain_qp(). So the ring has room for all of them
- * beside what the ULP has asked for. An application chooses the size of its
- * ring itself.
+ * When it is flushed each work request completes, unsignaled ones, too. A
+ * kernel ULP does not count unsignaled ones when it chooses the size of @cq,
+ * but waits for a work request after them, see ib_drain_qp(). So the ring has
+ * room for all @entries beside what the ULP has asked for. An application
+ * chooses the size of its ring itself.
  *
  * Returns 0; -ENOMEM.
  */
@@ -377,9 +377,9 @@ int srnic_cq_join(struct srnic_cq *cq, u32 entries)
  * A queue that joined with @entries work requests leaves.
  *
  * When a kernel ULP frees a completion queue, the RDMA core first stops its own
- * work on the queue, then calls the driver. A handler called in between would
- * start that work again. So the last QP that leaves waits until no call is due;
- * without a QP none becomes due again.
+ * work on the queue, then calls the driver. A call of the handler in between
+ * would start that work again. So the last QP that leaves waits until no call
+ * is due; without a QP no further call becomes due.
  */
 void srnic_cq_leave(struct srnic_cq *cq, u32 entries)
 {

@@ -3,10 +3,10 @@
  * Reading TCP's receive queue in place.
  *
  * The queue is walked as tcp_recv_skb() does it: a segment may overlap what was
- * read before, so a place in it is found by its sequence number. A buffer here
- * is the linear part or a page fragment of an skb; all have a kernel address,
- * since there is no high memory. Nothing here consumes bytes, allocates, or
- * changes the queue.
+ * read before, so a place in a segment is found by the sequence number. A
+ * buffer here is the linear part or a page fragment of an skb; all have a
+ * kernel address, since there is no high memory. Nothing here consumes bytes,
+ * allocates, or changes the queue.
  *
  * Functions with "raw" in their name read the stream with its Markers, the
  * others leave Markers out.

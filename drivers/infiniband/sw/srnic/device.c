@@ -8,12 +8,12 @@
  *
  * siw and siw_mpa register with the same driver number as srnic in the RDMA
  * core, so each would take the other's devices for its own. That is why neither
- * of them may be loaded together with srnic. One that is loaded later is
- * refused by a notifier; one that is loaded already has a folder in
- * /sys/module. One that is being loaded, and was announced before srnic's
- * notifier was registered, is seen by neither. So srnic checks again before it
- * makes a device. That leaves a module that takes longer to load than an
- * administrator takes to add a link.
+ * of them may be loaded together with srnic. If one is loaded later srnic's
+ * notifier refuses it; if one is loaded already it has a folder in /sys/module.
+ * If one is being loaded, and was announced before the notifier was registered,
+ * neither shows it. So srnic checks again before it makes a device. It still
+ * misses a module that takes longer to load than an administrator takes to add
+ * a link.
  */
 
 #include "fpdu.h"
@@ -101,9 +101,9 @@ static void srnic_get_dev_fw_str(struct ib_device *ibdev, char *str)
 
 /*
  * All devices, to find them by their interface. The RDMA core's own table hides
- * a device that is disabled, as during a move to another network namespace, and
- * an interface could then get a second device. A device stays here from its
- * setup until the end of its removal, or until its interface goes.
+ * a device that is disabled, as during a move to another network namespace: by
+ * that table an interface could get a second device. A device stays here from
+ * its setup until the end of its removal, or until its interface goes.
  */
 static DEFINE_XARRAY(taken_devices);	/* by the interface's address */
 
@@ -127,8 +127,8 @@ static void device_leave(struct srnic_dev *dev)
 }
 
 /*
- * Returns the device of an interface, for ib_device_put(); NULL if it has none,
- * or a disabled one. If the interface @leaves, it has no device from now on.
+ * Returns the device of an interface, for ib_device_put(); NULL if there is
+ * none, or it is disabled. If @leaves, the interface has none from now on.
  */
 static struct srnic_dev *device_of(const struct net_device *netdev, bool leaves)
 {
@@ -206,8 +206,8 @@ static u32 device_ask_speed(const struct srnic_dev *dev)
 
 /*
  * Speeds of Ethernet, and the width and speed that ib_get_eth_speed() makes of
- * them. That function logs each guess at an unknown speed, though any process
- * may ask. Here the guess is the first row.
+ * them. They are not from that function, since it logs each guess at an unknown
+ * speed, though any process may ask. Here the guess is the first row.
  */
 static const struct device_speed {
 	u32	ethernet;	/* Mbit/s */
@@ -336,8 +336,8 @@ static void device_follow_port(struct srnic_dev *dev,
 /*
  * Without this function the RDMA core would report UP, DOWN and CHANGE itself,
  * in addition to srnic, and even if the port has not changed. The core does not
- * call it for bonds, nor do older kernels have it: there srnic_netdev_event()
- * does the same. If both run, the second finds no change. Under rtnl.
+ * call it for bonds, older kernels not at all: for these srnic_netdev_event()
+ * does the same. If both run the later one finds no change. Under rtnl.
  */
 static void srnic_report_port_event(struct ib_device *ibdev,
 				    struct net_device *netdev,
@@ -390,8 +390,8 @@ static void device_follow_name(struct srnic_dev *dev,
 }
 
 /*
- * Read the network device's state again: its events do not reach an RDMA device
- * that is not enabled yet, or is moved to another namespace.
+ * Read the network device's state again: an RDMA device does not get its events
+ * before it is enabled, or while it moves to another namespace.
  */
 static void srnic_device_catch_up(struct work_struct *work)
 {
@@ -416,9 +416,9 @@ static void srnic_device_catch_up(struct work_struct *work)
 }
 
 /*
- * A work item does the rest, since the RDMA core calls this with a lock held
- * for which others wait under rtnl. It is on the system's work queue: one of
- * srnic's serves storage, for which the holder of rtnl may wait.
+ * A work item reads the state, under rtnl, since the RDMA core calls this with
+ * a lock held for which others wait under rtnl. The item is on the system's
+ * work queue: srnic's own serve storage, for which the holder of rtnl may wait.
  */
 static int srnic_enable_driver(struct ib_device *ibdev)
 {

@@ -3,8 +3,8 @@
  * FPDUs in memory that TCP sends without a copy.
  *
  * A batch is whole FPDUs in a row, in page fragments. While a batch is built
- * the fragment belongs to the writer, and otherwise to the CPU, so an idle QP
- * holds no such memory. Each bvec entry of a batch has a reference on its page,
+ * the fragment belongs to its writer, and otherwise to the CPU, so an idle QP
+ * holds no fragment. Each bvec entry of a batch has a reference on its page,
  * until the peer has acknowledged its bytes. Bytes are added to the CRC soon
  * after they were written, and as many at once as are contiguous, since a call
  * costs more than the CRC of 64 bytes.
@@ -13,7 +13,7 @@
  * which may have room left. When that is full, the oldest is used again if the
  * cache has the only reference on it. So a CPU that sends all the time, to
  * peers that acknowledge, neither allocates nor clears pages, and writes to
- * memory that its own caches hold.
+ * memory that is still in the caches of this CPU.
  *
  * A page from the emergency reserves does not stay in the cache. Neither does a
  * single page, which was used because memory was fragmented at that time.
@@ -115,8 +115,8 @@ static bool frag_has_room(const struct page_frag *frag)
 }
 
 /*
- * Of the emergency reserves take only a single page: no other sender could use
- * the rest of a fragment until the peer has acknowledged the batch.
+ * From the emergency reserves only a single page is taken: no other sender
+ * could use the rest of a fragment until the peer has acknowledged the batch.
  */
 bool srnic_frag_refill(struct page_frag *frag)
 {
@@ -234,8 +234,8 @@ void srnic_batch_reset(struct srnic_batch *batch)
 }
 
 /*
- * Drop the FPDUs that TCP has not begun to send; the rest of one that it has
- * begun has to go out. Positions, and so Markers, count on from its end.
+ * Drop the FPDUs that TCP has not begun to send; one that it has begun has to
+ * go out in whole. Positions, and so Markers, count on from that one's end.
  */
 void srnic_batch_cut(struct srnic_tx *tx)
 {
@@ -349,9 +349,9 @@ void srnic_fpdu_put_crc(struct srnic_writer *w)
 }
 
 /*
- * Remove the FPDU under way from the batch. If it began in another fragment,
- * the writer does not own that any more, and the next FPDU begins a new bvec
- * entry.
+ * Remove the FPDU that is being written from the batch. If it began in another
+ * fragment, the writer does not own that fragment any more, and the next FPDU
+ * begins a new bvec entry.
  */
 void srnic_fpdu_undo(struct srnic_writer *w)
 {

@@ -55,7 +55,7 @@ struct srnic_writer {
 	/*
 	 * For srnic_fpdu_undo(): the FPDU's first byte; if it has @moved to
 	 * another fragment, how many bvec entries there were before, and the
-	 * length of the last.
+	 * length of the last entry.
 	 */
 	u8			*begin;
 	bool			moved;

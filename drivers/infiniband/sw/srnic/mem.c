@@ -9,11 +9,11 @@
  * never touched again (RFC 5040 8.1.1). Softirqs are off under the lock, so a
  * hold ends after SRNIC_MEM_HOLD bytes, or one FPDU if that is longer.
  *
- * Readers with softirqs off pass a writer that waits for an rwlock. If peers
- * kept two CPUs busy with a region the writer would never get the lock. So a
- * writer first closes a gate. A holder checks the gate before each FPDU, and
- * ends its hold if the gate is closed; each CPU has at most one holder. All
- * other readers wait at the gate until the change is done.
+ * A reader with softirqs off overtakes a writer that waits for an rwlock. If
+ * peers kept two CPUs busy with a region the writer would never get the lock.
+ * So a writer first closes a gate. A holder checks the gate before each FPDU,
+ * and ends its hold if the gate is closed; each CPU has at most one holder. All
+ * other readers wait at the gate until the writer is done.
  *
  * The device has no DMA: the RDMA core gives it virtual addresses in place of
  * bus addresses, and ensures that there is no high memory.
@@ -74,8 +74,8 @@ static u32 stag_index(u32 stag)
 
 /*
  * Returns 0; -EOPNOTSUPP for a right that no region of the device has; -EINVAL
- * if one is missing that another needs: a peer's right to write needs the
- * device's own.
+ * if a right is missing that another right needs: a peer's right to write needs
+ * the device's own right to write.
  */
 int srnic_stag_check_access(struct ib_device *ibdev, int access)
 {
@@ -127,8 +127,8 @@ static enum srnic_mem_fault hold_check(const struct srnic_mr *mr,
 /*
  * End the present hold, and hold the region that @name names. The cursor starts
  * at the region's first byte, since the name may stand for other memory than
- * before. After a fault no region is held, and none for SRNIC_LOCAL_DMA_LKEY:
- * that memory is never invalidated.
+ * before. No region is held after a fault, nor for SRNIC_LOCAL_DMA_LKEY: its
+ * memory is never invalidated.
  */
 enum srnic_mem_fault srnic_hold_take(struct srnic_dev *dev,
 				     struct srnic_hold *hold,
@@ -199,7 +199,7 @@ static int stag_register(struct srnic_mr *mr, const struct ib_pd *pd, u32 stag,
 
 /*
  * Register a region with the pages that map_mr_sg has mapped last, or with its
- * previous ones if that was not called since the last registration.
+ * previous pages if map_mr_sg was not called since the last registration.
  *
  * Returns 0; -EINVAL if the region is valid, of another protection domain, not
  * fast-registered, or too small, or does not exist.
@@ -373,7 +373,7 @@ static bool target_append(struct srnic_extent *map, u32 *n, u32 max, void *va,
  * need not know the kernel's addresses.
  *
  * Returns how many entries were mapped; -EINVAL if there are none, or @off is
- * beyond the first.
+ * beyond the first entry.
  */
 int srnic_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sgl, int nents,
 		    unsigned int *off)

@@ -11,8 +11,8 @@
 #include <rdma/ib_verbs.h>
 
 /*
- * For kernel ULPs: stands for all memory of the kernel. Its index is in no
- * table, so neither a peer nor an application can use it.
+ * For kernel ULPs: this STag stands for all memory of the kernel. Its index is
+ * in no table, so neither a peer nor an application can use it.
  */
 #define SRNIC_LOCAL_DMA_LKEY	0xffffff00
 #define SRNIC_STAG_MAX_INDEX	0xfffffe
@@ -49,8 +49,8 @@ struct srnic_hold {
 };
 
 /*
- * On 32 bits the RDMA core pins memory at the lower halves of these: a region
- * must not be larger than what was pinned.
+ * On a machine of 32 bits the RDMA core pins memory by the lower halves of
+ * these numbers: a region must not be larger than what was pinned.
  */
 static inline bool srnic_stag_is_possible(u64 start, u64 len, u64 max)
 {
@@ -99,9 +99,9 @@ static inline void srnic_hold_drop(struct srnic_hold *hold)
 }
 
 /*
- * Call this first for each FPDU, even an empty one: it ends the hold if the
- * quota is used up, or if a writer waits. So a writer waits for one FPDU of
- * each CPU at most.
+ * Call this before anything else for each FPDU, even an empty one: it ends the
+ * hold if the quota is used up, or if a writer waits. So a writer waits for one
+ * FPDU of each CPU at most.
  */
 static inline void srnic_hold_yield(struct srnic_hold *hold, u32 bytes)
 {
@@ -134,10 +134,10 @@ static inline u64 srnic_hold_room(const struct srnic_hold *hold)
 }
 
 /*
- * Move the cursor to [@addr, @addr + @len) in the region that @name names,
- * which is held first if it is not. What was checked when the hold began cannot
- * have changed, only the range is checked each time, in the order of enum
- * srnic_mem_fault. After a fault nothing is held.
+ * Move the cursor to [@addr, @addr + @len) in the region that @name names, and
+ * first hold the region if it is not held. What was checked when the hold began
+ * cannot have changed, so only the range is checked each time, in the order of
+ * enum srnic_mem_fault. After a fault nothing is held.
  */
 static inline enum srnic_mem_fault
 srnic_hold_at(struct srnic_dev *dev, struct srnic_hold *hold,

@@ -194,8 +194,8 @@ static enum srnic_err place_resp_payload(struct srnic_qp *qp,
 
 /*
  * READ_INV invalidates its sink; false if that fails. The STag that the ULP
- * names separately is not used: the RDMA core has filled it in before it chose
- * the key.
+ * names separately is not used: the RDMA core has filled in that STag before it
+ * chose the key.
  */
 static bool place_invalidate_sink(struct srnic_qp *qp)
 {
@@ -282,8 +282,8 @@ static enum srnic_err place_send_begins(struct srnic_qp *qp,
 }
 
 /*
- * Copy payload to the SGEs, which are large enough, from the message's offset
- * on. Without @fill the SGEs are only checked.
+ * Copy payload to the SGEs, from the segment's offset in the message on. The
+ * SGEs are large enough. Without @fill they are only checked.
  */
 static enum srnic_err place_scatter(struct srnic_qp *qp,
 				    struct srnic_arrival *arr, bool fill)

@@ -9,9 +9,9 @@
 
 /*
  * A run of segments of one message. A segment continues the run if its header
- * is that of the segment before, but for the offset, which follows that
- * segment's bytes. Then nothing else has to be checked, as long as it has at
- * most @room bytes, and the hold of the segment before goes on.
+ * is that of the segment before, but for the offset, which is where that
+ * segment ends. Then nothing else has to be checked, as long as the segment has
+ * at most @room bytes, and the hold of the segment before goes on.
  */
 struct srnic_run {
 	u32	room;	/* 0: there is no run */

@@ -82,8 +82,8 @@ static bool qp_flush_rq(struct srnic_qp *qp, struct srnic_upcalls *up)
 }
 
 /*
- * Flush all that was posted, if there is no stream. The sender's lock keeps
- * away the sender, other flushes and changes to IDLE.
+ * Flush all that was posted, if there is no stream. The caller holds the
+ * sender's lock: it keeps away the sender, other flushes and changes to IDLE.
  */
 static void qp_flush_locked(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
@@ -185,11 +185,11 @@ void srnic_qp_put(struct srnic_qp *qp)
 /*
  * Numbers are given in turn, so that a number stays unused for a while after
  * its QP: an application must not take completions of the old QP, still in its
- * queue, for those of a new one. But they stay low: they are from the lowest
- * range in which three of four are free. An XArray needs a node for each 64
- * numbers of which one is used, and nodes above these; a node that a lone QP
- * allocates and frees costs as much as a queue. That holds for the tables of
- * the RDMA core and of iw_mpa, too.
+ * queue, for those of a new one. But numbers stay low: they are from the lowest
+ * range in which three of four are free. An XArray needs a node wherever one of
+ * 64 numbers is used, and nodes above these nodes. A node that is allocated and
+ * freed for one QP costs as much as a queue, also in the tables of the RDMA
+ * core and of iw_mpa.
  *
  * The caller has counted the QP in @dev->objects.
  */
@@ -206,9 +206,9 @@ int srnic_qp_take_number(struct srnic_dev *dev, u32 *qpn)
 }
 
 /*
- * Must the QP not be found for a new connection? Until iw_cm has handled
- * ESTABLISHED, which comes after open_tx, it lets a ULP accept once more with
- * the same QP. So a responder's QP is found for some time after open_tx, longer
+ * Must the QP not be found for a new connection? iw_cm lets a ULP accept once
+ * more with the same QP until it has handled ESTABLISHED, which comes after
+ * open_tx. So a responder's QP is found for some time after open_tx, longer
  * than iw_cm takes.
  */
 static bool qp_is_taken(struct srnic_qp *qp)
@@ -230,11 +230,11 @@ static bool qp_is_taken(struct srnic_qp *qp)
  * iw_cm calls this and then iw_add_ref in one critical section of a spinlock
  * with interrupts off, which is an RCU read-side critical section, on real-time
  * kernels, too. qp_hide() first makes the QP unfindable, then waits for a grace
- * period that began after it was last found. By then each finder has its
+ * period that began after it was last found. After that each finder has its
  * reference, or does not want one.
  *
  * Returns the QP, without a reference; NULL if there is none, or it is being
- * destroyed, or has a connection that may not be replaced.
+ * destroyed, or has a connection that must not be replaced.
  */
 struct srnic_qp *srnic_qp_find(struct srnic_dev *dev, u32 qpn)
 {
@@ -271,7 +271,7 @@ static void qp_hide(struct srnic_qp *qp)
  *    no callback of the socket runs, no sender has the socket, and the sender's
  *    timer has ended.
  * 3. iw_cm drops its references when it has handled its events. As long as it
- *    has one it may modify the QP to ERR, which queues a flush.
+ *    has a reference it may modify the QP to ERR, which queues a flush.
  * 4. From then on no work item is queued: RX and stop have ended, the ULP must
  *    not post to a QP that it destroys, and work items check @dying before they
  *    queue themselves. So a work item that is cancelled stays away.
@@ -338,8 +338,8 @@ static void qp_discard(struct srnic_qp *qp)
  * Return the QP to a state in which a connection can begin, or keep it there.
  * What was posted in ERR is flushed first, since it must not become part of the
  * next connection. A flush goes once around an application's ring, which may
- * have been filled again before it began: a second flush takes the rest. If the
- * application posts still more while these run, the QP stays in ERR.
+ * have been filled again meanwhile: a second flush takes the rest. If the
+ * application posts still more during both flushes, the QP stays in ERR.
  */
 static int qp_to_idle(struct srnic_qp *qp, enum ib_qp_state state)
 {
@@ -378,14 +378,14 @@ static bool qp_is_quiet(struct srnic_qp *qp)
 /*
  * When a ULP disconnects, iw_cm and librdmacm ask for SQD, even if the
  * connection has ended. That is no error. What is posted after this call does
- * not go out, however late the FIN is. If an application has posted nothing,
- * only the FIN is left to send, and is sent here. Otherwise iw_mpa's work item
- * sends what was posted.
+ * not go out, however late the FIN is. If an application's QP has nothing to
+ * send but the FIN, the FIN is sent here. Otherwise iw_mpa's work item sends
+ * what was posted.
  *
  * To send a FIN locks the socket, and when it is unlocked RX may run and call
  * completion handlers. A kernel ULP's handler must not be called within a verb
- * (core_locking.rst). An application's is the RDMA core's own, and only wakes
- * the application.
+ * (core_locking.rst). The handler of an application's queue is the RDMA core's
+ * own, and only wakes the application.
  */
 static int qp_to_closing(struct srnic_qp *qp)
 {
@@ -541,8 +541,8 @@ count:
 
 /*
  * Attributes that iWARP's QPs do not have, or that are fixed by create_qp; and
- * the event for a drained send queue in SQD, where here the connection closes,
- * which is an event of its own.
+ * the event for a drained send queue in SQD: an iWARP connection closes in SQD,
+ * and that has an event of its own.
  */
 #define QP_NEVER_MODIFIED	(IB_QP_CAP | IB_QP_QKEY | IB_QP_ALT_PATH | \
 				 IB_QP_PATH_MIG_STATE | \
@@ -550,10 +550,11 @@ count:
 
 /*
  * Only rights of memory regions count, not those of the QP: before a connection
- * rdma_cm sets a QP's rights to none, whatever the ULP wants, and never again.
+ * rdma_cm sets a QP's rights to none, whatever the ULP wants, and does not set
+ * them later.
  *
- * This has to be quick, since libsiw holds spinlocks while it runs. It waits
- * for the sender, and for the owner of the socket, but not for the peer.
+ * This verb has to be quick, since libsiw holds spinlocks while it runs. It
+ * waits for the sender, and for the owner of the socket, but not for the peer.
  *
  * Returns 0; -EINVAL if the change is not possible now, or another error.
  */

@@ -50,10 +50,10 @@ enum srnic_state srnic_state_next(enum srnic_state state,
  * CLOSED    .		.	  .	    .	      .		.
  *
  * A new QP is CLOSED. START leads from each state to SHUT. OPEN and FINISH may
- * find CLOSED, since the sender may give up at any time.
+ * find the sender CLOSED, since it may give up at any time.
  *
- * An error of the stream is a matter of qp->state. After one the sender sends
- * the Terminate message only, but not before TX was opened or after the FIN.
+ * An error of the stream is a matter of qp->state: the sender then sends only
+ * the Terminate message, but not before TX was opened or after the FIN.
  */
 enum srnic_tx_state srnic_tx_next(enum srnic_tx_state state,
 				  enum srnic_tx_event event)

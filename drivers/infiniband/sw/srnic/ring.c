@@ -6,8 +6,8 @@
  * RLIMIT_MEMLOCK, as registered memory is. The kernel maps them contiguously.
  * The application's mapping has a reference on each page, so pages stay as long
  * as they are mapped. srnic puts the pages with the last reference on the mmap
- * entry, which an mmap call in progress holds, too. So destroying an object
- * never frees pages under an mmap call.
+ * entry. An mmap call in progress has a reference on the entry, too, so
+ * destroying an object never frees pages under an mmap call.
  *
  * An application may write any byte at any time. So the kernel reads the flags
  * of an element with acquire, copies the element once, and uses only the copy.
@@ -28,8 +28,8 @@
 
 /*
  * No verb has driver-specific input. Input of a later libsiw is refused, except
- * zeroes, which ask for nothing: today's libsiw sends them to register memory.
- * Few zeroes are read without an allocation.
+ * zeroes, which ask for nothing: today's libsiw sends zeroes to register
+ * memory. Few zeroes are read without an allocation.
  *
  * Returns 0; -EINVAL if there is no room for the response; -EOPNOTSUPP for
  * input; -EFAULT.

@@ -3,9 +3,9 @@
  * Resources for a peer's untagged messages (RFC 5040 4.2): a Send takes a
  * receive from a queue of the QP, or a shared one; a Read Request takes a slot.
  *
- * There are as many slots as were negotiated; one request more is an error of
- * the peer (RFC 5040 6.1). RX passes the requests to the sender, in a ring that
- * needs no lock.
+ * There are as many slots as were negotiated; if a request finds no slot the
+ * peer is in error (RFC 5040 6.1). RX passes the requests to the sender, in a
+ * ring that needs no lock.
  */
 
 #include "rq.h"
@@ -98,7 +98,7 @@ bool srnic_rq_has(const struct srnic_rq *rq, u32 n)
 
 /*
  * Take the oldest receive. Returns 0; -ENOENT if there is none; -EINVAL if the
- * application's element is invalid: it is used up, and @rwqe->id is its id.
+ * application's element is invalid, and used up; @rwqe->id is its id.
  */
 int srnic_rq_take(struct srnic_rq *rq, struct srnic_rwqe *rwqe)
 {
@@ -200,8 +200,8 @@ int srnic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 }
 
 /*
- * If fewer receives than the new limit are left, that is reported at once: the
- * ULP may wait for the event before it posts more.
+ * If fewer receives than the new limit are left, the event for that is raised
+ * at once: the ULP may wait for it before it posts more.
  */
 int srnic_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		     enum ib_srq_attr_mask mask, struct ib_udata *udata)
@@ -334,7 +334,7 @@ const struct srnic_irqe *srnic_irq_head(const struct srnic_qp *qp)
 
 /*
  * The sender calls this before the last byte of the response can reach the
- * peer, which may send its next request then.
+ * peer: with that byte the peer may send its next request.
  */
 void srnic_irq_get(struct srnic_irq *irq)
 {

@@ -5,7 +5,7 @@
  * RX consumes nothing of TCP's queue before a whole FPDU is there, and places
  * nothing of the FPDU before its CRC and its Markers were found good (RFC 5044
  * 6). It reads the bytes in TCP's queue, first for the CRC, then for the
- * payload, and frees them once for all FPDUs of a call.
+ * payload, and frees the bytes of all FPDUs of a call at once.
  *
  * The socket's lock protects all state: softirqs hold the spinlock, processes
  * own the socket. Nothing here sends: RX kicks the sender, which sends Read
@@ -61,9 +61,9 @@ static u16 rx_ulpdu_len(const struct srnic_cursor *cur)
 }
 
 /*
- * How many bytes have to arrive before RX can go on: those up to ULPDU_Length
- * of the next FPDU, if @left are too few for that, else all of the FPDU, with
- * its Markers; then @ulpdu_len is set.
+ * How many bytes have to arrive before RX can go on. If @left bytes do not
+ * reach the end of the next FPDU's ULPDU_Length: the bytes up to there. Else
+ * all bytes of the FPDU, with its Markers; then @ulpdu_len is set.
  */
 static inline u32 rx_measure(const struct srnic_qp *qp,
 			     const struct srnic_cursor *cur, u32 left,
@@ -147,7 +147,7 @@ static inline enum srnic_err rx_verify(const struct srnic_qp *qp,
 
 /*
  * Read as much of the DDP header as there is. The memory in TCP's queue may
- * belong to the sending process, which may change it: only the copy counts.
+ * belong to the sending process, which may change it. So only the copy counts.
  */
 static noinline void rx_read_hdr(struct srnic_arrival *arr, u16 ulpdu_len)
 {
@@ -177,8 +177,8 @@ static inline enum srnic_err rx_take_hdr(struct srnic_arrival *arr,
 }
 
 /*
- * A responder that has received no good FPDU may not send (RFC 5044 7.1.2), not
- * even a Terminate message. With the fence off TX is open: then it may send.
+ * A responder that has received no good FPDU must not send (RFC 5044 7.1.2),
+ * not even a Terminate message. If the setting fence is off it may: TX is open.
  */
 static noinline_for_stack void rx_fail(struct srnic_qp *qp, enum srnic_err err,
 				       const struct srnic_arrival *arr,
@@ -200,8 +200,8 @@ static noinline_for_stack void rx_fail(struct srnic_qp *qp, enum srnic_err err,
 
 /*
  * The first FPDU is good. The responder may send before the segment is placed,
- * as it may have to answer that. A Terminate message, good or not, is no RTR
- * message, and nothing is sent after it.
+ * as it may have to answer the segment. A Terminate message, good or not, is no
+ * RTR message, and nothing is sent after it.
  */
 static void rx_first(struct srnic_qp *qp, const struct srnic_arrival *arr,
 		     enum srnic_err err)
@@ -272,9 +272,9 @@ static bool rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 raw,
 }
 
 /*
- * Place the FPDUs that continue the message of the one before, which has
- * decided where their bytes go. Each is contiguous, and verified before. One
- * that is not as expected is left to rx_take(), which finds the error.
+ * Place the FPDUs that continue the message of the last FPDU, which has decided
+ * where their bytes go. Each is contiguous, and verified before it is placed.
+ * An FPDU that is not as expected is left to rx_take(), which finds the error.
  *
  * Returns how many bytes were consumed, of @left.
  */
@@ -386,7 +386,7 @@ static bool rx_take_part(struct srnic_qp *qp, struct srnic_cursor *cur,
 
 /*
  * Returns how many bytes were consumed; all, if the stream has failed or was
- * aborted, since nothing after that counts.
+ * aborted, since no later byte counts.
  */
 u32 srnic_rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail,
 		  u32 budget, struct srnic_upcalls *up)
@@ -443,8 +443,8 @@ static void rx_defer(struct srnic_qp *qp)
 
 /*
  * If the host or the cgroup lacks memory, any FPDU that is not whole counts as
- * one that TCP cannot hold. Nearly always its rest arrives in a moment, and
- * copies of all would use up memory. So the work item runs after that moment.
+ * one that TCP cannot hold. Nearly always its rest arrives in a moment, and a
+ * copy of each would use up memory. So the work item runs after that moment.
  */
 static void rx_defer_part(struct srnic_qp *qp, const struct sock *sk)
 {
@@ -524,9 +524,9 @@ void srnic_rx_run(struct srnic_qp *qp, struct sock *sk, u32 budget)
 }
 
 /*
- * Does the sender have to know that the peer has closed? Yes, if it reports an
- * error, or waits for answers before the FIN. A sender that begins to finish
- * later sees rx.ended: iw_mpa calls kick_rx and finish_tx in turn.
+ * Does the sender have to know that the peer has closed? Yes, if the sender
+ * reports an error, or waits for answers before the FIN. A sender that begins
+ * to finish later sees rx.ended: iw_mpa calls kick_rx and finish_tx in turn.
  */
 static bool rx_end_is_awaited(const struct srnic_qp *qp)
 {
@@ -535,8 +535,8 @@ static bool rx_end_is_awaited(const struct srnic_qp *qp)
 }
 
 /*
- * Without a budget, since all bytes before the peer's FIN count. A stream that
- * ends within an FPDU is an error (RFC 5044 8, code 1).
+ * This reads without a budget, since all bytes before the peer's FIN count. A
+ * stream that ends within an FPDU is an error (RFC 5044 8, code 1).
  */
 void srnic_rx_look(struct ib_qp *ibqp)
 {
@@ -562,7 +562,7 @@ void srnic_rx_look(struct ib_qp *ibqp)
 
 /*
  * A buffer for an FPDU that TCP cannot hold, allocated without the socket's
- * lock. NORETRY: other QPs wait for the worker while the allocation tries.
+ * lock. NORETRY: other QPs wait for the worker as long as the allocation tries.
  */
 static void *rx_alloc_part(struct srnic_qp *qp, struct sock *sk, u32 *size)
 {

@@ -330,10 +330,10 @@ static void send_copy(struct srnic_msg *msg, u8 *to, u32 len)
 }
 
 /*
- * Make the next segments as long as they have @len bytes, too, are not the
- * message's last, are from the same region or the kernel's memory, fit into the
- * fragment, and have no Markers. That is checked once, so that each costs
- * little more than its header and its copy.
+ * Make further segments of @len bytes while they are not the message's last,
+ * are from the same region or the kernel's memory, fit into the fragment, and
+ * have no Markers. The conditions are checked once for all these segments, so
+ * that each costs little more than its header and its copy.
  */
 static inline void send_run(struct srnic_writer *w, struct srnic_msg *msg,
 			    const u32 len)
@@ -377,7 +377,7 @@ static inline void send_run(struct srnic_writer *w, struct srnic_msg *msg,
 
 /*
  * An FPDU of several TCP segments ends where TCP's packet ends, as batches do.
- * Otherwise its last part would go out in a packet of its own.
+ * Otherwise the last part of the FPDU would go out in a packet of its own.
  */
 static u16 send_room(const struct srnic_qp *qp, const struct srnic_writer *w,
 		     u16 mulpdu, u32 emss)
@@ -443,7 +443,7 @@ static u32 send_emss(const struct srnic_qp *qp, const struct tcp_sock *tp,
 /*
  * The bytes at which a batch is full: at the end of one or several packets of
  * TCP, so that the last FPDU of a batch does not go out in a packet of its own.
- * Nothing is gained if a packet holds one FPDU, or TCP has sent nothing yet.
+ * If a packet holds one FPDU, or TCP has sent nothing yet, that gains nothing.
  */
 static u32 send_full(const struct tcp_sock *tp, u32 mss)
 {
@@ -455,10 +455,10 @@ static u32 send_full(const struct tcp_sock *tp, u32 mss)
 }
 
 /*
- * False only if srnic_send_fill() would do nothing at all. A poster, and RX for
- * a Read Request, kicks the sender afterwards. But an application rings no
- * doorbell while its last element is valid, so call this after srnic_sq_sent(),
- * which returns elements.
+ * False only if srnic_send_fill() would do nothing at all. A poster kicks the
+ * sender after it has posted, and so does RX for a Read Request. But an
+ * application rings no doorbell while its last element is valid, so call this
+ * after srnic_sq_sent(), which returns elements.
  */
 bool srnic_send_has_work(const struct srnic_qp *qp)
 {
@@ -472,8 +472,9 @@ bool srnic_send_has_work(const struct srnic_qp *qp)
 }
 
 /*
- * Fill an empty batch. It ends at the first error of a work request or a Read
- * Response, which is recorded; the batch goes out before the Terminate message.
+ * Fill an empty batch. A batch ends before the first work request or Read
+ * Response in error. The error is recorded; the batch goes out before the
+ * Terminate message.
  *
  * Returns 1 if there is something for TCP, or a work request was done; 0 if
  * there was nothing to do; -ENOMEM if there was no memory for a single FPDU.

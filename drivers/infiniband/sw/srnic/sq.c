@@ -16,14 +16,14 @@
  * in its turn. No memory of the ULP is touched but its inline data.
  *
  * WQEs retire at the head only. So completions are in the order of posting, and
- * none succeeds after one that has failed (RFC 5040 5.5). A Read is done when
+ * no WQE succeeds after another has failed (RFC 5040 5.5). A Read is done when
  * its response is complete. That may be before the sender knows that TCP has
  * accepted the request: then the Read retires after "sent" has passed it.
  *
  * An application's element has the index of its WQE. The element is returned
  * when "sent" passes the WQE, before the completion. After that the sender
  * executes a full barrier and checks the next element, because the application
- * rings no doorbell while the element before is still valid.
+ * rings no doorbell while the element before the next is still valid.
  */
 
 #include "sq.h"
@@ -314,16 +314,16 @@ static bool sq_copy_next(struct srnic_qp *qp)
 }
 
 /*
- * At most ORD Reads may be unanswered (RFC 5040 6.1). A fence waits for all of
- * them.
+ * At most ORD Reads may be unanswered (RFC 5040 6.1). A WQE with a fence waits
+ * until no Read is.
  *
  * What a ULP posts after a modify to ERR must be flushed, since the ULP waits
- * for that. So the sender first reads what is posted, then whether the ULP has
- * aborted the stream. The acquire of "put", or of an element's flags, keeps
+ * for the flush. So the sender first reads what is posted, then whether the ULP
+ * has aborted the stream. The acquire of "put", or of an element's flags, keeps
  * that order.
  *
  * Returns the WQE; NULL if there is none before the limit, if what is left is
- * to be flushed, or if it has to wait: then the sender will be kicked.
+ * to be flushed, or if the WQE has to wait: then the sender will be kicked.
  */
 struct srnic_wqe *srnic_sq_next(struct srnic_qp *qp)
 {
@@ -373,9 +373,9 @@ static u32 sq_count_user(const struct srnic_sq *sq)
 }
 
 /*
- * The first call for a stream counts: what is posted later does not go out.
- * Either the ULP closes (RFC 5041 6.2.1), or the peer has closed. The caller
- * holds the sender's lock, under which the limit is read.
+ * The ULP closes (RFC 5041 6.2.1), or the peer has closed. The first call for a
+ * stream counts: what is posted later does not go out. The caller holds the
+ * sender's lock, under which the limit is read.
  */
 void srnic_sq_limit(struct srnic_qp *qp)
 {
@@ -506,8 +506,8 @@ static void retire_complete(struct srnic_qp *qp, const struct srnic_wqe *wqe,
 }
 
 /*
- * Retire WQEs up to @to, which is "sent" or before it; few, since interrupts
- * are off. True: there may be more.
+ * Retire a few WQEs before @to, which is "sent" or less. Not all at once, since
+ * interrupts are off. True: there may be more.
  */
 static bool retire_some(struct srnic_qp *qp, u32 to, struct srnic_upcalls *up)
 {
@@ -548,8 +548,8 @@ static void retire_give_back(struct srnic_sq *sq, u32 from, u32 to)
 		/* The element was copied before it becomes free. */
 		smp_store_release(&sq->uring[from & (sq->size - 1)].flags, 0);
 	/*
-	 * The kernel frees this element, then checks the next. The application
-	 * writes the next, then checks whether this one is free.
+	 * The kernel frees an element, then checks the next. The application
+	 * writes the next, then checks whether that element is free.
 	 */
 	smp_mb();
 }
@@ -662,10 +662,10 @@ static void retire_fetch_all(struct srnic_qp *qp)
 }
 
 /*
- * A WQE that is done already completes as it is, if all before it were
+ * A WQE that is done already completes as it is, if all WQEs before it were
  * successful. The rest completes as flushed. An application's ring is flushed
- * once around at most, since the application can post as fast as that. If a
- * kernel ULP posts while this runs, its post asks for another flush.
+ * once around at most, since the application can post as fast as this flushes.
+ * If a kernel ULP posts while this runs, its post asks for another flush.
  */
 bool srnic_retire_flush(struct srnic_qp *qp, struct srnic_upcalls *up)
 {

@@ -306,8 +306,8 @@ struct srnic_irq {
 };
 
 /*
- * FPDUs on their way to TCP. This is the largest part of a QP, which takes
- * twice the memory if the QP has more than 2 KiB.
+ * FPDUs on their way to TCP. This is the largest part of a QP. A QP of more
+ * than 2 KiB takes twice the memory.
  */
 struct srnic_batch {
 	struct bio_vec	bv[SRNIC_BATCH_BVECS];	/* each holds its page */
@@ -358,7 +358,7 @@ struct srnic_msg {
 
 /*
  * The sending half of a QP's stream. The holder of @lock is "the sender", and
- * owns all other members, except the work items and those that say otherwise.
+ * owns all other members, except the work items and members that say otherwise.
  */
 struct srnic_tx {
 	struct mutex		lock;
@@ -367,7 +367,7 @@ struct srnic_tx {
 	struct socket		*sock;	/* valid unless @state is CLOSED */
 	/*
 	 * enum srnic_tx_state. Written under srnic_qp.lock, and except for
-	 * open_tx under @lock, too; only a hint if read without them.
+	 * open_tx under @lock, too; only a hint if read without these locks.
 	 */
 	u8			state;
 	bool			starved; /* no memory: wait for @retry */

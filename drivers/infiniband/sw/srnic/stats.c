@@ -88,8 +88,8 @@ static unsigned long stats_sum(const unsigned long __percpu *counter)
 }
 
 /*
- * No allocation: Linux 6.1's RDMA core leaks its tables if this fails while a
- * device is registered.
+ * This allocates nothing, so that it cannot fail: Linux 6.1's RDMA core leaks
+ * its tables if this fails while a device is registered.
  */
 int srnic_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		       u32 port_num, int index)
@@ -138,9 +138,9 @@ static void stats_fill_short_pma(const struct srnic_stats __percpu *stats,
 }
 
 /*
- * The RDMA core makes ports/1/counters in sysfs by this, which monitoring tools
- * read of every RDMA device. An iWARP device has no management datagrams: so
- * none arrives from a peer. Errors of a cable are 0.
+ * The RDMA core calls this for ports/1/counters in sysfs, which monitoring
+ * tools read for every RDMA device. iWARP has no management datagrams, so only
+ * the core calls this, never a peer. The counters of cable errors are always 0.
  */
 int srnic_process_mad(struct ib_device *ibdev, int flags, u32 port_num,
 		      const struct ib_wc *wc, const struct ib_grh *grh,

@@ -23,8 +23,8 @@ const struct srnic_err_row srnic_errs[SRNIC_ERR_COUNT] = {
 
 /*
  * DDP has no code for a missing right (RFC 5041 7.1), so a Write without the
- * right counts as one with an invalid STag; and so does a Read Response, if the
- * ULP has made the sink unwritable since it posted the Read.
+ * right counts as a Write with an invalid STag; and so does a Read Response, if
+ * the ULP has made the sink unwritable since it posted the Read.
  */
 enum srnic_err srnic_err_of_mem(enum srnic_mem_use use,
 				enum srnic_mem_fault fault)
@@ -82,7 +82,7 @@ size_t srnic_term_build(const struct srnic_fault *fault,
 
 /*
  * Unknown layers, types and codes are reported as they are. @term gets the DDP
- * header, if M and D announce it and all of it is there.
+ * header, if the flags M and D announce it and all of it is there.
  *
  * Returns false, and does not write @term, without a whole Terminate Control.
  */

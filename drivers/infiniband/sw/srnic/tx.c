@@ -2,12 +2,12 @@
 /*
  * The sender is the holder of tx.lock. It pushes the batch to TCP, builds the
  * next, and so on until there is nothing to do, nothing can be done, or its
- * quota is used up. A poster that finds the lock taken queues the work item,
- * which waits for the lock, so nothing that was posted is overlooked. A table
+ * quota is used up. If a poster finds the lock taken it queues the work item,
+ * which waits for the lock: so nothing that was posted is overlooked. A table
  * in srnic_design.rst lists what a sender may leave, and what wakes it again.
  *
  * When the sender calls TCP, TCP may run RX for its backlog. RX takes no lock
- * that is held here.
+ * that the sender holds.
  *
  * A sender without memory waits for the timer only (tx.starved). TCP calls
  * write_space at once if it lacks memory while nothing is on its way; a sender
@@ -57,10 +57,10 @@ static bool tx_ask_for_room(struct srnic_qp *qp)
 
 /*
  * Pass bytes [@skip, @skip + @len) of @bv to TCP without a copy. Does not wait.
- * The driver does not write to them while TCP has them, so the network stack
- * need not copy them before it makes a checksum. Returns how many TCP has
- * accepted, or a negative errno. Security modules are not asked what the
- * current process may send: the stream is not its own.
+ * The driver does not write to these bytes while TCP has them, so the network
+ * stack need not copy them before it makes a checksum. Returns how many bytes
+ * TCP has accepted, or a negative errno. Security modules are not asked what
+ * the current process may send: the stream is not its own.
  */
 static int tcp_splice(struct socket *sock, struct bio_vec *bv,
 		      unsigned int nbv, u32 skip, u32 len)
@@ -81,7 +81,7 @@ static int tcp_splice(struct socket *sock, struct bio_vec *bv,
 
 /*
  * TCP returns -EAGAIN without room and without memory. If a check finds room,
- * TCP may have freed it since; if TCP refuses once more, there is no memory.
+ * TCP may have freed that since: if TCP refuses once more, there is no memory.
  */
 static int push_splice(struct srnic_qp *qp)
 {
@@ -99,9 +99,9 @@ static int push_splice(struct srnic_qp *qp)
 
 /*
  * TCP may run RX for its backlog in here. Returns 0 if TCP has all, and the
- * batch is empty; -EAGAIN if TCP has no room, and will call write_space, or no
- * memory, and the timer runs; another error if the stream has failed, which TCP
- * reports to iw_mpa, too.
+ * batch is empty; -EAGAIN if TCP has no room, then it will call write_space, or
+ * no memory, then the timer runs; another error if the stream has failed, which
+ * TCP reports to iw_mpa, too.
  */
 static int tx_push(struct srnic_qp *qp)
 {
@@ -234,7 +234,7 @@ static void tx_extend_deadline(struct srnic_qp *qp)
 
 /*
  * The stream has failed. If the sender has found a work request or Read
- * Response that cannot be sent, what is before that goes out. Otherwise the
+ * Response that cannot be sent, all that precedes it goes out. Otherwise the
  * batch is cut after the FPDU of which TCP has a part.
  */
 static enum tx_next tx_terminate(struct srnic_qp *qp, struct srnic_upcalls *up)
@@ -289,8 +289,8 @@ static enum tx_next tx_build(struct srnic_qp *qp)
 
 	/*
 	 * While the ULP's own work waits for answers, the peer's Reads are
-	 * answered: the peer may wait in the same way. From now on only the
-	 * Reads that have arrived are answered.
+	 * answered: the peer may wait in the same way. After that only the
+	 * Reads that have arrived by now are answered.
 	 */
 	if (tx_state(qp) == SRNIC_TX_FINISHING && srnic_sq_is_at_limit(qp)) {
 		qp->irq.limit = READ_ONCE(qp->irq.put);
@@ -457,7 +457,7 @@ void srnic_tx_open(struct ib_qp *ibqp)
 		return;
 	/*
 	 * Pairs with the barrier of the poster, or of the work item that RX has
-	 * queued: that sender sees TX open, or this function the work.
+	 * queued: that sender sees TX open, or this function sees the work.
 	 */
 	smp_mb();
 	/* Only a hint: a sender that runs by now sees all work. */

@@ -45,8 +45,8 @@ static void ddp_get(const u8 *ulpdu, struct srnic_seg *seg)
 }
 
 /*
- * A segment that is a Terminate message by version and opcode is never answered
- * by another one, even if it is malformed (RFC 5040 4.8).
+ * If a segment is a Terminate message by version and opcode, no Terminate
+ * message answers it, even if it is malformed (RFC 5040 4.8).
  */
 static enum srnic_err ddp_misplaced(const struct srnic_seg *seg)
 {

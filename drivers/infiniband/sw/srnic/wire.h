@@ -5,7 +5,7 @@
  * locks, no side effects.
  *
  * Positions count bytes of the TCP stream, Markers included, from SeqStart, the
- * first byte of Full Operation in that direction. A Marker stands at each
+ * first byte of Full Operation in each direction. A Marker stands at each
  * multiple of 512. Only the position modulo 512 counts, so it may wrap at 2^32.
  */
 #ifndef _SRNIC_WIRE_H

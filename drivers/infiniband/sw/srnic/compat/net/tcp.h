@@ -9,10 +9,10 @@
 #include <linux/uio.h>
 
 /*
- * tx.c passes pages to TCP without a copy, by MSG_SPLICE_PAGES. Before Linux 6.5
- * there was a call for each page instead. Some stable kernels define the flag,
- * but it has no effect there. Under the socket's lock; nothing else in srnic
- * calls this function of TCP.
+ * tx.c passes pages to TCP without a copy, by MSG_SPLICE_PAGES. Before Linux
+ * 6.5 TCP has a function that takes one page instead. Some stable kernels
+ * define the flag, but it has no effect there. Under the socket's lock; nothing
+ * else in srnic calls that function of TCP.
  */
 #ifdef SRNIC_HAS_SENDPAGE
 #ifndef MSG_SPLICE_PAGES
