@@ -28,18 +28,19 @@ struct net_device;
 /**
  * enum iw_mpa_cap - what a device can do beyond the minimum
  * @IW_MPA_CAP_TX_MARKERS: can insert Markers if the peer requires them
- * @IW_MPA_CAP_RX_MARKERS: can receive Markers; the setting markers says whether
- *	the peer is asked for them
+ * @IW_MPA_CAP_RX_MARKERS: can receive Markers; the setting "markers" says
+ *	whether the peer is asked for them
  * @IW_MPA_CAP_NO_CRC: also works without CRC, which both ends have to turn off
  * @IW_MPA_CAP_EARLY_RX: can start on a stream on which bytes are queued after
- *	the startup frame; without it such a connection fails (EARLY_DATA)
+ *	the startup frame; without this such a connection fails (EARLY_DATA)
  * @IW_MPA_CAP_TX_FENCE: holds back all FPDUs from prepare to open_tx; without
- *	it a device cannot be responder, unless the setting fence is off
+ *	this a device cannot be responder, unless the setting "fence" is off
  * @IW_MPA_CAP_ATOMIC_OPEN: open_tx does not sleep, and may be called within
  *	iw_mpa_first_fpdu(), with all locks that the driver holds there; a
  *	responder's ULP then gets ESTABLISHED one work item earlier
  * @IW_MPA_CAP_LARGE_FPDU: can receive FPDUs of more than one TCP segment, and
- *	send them; the setting large_fpdu says whether the peer is offered that
+ *	send them; the setting "large_fpdu" says whether the peer is offered
+ *	them
  */
 enum iw_mpa_cap {
 	IW_MPA_CAP_TX_MARKERS	= BIT(0),
@@ -57,9 +58,9 @@ enum iw_mpa_cap {
  * @priv: the driver's own, set in attach, NULL from stop on
  * @write_space: TCP's own callback, which a driver's write_space must call
  *
- * A driver's socket callbacks read it with iw_mpa_sk_stream(). It is aligned,
- * since the kernel keeps three flags in the low bits of sk_user_data, where a
- * pointer of 32 bits has only two to spare.
+ * A driver's socket callbacks read it with iw_mpa_sk_stream(). It is aligned to
+ * 8 bytes, so that a pointer to it leaves room for the three flags that the
+ * kernel keeps in the low bits of sk_user_data.
  */
 struct iw_mpa_stream {
 	struct ib_qp	*qp;
@@ -83,7 +84,7 @@ struct iw_mpa_stream {
  *	valid within prepare
  * @takeover: with @tcb: for iw_mpa_stream_watch() and iw_mpa_stream_released()
  *
- * The structure itself is valid within prepare. The sequence numbers are
+ * The structure itself is valid only within prepare. The sequence numbers are
  * sampled under lock_sock. All startup frames were sent except a responder's
  * Reply. No byte after the peer's startup frame was read.
  */
@@ -111,7 +112,7 @@ struct iw_mpa_handoff {
  *	record @tcb of &struct iw_mpa_handoff describes it: the host's TCP is
  *	shut off before prepare; else NULL
  *
- * Given at registration, and copied there.
+ * iw_mpa_register_device() copies the structure.
  */
 struct iw_mpa_device_attr {
 	u32	caps;
@@ -141,16 +142,17 @@ struct iw_mpa_device_attr {
  *	Process context, may sleep, once, instead of open_tx. Return 0 or a
  *	negative errno. Required if the device's rtr_send is not 0.
  * @repeat_rtr: Initiator in the peer-to-peer model: send one zero-length RDMA
- *	Write between two FPDUs, unless others are on their way anyway. Process
- *	context, may sleep, a few times at most between send_rtr and stop, for a
- *	peer that may have missed the RTR message. Return 0, or a negative errno
- *	if nothing was sent. Optional.
+ *	Write between two FPDUs, unless other FPDUs are on their way anyway.
+ *	Process context, may sleep, a few times at most between send_rtr and
+ *	stop, for a peer that may have missed the RTR message. Return 0, or a
+ *	negative errno if nothing was sent. Optional.
  * @open_tx: Send what the ULP has posted, and all that it posts from now on.
  *	Process context, may sleep, once: for an initiator in the client-server
  *	model at once, for a responder after iw_mpa_first_fpdu(), or, with
- *	IW_MPA_CAP_ATOMIC_OPEN, within it, in its context. For a responder in
- *	the client-server model no FPDU need have arrived: open_tx follows the
- *	Reply if the setting fence is off, or fence_timeout_ms if that is set.
+ *	IW_MPA_CAP_ATOMIC_OPEN, within that call, in its context. For a
+ *	responder in the client-server model no FPDU need have arrived: open_tx
+ *	follows the Reply if the setting "fence" is off, or after
+ *	fence_timeout_ms.
  * @finish_tx: Send what the ULP had posted before this call, answer the Reads
  *	that have arrived, send nothing else, then call iw_mpa_tx_finished(),
  *	from here or later. A driver that holds a part of an FPDU when the peer
@@ -161,7 +163,7 @@ struct iw_mpa_device_attr {
  *	the connection closes.
  * @stop: Forget the stream and bring the QP to the error state. iw_mpa has
  *	already restored the socket's callbacks. Process context, may sleep,
- *	exactly once after a prepare that returned 0. @why: what ended it.
+ *	exactly once after a prepare that returned 0. @why: the reason.
  *
  * No lock of iw_mpa is held in any op but attach. Ops of one connection never
  * run at the same time; ops of different connections do. A responder's hand-off

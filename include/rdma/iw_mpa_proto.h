@@ -37,7 +37,7 @@
 /*
  * Why a startup or a connection ended: name, errno that the ULP sees, code of
  * the TERM message (layer 2, type 0) or 0 where none is due, and one line for a
- * person to read. The name is also that of the counter and the one in traces.
+ * person to read. Counters and traces use the same names.
  */
 #define IW_MPA_REASONS(X)						\
 	X(OK,			0,		0, "no error")			\
@@ -220,7 +220,7 @@ struct iw_mpa_local {
  * Even after a failed negotiation @ird and @ord are within the limits of
  * &struct iw_mpa_local, and @rtr has only types that the device knows. So a
  * device that can send a Terminate message only on a running stream may be
- * programmed with these values.
+ * programmed with these values, to send it.
  */
 struct iw_mpa_params {
 	u16	ird;

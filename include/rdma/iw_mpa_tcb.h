@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * For devices that take TCP connections over: the record of a connection that
- * leaves the host's TCP, functions of the driver, and functions that it calls.
- * <rdma/iw_mpa.h> includes this file.
+ * leaves the host's TCP, functions of the driver, and functions that the driver
+ * calls. <rdma/iw_mpa.h> includes this file.
  */
 #ifndef _RDMA_IW_MPA_TCB_H
 #define _RDMA_IW_MPA_TCB_H
@@ -43,7 +43,7 @@ union iw_mpa_addr {
 
 /**
  * struct iw_mpa_path - the route of a connection's packets
- * @dst: the route, on which iw_mpa has a reference for as long as this is
+ * @dst: the route, on which iw_mpa has a reference as long as the path is
  *	valid; NULL: there is no route any more, and the rest is zero
  * @ifindex: interface that the route leads to
  * @mtu: of the route, in bytes of an IP packet
@@ -76,8 +76,8 @@ struct iw_mpa_path {
  * @rcv_nxt: sequence number of the next byte of the peer: the one after @rx
  * @copied_seq: sequence number of the next byte that was not processed: the
  *	first of @rx, or @rcv_nxt
- * @rcv_wup: what was acknowledged last. If it is not @rcv_nxt, which is rare,
- *	an acknowledgment is owed, for which no timer of the host runs any more
+ * @rcv_wup: what was acknowledged last. If it differs from @rcv_nxt, which is
+ *	rare, an acknowledgment is due, but no timer of the host runs for it
  * @rcv_wnd: window after @rcv_wup that the peer was granted, in bytes, scale
  *	applied. Its right edge, @rcv_wup + @rcv_wnd, must not move to the left
  *	(RFC 9293 3.8.6)
@@ -93,7 +93,7 @@ struct iw_mpa_path {
  *	options, and on @snd_wnd_max if that is small
  *
  * @ts_val: time stamp (TSval) that belongs to the moment of @sampled. Older
- *	ones have been sent: those that follow must not be smaller (RFC 7323 5)
+ *	time stamps have been sent: later ones must not be smaller (RFC 7323 5)
  * @ts_offset: what TCP adds to the host's clock to get a TSval, in its ticks
  * @ts_tick_us: a tick of the time stamp, in microseconds: 1000 or 1
  * @ts_recent: the peer's time stamp to echo (TSecr); 0 if none was seen
@@ -108,9 +108,9 @@ struct iw_mpa_path {
  * @cc: name of the congestion control
  *
  * @keepalive: probes are wanted
- * @keepidle_s: idle time before the first, in seconds
- * @keepintvl_s: time between two, in seconds
- * @keepcnt: how many without an answer end the connection
+ * @keepidle_s: idle time before the first probe, in seconds
+ * @keepintvl_s: time between two probes, in seconds
+ * @keepcnt: how many probes without an answer end the connection
  * @user_timeout_ms: how long bytes may stay unacknowledged, in milliseconds; 0:
  *	the system's setting
  *
@@ -124,7 +124,7 @@ struct iw_mpa_path {
  * @rx: bytes that the host has acknowledged and not processed, or NULL
  * @rx_len: how many
  * @rx_dropped: bytes that arrived after a gap. They are not in @rx: the peer
- *	has to send them again, which it must be ready for (RFC 2018 8)
+ *	has to send them again, and must be ready to do so (RFC 2018 8)
  *
  * The state is ESTABLISHED: no other is taken over. All numbers are in host
  * order, addresses and @flowlabel in network order. All members are sampled at
@@ -186,8 +186,8 @@ struct iw_mpa_tcb {
 /**
  * struct iw_mpa_takeover_ops - how a device takes TCP connections over
  * @tcp_options: TCP options that the device can go on with, a set of
- *	IW_MPA_TCP_*. A connection with another one stays on the socket if the
- *	driver has attach; else it fails (TCP_OPTION)
+ *	IW_MPA_TCP_*. A connection with another option stays on the socket if
+ *	the driver has attach; else it fails (TCP_OPTION)
  * @hold: Have the device keep the packets of the connection of @sk, from now on
  *	until prepare or let_go. On return the network stack must have the
  *	packets that arrived before. Process context, may sleep, at most once
@@ -202,12 +202,12 @@ struct iw_mpa_tcb {
  *	Process context, may sleep, once after prepare. Return 0 or -errno.
  * @path_changed: The path of a connection's packets has changed: @path, valid
  *	within the call, has the interface, the MTU and the next hop. This is
- *	for connections of iw_mpa_stream_watch(), and gets the @priv given
- *	there. It may be called until iw_mpa_stream_released(), also after stop,
- *	and at the same time as any other op. A lock of iw_mpa is held, and
- *	interrupts are off: must not sleep, and must not call iw_mpa. Optional.
+ *	for connections of iw_mpa_stream_watch(), and gets their @priv. It may
+ *	be called until iw_mpa_stream_released(), also after stop, and at the
+ *	same time as any other op. A lock of iw_mpa is held, and interrupts are
+ *	off: must not sleep, and must not call iw_mpa. Optional.
  *
- * The device's attributes point to this; it must stay until
+ * The device's attributes point to this structure, which must stay until
  * iw_mpa_unregister_device(). The rules of &struct iw_mpa_driver_ops hold for
  * all but path_changed.
  */

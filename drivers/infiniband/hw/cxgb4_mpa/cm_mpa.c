@@ -181,11 +181,12 @@ static bool cm_disarm(struct c4mpa_conn *conn)
 }
 
 /*
- * c4iw_ep_disconnect() cannot be used here. It takes com.mutex itself, so
- * others could end the connection in between. It leaves CLOSE_SENT set, with
- * which the second attempt would never be closed. If the adapter has failed it
- * raises CLOSE while the ULP waits for the Reply. The QP does not have the
- * stream yet, so there is nothing of an SRQ to read before the abort.
+ * c4iw_ep_disconnect() cannot be used here. It takes com.mutex itself, and
+ * another context could end the connection before it has the mutex. It leaves
+ * CLOSE_SENT set, so the second attempt would never be closed. If the adapter
+ * has failed it raises CLOSE, though the ULP waits for the Reply. The QP does
+ * not have the stream yet, so there is nothing of an SRQ to read before the
+ * abort.
  */
 static int cm_abort(struct c4mpa_conn *conn)
 {
@@ -290,7 +291,7 @@ static void connect_reply_upcall(struct c4iw_ep *ep, int status)
 /**
  * c4mpa_reset_is_final - a connection that awaits the Reply was reset
  * @ep: initiator
- * @status: the device's code for it
+ * @status: the device's code for the reset
  *
  * Return: true if the ULP gets an error; false if revision 1 is to be tried.
  */
@@ -393,9 +394,9 @@ static int peer_close(struct c4iw_dev *dev, struct sk_buff *skb)
 
 /*
  * Release the old TID and its route. c4iw_reconnect() reports a failure to the
- * ULP. retry_with_mpa_v1 is set no earlier: otherwise peer_abort(), called for
- * an RST that crosses ours, would find it set, and connect again while the
- * device still has the TID.
+ * ULP. retry_with_mpa_v1 is not set before this call: otherwise peer_abort(),
+ * called for an RST that crosses ours, would connect again while the device
+ * still has the TID.
  */
 static void cm_begin_anew(struct c4iw_ep *ep)
 {

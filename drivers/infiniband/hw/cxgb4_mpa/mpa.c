@@ -39,9 +39,9 @@ void c4mpa_init(struct c4mpa_conn *conn, const struct c4mpa_ops *ops,
 }
 
 /*
- * The device awaits one RTR type: of those that the peer has named and the
- * device has, the one of the settings; else the same, whatever the peer has
- * named.
+ * The device awaits one RTR type: that of the settings, if the peer has named
+ * it; else one that the peer has named and the device has; if there is none,
+ * that of the settings, too.
  */
 static u8 c4mpa_rtr(const struct c4mpa_conn *conn)
 {
@@ -85,8 +85,8 @@ int c4mpa_connect(struct c4mpa_conn *conn, u16 ird, u16 ord, const void *pd,
 }
 
 /*
- * FPDUs that arrived in one buffer with the frame cannot be given back to the
- * device, and a peer has no right to send any yet (RFC 5044 7.1.2).
+ * FPDUs in one buffer with the frame end the connection: they cannot be given
+ * back to the device, and a peer must not send any yet (RFC 5044 7.1.2).
  */
 static enum iw_mpa_reason c4mpa_collect(struct c4mpa_conn *conn,
 					const void *octets, size_t len)
@@ -138,8 +138,8 @@ static enum c4mpa_verdict c4mpa_tell_reply(struct c4mpa_conn *conn,
 }
 
 /*
- * RFC 5044 has no RTR message in revision 1. These devices send one all the
- * same, if the settings say so: both ends need the same settings.
+ * RFC 5044 has no RTR message in revision 1. The devices of iw_cxgb4 send one
+ * all the same, if the settings say so: both ends need the same settings.
  */
 static void c4mpa_add_v1_rtr(struct c4mpa_conn *conn)
 {
@@ -157,7 +157,7 @@ static void c4mpa_add_v1_rtr(struct c4mpa_conn *conn)
 
 /*
  * RFC 6581 8. The QP has no stream yet, so the message is sent as the Request
- * was. A peer that wants Markers would not understand it.
+ * was. A peer that wants Markers would not understand the message.
  */
 static enum c4mpa_verdict c4mpa_terminate(struct c4mpa_conn *conn, u8 code)
 {
@@ -310,8 +310,8 @@ int c4mpa_reject(struct c4mpa_conn *conn, const void *pd, u16 pd_len)
  * c4mpa_may_fall_back - may revision 1 be tried after the peer's reset?
  * @conn: connection after c4mpa_connect()
  *
- * Return: false if the peer has begun to answer: then it knows the revision;
- * else true.
+ * Return: false if revision 1 was tried already, or if the peer has begun to
+ * answer: then it knows revision 2; else true.
  */
 bool c4mpa_may_fall_back(const struct c4mpa_conn *conn)
 {
@@ -323,7 +323,7 @@ bool c4mpa_may_fall_back(const struct c4mpa_conn *conn)
  * @conn: connection after c4mpa_connect()
  *
  * A peer that does not know revision 2 may close, and not reset (RFC 6581 10).
- * The timer is stopped if the FIN does not just end the connection.
+ * Unless the FIN simply ends the connection, the timer is stopped.
  *
  * Return: what the FIN means.
  */
@@ -345,8 +345,8 @@ enum c4mpa_fin c4mpa_rx_fin(struct c4mpa_conn *conn)
  * c4mpa_take_again - the device is done with a connection that was aborted
  * @conn: connection
  *
- * Return: true if it is to be tried with revision 1. True once: a later abort
- * has another cause.
+ * Return: true if the connection is to be tried with revision 1. True only
+ * once: a later abort has another cause.
  */
 bool c4mpa_take_again(struct c4mpa_conn *conn)
 {

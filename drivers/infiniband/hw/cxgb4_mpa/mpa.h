@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * MPA startup of iw_cxgb4 on the protocol part of iw_mpa, without I/O: struct
- * c4mpa_ops has functions of the device and of iw_cm. Those of cm_mpa.c call
+ * c4mpa_ops has functions of the device and of iw_cm. Those in cm_mpa.c call
  * iw_cxgb4's cm.c; a KUnit suite, kunit/here/iw_mpa_cxgb4_kunit.c, has its own.
  *
  * The state of a connection is the driver's: com.state of struct c4iw_ep. So
- * are its lock, com.mutex, which is held in every call, and its timer. This
- * file keeps frames:
+ * are the connection's timer and its lock, com.mutex, which is held in every
+ * call. The functions here keep only frames:
  *
  *   com.state     call                   leads to
  *   CONNECTING    c4mpa_connect()        MPA_REQ_SENT
@@ -68,8 +68,8 @@ struct c4mpa_event {
 
 /**
  * struct c4mpa_ops - the device, the timer and iw_cm
- * @send: send bytes as streaming data, then private data, or NULL; 0 or a
- *	negative errno
+ * @send: send bytes as streaming data, then private data, which may be NULL; 0
+ *	or a negative errno
  * @start: bind the QP to the connection, and program it with @params of
  *	&struct c4mpa_conn: FPDUs are taken from now on, and an initiator's
  *	device sends the RTR message by itself; 0 or a negative errno
@@ -77,7 +77,7 @@ struct c4mpa_event {
  * @disarm: stop the timer; false if it has expired already: then its handler
  *	has the connection
  * @abort: send an RST in place of a FIN; 0, then the device reports when it is
- *	done with the connection, or a negative errno, then it does not
+ *	done with the connection; or a negative errno, then it reports nothing
  */
 struct c4mpa_ops {
 	int	(*send)(struct c4mpa_conn *conn, const void *head,

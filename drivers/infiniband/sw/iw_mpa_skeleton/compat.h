@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The verbs are written for the newest kernel. Kbuild has the compiler read
- * this first: if an older kernel calls a verb with other arguments, the verb is
- * renamed wherever it is followed by (. The bare name, in the table of verbs,
- * is that of a function here.
+ * this file first: if an older kernel calls a verb with other arguments, the
+ * verb is renamed wherever it is followed by (. The bare name, in the table of
+ * verbs, is that of a function in this file.
  */
 #ifndef _SKEL_COMPAT_H
 #define _SKEL_COMPAT_H

@@ -78,9 +78,9 @@ void skel_cq_forget(struct skel_cq *cq, const struct ib_qp *ibqp)
 	cq->put = to;
 	spin_unlock_irq(&dev->spin);
 	/*
-	 * When the ULP frees the queue the core ends its own work first. A
-	 * later call of the handler would begin that work again. So the last
-	 * QP, which ends earlier, waits here.
+	 * When the ULP frees the queue the core ends its own work on it first.
+	 * A later call of the handler would begin that work again. So the last
+	 * QP, which ends before that, waits here.
 	 */
 	flush_work(&cq->work);
 }

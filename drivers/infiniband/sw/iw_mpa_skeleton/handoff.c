@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The driver's half of the hand-off: struct iw_mpa_driver_ops. A QP gets a
- * stream, and loses it. Documentation/infiniband/iw_mpa_driver.rst explains it.
+ * stream, and loses it: see Documentation/infiniband/iw_mpa_driver.rst.
  *
  * Each function but attach runs in process context and may sleep. The functions
  * of one connection never run at the same time. But the engine, verbs and
@@ -85,7 +85,7 @@ static void skel_attach(struct ib_qp *ibqp, struct sock *sk,
 
 /*
  * Bytes may have arrived before attach, and all bytes before the peer's FIN
- * count. rcv_nxt may include the FIN, which only one more read finds. The lock
+ * count. rcv_nxt may include the FIN, which only one more read finds. dev->lock
  * is dropped at times for other QPs.
  */
 static void skel_kick_rx(struct ib_qp *ibqp)
@@ -165,8 +165,8 @@ static bool handoff_is_abort(enum iw_mpa_reason why)
 
 /*
  * Forget the stream. The library has restored the callbacks already. While
- * dev->lock is held the engine is not running, and after that it finds no
- * socket. Work requests are flushed; then the ULP may connect again.
+ * dev->lock is held the engine is not running, and when it runs again it finds
+ * no socket. Work requests are flushed; then the ULP may connect again.
  */
 static void skel_stop(struct ib_qp *ibqp, enum iw_mpa_reason why)
 {

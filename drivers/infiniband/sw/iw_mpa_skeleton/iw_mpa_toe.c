@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * MPA startup for a device that makes its TCP connections itself: no socket,
- * and nothing of the library but the protocol, which <rdma/iw_mpa_proto.h>
+ * MPA startup for a device that makes its TCP connections itself. It uses no
+ * socket, and of the library only the protocol, which <rdma/iw_mpa_proto.h>
  * declares. struct toe_hw has the device's functions. Timers, the events of
  * iw_cm and the retry with revision 1 are left to the driver.
  *
@@ -148,7 +148,7 @@ size_t toe_rx(struct toe_conn *conn, const void *buf, size_t len)
  * @pd: private data
  * @pd_len: bytes of @pd
  *
- * Then the initiator closes, or a timer of the driver does.
+ * After a Reject the initiator closes, or a timer of the driver does.
  *
  * Return: 0 or a negative errno.
  */

@@ -64,8 +64,8 @@ static void mem_move(u64 memory, u8 *buf, u32 len, bool write)
  * nothing. @right says what for: REMOTE_WRITE or LOCAL_WRITE to memory,
  * REMOTE_READ or 0 from memory. Only local work requests may name
  * SKEL_LOCAL_DMA_LKEY. Without @buf the range is only checked. Nothing else
- * reads or writes memory of the ULP. The error is that of a Read Request, if
- * @right is REMOTE_READ, or else that of a tagged message.
+ * reads or writes memory of the ULP. The errors are those of a Read Request if
+ * @right is REMOTE_READ, else those of a tagged message.
  */
 enum skel_err skel_mem_copy(struct skel_qp *qp, u32 stag, u32 right, u64 addr,
 			    u8 *buf, u32 len)
@@ -169,8 +169,8 @@ enum skel_err skel_mr_invalidate(struct skel_qp *qp, u32 stag, bool remote)
 }
 
 /*
- * The core asks for this if a ULP wants a key of all memory for its peers.
- * There is none. For the ULP's own SGEs there is local_dma_lkey.
+ * The core calls this if a ULP wants a key of all memory for its peers. There
+ * is no such key. For the ULP's own SGEs there is local_dma_lkey.
  */
 static struct ib_mr *skel_get_dma_mr(struct ib_pd *pd, int access)
 {
@@ -234,8 +234,8 @@ static int mr_set_page(struct ib_mr *ibmr, u64 addr)
 }
 
 /*
- * A valid registration does not change: the list is for the next one. The
- * region's first address is its offset in the first page: peers learn this
+ * A valid registration does not change: the list is for the next registration.
+ * The region's first address is its offset in the first page: peers learn this
  * address, and no peer has to know the kernel's addresses.
  */
 static int skel_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sgl,

@@ -2,8 +2,9 @@
 /*
  * QPs: their queues, their states, their engine, and how they end.
  *
- * A verb that posts writes a queue and queues the work item. So the engine
- * finds what was posted, whatever the state is by then: it sends or flushes it.
+ * post_send puts work requests into a queue, then queues the work item, as does
+ * post_recv in ERR. So the engine finds them in whatever state the QP is by
+ * then, and sends or flushes them.
  */
 
 #include "skel.h"
@@ -87,8 +88,8 @@ void skel_flush(struct skel_qp *qp)
 }
 
 /*
- * The ULP gets its event here, and not within a verb of its own. An error is
- * reported when the stream has ended.
+ * The engine calls this, so the ULP gets its event not within a verb of its
+ * own. An error is reported when the stream has ended.
  */
 static void qp_report(struct skel_qp *qp)
 {
@@ -406,8 +407,8 @@ static void qp_free(struct skel_qp *qp)
 }
 
 /*
- * All memory of a stream is allocated here, so that nothing later fails for
- * lack of it. The QP is found once it has its number: so this comes last.
+ * All memory for a stream is allocated here, so that nothing fails for lack of
+ * memory later. The QP is found once it has its number: so it gets that last.
  */
 static int skel_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 			  struct ib_udata *udata)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Receiving, for the engine: collect one FPDU, verify it, place it.
+ * Receiving, called by the engine: collect one FPDU, verify it, place it.
  *
  * Nothing of an FPDU is placed before all of it is there and its CRC was found
  * right (RFC 5044 6). It is in the QP's buffer by then, and does not change.
@@ -75,7 +75,7 @@ static enum skel_err rx_write(struct skel_qp *qp, const struct skel_seg *seg)
 /*
  * RFC 5040 5.2.1: at most as many Reads as were agreed on wait for their
  * response. The source is checked now, and again for each segment of the
- * response. tx.c answers.
+ * response. tx.c sends the response.
  */
 static enum skel_err rx_read_req(struct skel_qp *qp, const struct skel_seg *seg)
 {
@@ -183,8 +183,8 @@ static enum skel_err rx_deliver(struct skel_qp *qp)
 
 /*
  * RFC 5041 5.3, RFC 5040 5.3: a Send takes the oldest receive. Its segments
- * arrive in order, have the same opcode, and must fit. Nothing of a segment is
- * placed if a part of it cannot be.
+ * arrive in order, have the same opcode, and must fit. If a part of a segment
+ * cannot be placed none of it is.
  */
 static enum skel_err rx_send(struct skel_qp *qp, const struct skel_seg *seg)
 {
@@ -232,7 +232,7 @@ static enum skel_err rx_place(struct skel_qp *qp, const struct skel_seg *seg)
 }
 
 /*
- * Handle one whole FPDU of @size bytes. The first good one is reported to the
+ * Handle one whole FPDU of @size bytes. The first good FPDU is reported to the
  * library before it is placed: a responder's ULP may send from then on. A
  * Terminate message does not count.
  */
@@ -273,8 +273,8 @@ static void rx_end(struct skel_qp *qp)
 }
 
 /*
- * One step: a part of an FPDU. Returns true if there may be more. For the rest
- * of an FPDU sk_data_ready queues the work item.
+ * One step: receive a part of an FPDU. Returns true if there may be more bytes.
+ * When the rest of an FPDU arrives sk_data_ready queues the work item.
  */
 bool skel_rx(struct skel_qp *qp)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * An RNIC in software on iw_mpa, for ULPs of the kernel: as small as it can be,
- * with no check left out. This file has what the others share. Read it first,
- * then handoff.c, qp.c, tx.c and rx.c.
+ * with no check left out. This file has what the other files share. Read it
+ * first, then handoff.c, qp.c, tx.c and rx.c.
  *
  * The engine of a QP moves all data, in the QP's work item: rx.c receives FPDUs
  * and places them, tx.c makes FPDUs and sends them. It takes one work request
- * at a time, and the next when that has completed. Verbs and callbacks of the
- * socket only queue work requests and the work item.
+ * at a time, and the next one when the first has completed. Verbs and callbacks
+ * of the socket only queue work requests and the work item.
  *
  * Locks, the outer one first:
  *
@@ -262,8 +262,8 @@ struct skel_tx {
 
 /*
  * A QP. @state is RESET, INIT or RTR without a stream; RTS; SQD after the ULP
- * has closed it; SQE after the stream has failed; ERR after the ULP has aborted
- * the stream, or it has ended. There is a stream as long as there is @ep.
+ * has closed it; SQE after the stream has failed; ERR after the stream has
+ * ended, or the ULP has aborted it. As long as there is @ep there is a stream.
  */
 struct skel_qp {
 	struct ib_qp		ib;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sending, for the engine: make one FPDU, give it to TCP, complete.
+ * Sending, called by the engine: make one FPDU, give it to TCP, complete.
  *
  * An FPDU is assembled in a buffer of the QP, so the ULP may use its memory
  * again as soon as TCP has the FPDU. Messages are not mixed (RFC 5041 5.3): a
@@ -224,9 +224,9 @@ static void tx_made_it(struct skel_qp *qp)
 }
 
 /*
- * May the next work request begin? No Read is sent while another waits for its
+ * May the next work request begin? None begins while a Read waits for its
  * response: so an ORD of 1 is enough (RFC 5040 6.1), and each Read is a fence.
- * After the peer's FIN no response arrives.
+ * After the peer's FIN no response arrives: then no Read begins.
  */
 static bool tx_may_begin_wr(struct skel_qp *qp)
 {
@@ -343,7 +343,7 @@ static void tx_make_term(struct skel_qp *qp, const u8 *ulpdu, u16 ulpdu_len)
 
 /*
  * The stream has failed. The first error counts, and ends it (RFC 5040 7.1).
- * @ulpdu is the segment at fault, or NULL. For the engine.
+ * @ulpdu is the segment at fault, or NULL. The engine calls this.
  */
 void skel_fail(struct skel_qp *qp, enum skel_err err, const u8 *ulpdu,
 	       u16 ulpdu_len)
@@ -392,8 +392,8 @@ static bool tx_term_waits(struct skel_qp *qp)
 /*
  * The stream has failed. The FPDU of which TCP has a part is finished, the
  * Terminate message follows (RFC 5040 7.1), and the library ends the stream,
- * and writes why into the kernel's log. The time for the message is limited,
- * since the peer may accept nothing any more.
+ * and logs the reason. The time for the message is limited, since the peer may
+ * accept nothing any more.
  */
 void skel_tx_terminate(struct skel_qp *qp, bool last_try)
 {

@@ -2,8 +2,8 @@
 /*
  * siw's half of the hand-off.
  *
- * From prepare to send_rtr or open_tx TX is fenced by a Read Response that is
- * never sent: it occupies the one slot for the work that is being sent, so an
+ * From prepare to send_rtr or open_tx a Read Response that is never sent holds
+ * TX back: it occupies the one slot for the work that is being sent, so an
  * early post_send only queues. tx_suspend keeps siw's TX thread away from the
  * slot.
  *
@@ -23,7 +23,7 @@
 
 /*
  * The size of the first FPDU, from its first four bytes; 0 if it is shorter
- * than the header of its opcode: siw would take the next bytes for its rest.
+ * than the header of its opcode: siw would take later bytes for the header.
  */
 static u32 handoff_fpdu_size(const u8 head[4])
 {
@@ -99,10 +99,10 @@ static int handoff_rx_first(read_descriptor_t *desc, struct sk_buff *skb,
 }
 
 /*
- * A socket callback cannot wait for the state_lock. If that is taken, the
+ * A socket callback cannot wait for the state_lock. If the lock is taken, the
  * callback sets rx_missed, and the holder polls the stream after it has
- * released the lock. The callback then tries once more, so that either it gets
- * the lock or the holder sees rx_missed.
+ * released the lock. The callback then tries once more: so it gets the lock, or
+ * the holder sees rx_missed.
  */
 static bool handoff_try_lock(struct siw_cep *cep)
 {
@@ -161,8 +161,8 @@ static void siw_mpa_write_space(struct sock *sk)
 static void siw_mpa_first_data_ready(struct sock *sk);
 
 /*
- * Receive as responder until the first FPDU is validated: siw has all of it and
- * has found no error. Callers hold the QP's state_lock for reading.
+ * Receive as responder until the first FPDU is validated: until siw has all of
+ * it and has found no error. Callers hold the QP's state_lock for reading.
  * handoff_read() does not hold sk_callback_lock: the library may have restored
  * sk_data_ready, hence cmpxchg().
  */
@@ -376,8 +376,8 @@ static void handoff_open_tx(struct ib_qp *base_qp)
 }
 
 /*
- * A flag of an ORQ entry that siw does not know: this Read has no poster. An
- * application that sets it in an SQE loses only its own completion.
+ * A flag of an ORQ entry, unknown to siw: the Read of the entry has no poster.
+ * An application that sets the flag in an SQE loses only its own completion.
  */
 #define HANDOFF_RTR	BIT(15)
 
@@ -419,7 +419,7 @@ static int handoff_put_rtr(struct siw_cep *cep, u8 rtr, bool crc)
 
 /*
  * The RTR message does not go through siw's queues: siw completes a WQE that
- * fails or is flushed, even if it is not signalled, and this one has no poster.
+ * fails or is flushed, signalled or not, but an RTR message has no poster.
  */
 static int handoff_send_rtr(struct ib_qp *base_qp, u8 rtr)
 {
@@ -478,8 +478,8 @@ static int handoff_repeat_rtr(struct ib_qp *base_qp)
 }
 
 /*
- * The connection ends and siw is going to flush the QP: no answer to the RTR
- * message is due any more. Under the QP's state_lock, held for writing.
+ * The connection ends, and siw is going to flush the QP: no answer to the RTR
+ * message is due then. Under the QP's state_lock, held for writing.
  */
 static void handoff_forget_rtr(struct siw_qp *qp)
 {

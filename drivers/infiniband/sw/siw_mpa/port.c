@@ -16,9 +16,9 @@ static void (*port_siw_dealloc)(struct ib_device *ibdev);
 
 /*
  * May this module be loaded? The RDMA core has one driver for a link type. It
- * ignores a second one, but would later remove that from a list on which it
- * never was. 0, or -EBUSY if siw is loaded; not -EEXIST, which modprobe takes
- * for success.
+ * ignores a second driver, but would later remove that driver from a list on
+ * which it never was. 0, or -EBUSY if siw is loaded; not -EEXIST, which
+ * modprobe takes for success.
  */
 int siw_cm_init(void)
 {
@@ -39,10 +39,10 @@ static void port_dealloc(struct ib_device *ibdev)
 }
 
 /*
- * No connection starts on a QP that is being destroyed. The lock of the XArray
- * is not taken: iw_cm calls this with a lock held that softirqs take, and siw
- * takes the XArray's with softirqs on. A QP that was found stays for a grace
- * period: see port_destroy_qp().
+ * No connection starts on a QP that is being destroyed. The XArray's lock is
+ * not taken: siw takes it with softirqs on, and iw_cm calls this with a lock
+ * held that softirqs take. A QP that was found stays for a grace period: see
+ * port_destroy_qp().
  */
 static struct ib_qp *port_get_qp(struct ib_device *ibdev, int qpn)
 {
@@ -83,8 +83,8 @@ static int port_destroy_qp(struct ib_qp *base_qp, struct ib_udata *udata)
 }
 
 /*
- * Applications post into mapped queues. siw does not see what is posted to a QP
- * in error that was flushed before, and the application would wait for ever.
+ * Applications post into mapped queues. Once a QP in error was flushed siw does
+ * not see what is posted to it: the application would wait for ever.
  */
 static void port_flush_late(struct siw_qp *qp)
 {
@@ -198,7 +198,7 @@ int siw_mpa_ib_register(struct ib_device *ibdev, const char *name,
 
 /*
  * In place of rdma_user_mmap_entry_insert(). libsiw takes one key for "no key",
- * and a process with many QPs would get it: keys begin after that.
+ * and a process with many QPs would get that key: so keys begin after it.
  */
 int siw_mpa_mmap_insert(struct ib_ucontext *ucontext,
 			struct rdma_user_mmap_entry *entry, size_t length)

@@ -10,8 +10,8 @@
 #define RX_TRAILER_MAX	(3 + MPA_CRC_SIZE)
 
 /*
- * Pass @bytes to siw that are not in an skb of TCP, with softirqs off, as
- * siw_tcp_rx_data() needs. 0 or -ENOMEM.
+ * Pass @bytes to siw that are not in an skb of TCP. Softirqs are off, as
+ * siw_tcp_rx_data() needs it. 0 or -ENOMEM.
  */
 int siw_mpa_rx_octets(read_descriptor_t *desc, const void *bytes,
 		      unsigned int len)
@@ -33,8 +33,9 @@ static bool rx_trailer_is_cut(const struct siw_rx_stream *srx)
 }
 
 /*
- * siw has the first bytes of a trailer, and would write the next ones over
- * them. So they are added here, and siw gets the trailer once it is whole.
+ * siw has the first bytes of a trailer, and would write the next bytes over
+ * these. So the next bytes are added here, and siw gets the trailer once it is
+ * whole.
  */
 static int rx_rest_of_trailer(read_descriptor_t *desc, struct sk_buff *skb,
 			      unsigned int off, size_t len)
@@ -59,9 +60,9 @@ static int rx_rest_of_trailer(read_descriptor_t *desc, struct sk_buff *skb,
 
 /*
  * In place of siw_tcp_rx_data(), with softirqs off. siw reads to the end of
- * @skb. But TCP may have urgent data in @skb, where siw has to stop: no RNIC
- * sends any, so that is an error. And TCP may split a trailer, where its window
- * ends. Returns how many bytes were consumed.
+ * @skb. But siw has to stop at urgent data in @skb: no RNIC sends any, so that
+ * is an error. And TCP may split a trailer, where its window ends. Returns how
+ * many bytes were consumed.
  */
 int siw_mpa_rx_data(read_descriptor_t *desc, struct sk_buff *skb,
 		    unsigned int off, size_t len)

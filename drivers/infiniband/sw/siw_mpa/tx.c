@@ -3,12 +3,12 @@
  * One sender at a time.
  *
  * post_send sends at once if nothing is being sent. If TCP has no room, siw's
- * TX thread sends the rest, once TCP has woken it. TCP may do so before the
- * poster has recorded where it stopped, and then both would go on with the same
- * FPDU. So posters hold tx_lock. The thread serves many QPs and must not wait
- * for one: if the lock is taken, it sets TX_MISSED, and the poster wakes it
- * again. A poster need not wait for the thread: while something is being sent,
- * post_send only queues.
+ * TX thread sends the rest, once TCP has woken it. TCP may wake it before the
+ * poster has recorded where it stopped: then poster and thread would go on with
+ * the same FPDU. So posters hold tx_lock. The thread serves many QPs and must
+ * not wait for one: if tx_lock is taken, it sets TX_MISSED, and the poster
+ * wakes it again. A poster need not wait for the thread: while something is
+ * being sent, post_send only queues.
  */
 
 #define SIW_MPA_OWN_FILE
@@ -25,8 +25,8 @@ enum {
 };
 
 /*
- * To send in place of siw's TX thread. Process context; sleeps; without the
- * QP's state_lock.
+ * The caller is going to send in place of siw's TX thread. Process context;
+ * sleeps; without the QP's state_lock.
  */
 void siw_mpa_tx_begin(struct siw_cep *cep)
 {
@@ -94,8 +94,8 @@ int siw_mpa_tx_resume(struct rw_semaphore *state_lock)
 
 /*
  * siw calls this in place of llist_add(), to pass a QP to a TX thread, which
- * gets the caller's reference. llist_add() for a QP that is in the list would
- * lose the QPs before it. Returns whether @queue was empty. Any context.
+ * gets the caller's reference. If the QP is in the list already, llist_add()
+ * would lose the QPs before it. Returns whether @queue was empty. Any context.
  */
 bool siw_mpa_tx_queue(struct llist_node *tx_list, struct llist_head *queue)
 {
@@ -115,9 +115,9 @@ bool siw_mpa_tx_queue(struct llist_node *tx_list, struct llist_head *queue)
 
 /*
  * siw calls this in place of kthread_stop() while it is unloaded, before it
- * removes its devices. The devices have to be removed first: a kernel ULP,
- * which may post work when it loses its device, would wait for a thread that
- * has ended, and so would destroy_qp.
+ * removes its devices. The devices have to be removed first: a kernel ULP may
+ * post work when it loses its device, and would wait for a thread that has
+ * ended, as would destroy_qp.
  */
 int siw_mpa_tx_stop(struct task_struct *thread)
 {
