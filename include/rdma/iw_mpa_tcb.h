@@ -88,7 +88,7 @@ struct iw_mpa_path {
  *
  * @mss_clamp: largest segment that the peer accepts, by its MSS option, in
  *	bytes without headers and with TCP's options
- * @advmss: the same by this end's MSS option
+ * @advmss: largest segment that this end accepts, by its own MSS option
  * @mss: bytes of payload of a full segment to be sent: it depends on path and
  *	options, and on @snd_wnd_max if that is small
  *

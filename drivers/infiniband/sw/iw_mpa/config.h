@@ -11,7 +11,7 @@ struct pernet_operations;
 /*
  * The settings, sysctl net.iw_mpa.* of each network namespace: meaning, name,
  * least and greatest value, default. A list of ports is empty by default. The
- * tables of the documentation are made of this.
+ * tables of the documentation are made of this list.
  */
 #define IW_MPA_SETTINGS(UINT, U8, PORTS) \
 	/* initiator: time for TCP to connect */ \

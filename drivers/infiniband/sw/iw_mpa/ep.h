@@ -174,8 +174,8 @@ struct iw_mpa_call {
  * @frame: buffer of @reader, unless the peer's frame is longer: see startup.c
  * @request_pd: initiator: the ULP's private data for the Request
  *
- * The runner handles an endpoint's events. It is one context at a time, in
- * process context: the work item; or iw_connect, iw_accept, iw_reject, a
+ * The runner handles an endpoint's events. One context at a time is the runner,
+ * in process context: the work item; or iw_connect, iw_accept, iw_reject, a
  * listener's work item, or a ULP that closes, so that no hop to the endpoint's
  * work item is needed. Socket callbacks, timers and drivers only raise events.
  * There is one exception: iw_mpa_first_fpdu() is the runner in any context, if

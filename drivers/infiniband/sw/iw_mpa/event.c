@@ -70,8 +70,9 @@ void iw_mpa_raise(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 }
 
 /*
- * The lock orders this function with a runner that changes the phase: it sees
- * what the caller has written before, or the caller sees the new phase.
+ * The lock orders this function with a runner that changes the phase: the
+ * runner sees what the caller has written before, or the caller sees the new
+ * phase.
  */
 static enum iw_mpa_phase event_phase(struct iw_mpa_ep *ep)
 {

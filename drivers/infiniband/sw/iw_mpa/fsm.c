@@ -28,7 +28,7 @@
 /*
  * An event that makes an orderly end fail: bytes of this end cannot be
  * delivered. In PEER_FINISHED, STREAM_DOWN is no failure: the peer's FIN was
- * within an FPDU, so the reason stays that the peer has closed.
+ * within an FPDU, so the reason is still that the peer has closed.
  */
 #define GOTO_FAILED(ev, st, act)					\
 	[IW_MPA_EV_##ev] = { .next = IW_MPA_ST_##st, .defined = true,	\

@@ -17,8 +17,8 @@
  * The verbs of iw_cm that the library implements. A driver passes the address
  * of this table to ib_set_device_ops(), and leaves the five verbs out of its
  * own table. The table also brings the attributes in the device's sysfs folder
- * iw_mpa and the counters of "rdma statistic", unless the driver has set a
- * device_group, or both alloc_hw_port_stats and get_hw_stats, before.
+ * iw_mpa and the counters of "rdma statistic", unless the driver has already
+ * set a device_group, or both alloc_hw_port_stats and get_hw_stats.
  */
 const struct ib_device_ops iw_mpa_ib_device_ops = {
 	.device_group		= &iw_mpa_device_group,

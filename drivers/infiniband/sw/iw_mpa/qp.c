@@ -151,11 +151,11 @@ static void qp_end(struct iw_mpa_device *dev, const struct ib_qp *qp)
  * @qp: the QP
  * @end: room for the library's data, until iw_mpa_qp_freed()
  *
- * destroy_qp calls this when iw_get_qp returns NULL for the QP, and each caller
- * that has found the QP before has taken a reference: a grace period of RCU is
- * enough. If the QP has a connection it ends, in whatever state it is. After
- * return no op runs or will run for the QP, and the library has no reference on
- * it. iw_cm drops its reference when it handles the last event.
+ * destroy_qp calls this once iw_get_qp returns NULL for the QP, and all that
+ * have found the QP before have taken their references: for that a grace period
+ * of RCU is enough. If the QP has a connection it ends, in whatever state it
+ * is. After return no op runs or will run for the QP, and the library has no
+ * reference on it. iw_cm drops its reference when it handles the last event.
  *
  * Context: process, sleeps; no lock that an op takes may be held.
  */

@@ -642,8 +642,8 @@ static void iw_mpa_run_work(struct work_struct *work)
 
 /*
  * Return: a new, complete endpoint in state IDLE, whose runner is the caller;
- * with a reference for iw_mpa_run(), and one that state DEAD drops. Or an
- * error: -ENOMEM; -ENODEV if the device is being removed.
+ * with two references: one for iw_mpa_run(), and one that state DEAD drops. Or
+ * an error: -ENOMEM; -ENODEV if the device is being removed.
  */
 struct iw_mpa_ep *iw_mpa_run_create(struct iw_mpa_device *dev, struct net *net,
 				    bool initiator, const void *request_pd,
@@ -688,9 +688,9 @@ static bool run_try_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event,
 /*
  * Become the runner for an event of iw_accept or iw_reject. The ULP may answer
  * on another CPU before the upcall of CONNECT_REQUEST has returned, and may
- * reject while the connection comes up or ends. Then this waits until the
- * present runner has handled one event: that may wait for the driver, not for
- * the peer.
+ * reject while the connection comes up or ends. In both cases this function
+ * waits until the present runner has handled one event: that may wait for the
+ * driver, not for the peer.
  *
  * Return: true if the caller is the runner; false if the state table has no
  * cell for the event any more: the answer comes too late.

@@ -246,9 +246,10 @@ int iw_mpa_startup_make_reply(struct iw_mpa_ep *ep, u8 buf[IW_MPA_FRAME_MAX])
 }
 
 /*
- * Send a Terminate message (RFC 6581 8 and 9.3). Errors are ignored: the
- * connection ends anyway. A peer of revision 1 does not know the codes, and a
- * peer that wants Markers cannot read an FPDU without them.
+ * Send a Terminate message (RFC 6581 8 and 9.3), unless the peer would not
+ * understand it: a peer of revision 1 does not know the codes, and a peer that
+ * wants Markers cannot read an FPDU without them. Errors are ignored: the
+ * connection ends anyway.
  */
 static void startup_put_term(struct iw_mpa_ep *ep, u8 code)
 {

@@ -88,8 +88,8 @@ void skel_flush(struct skel_qp *qp)
 }
 
 /*
- * The engine calls this, so the ULP gets its event not within a verb of its
- * own. An error is reported when the stream has ended.
+ * The engine calls this, so that the ULP does not get its event within a verb.
+ * An error is reported when the stream has ended.
  */
 static void qp_report(struct skel_qp *qp)
 {

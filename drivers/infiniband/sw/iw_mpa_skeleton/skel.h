@@ -261,9 +261,10 @@ struct skel_tx {
 };
 
 /*
- * A QP. @state is RESET, INIT or RTR without a stream; RTS; SQD after the ULP
- * has closed it; SQE after the stream has failed; ERR after the stream has
- * ended, or the ULP has aborted it. As long as there is @ep there is a stream.
+ * A QP. @state is RESET, INIT or RTR before a stream; RTS; SQD after the ULP
+ * has closed the connection; SQE after the stream has failed; ERR after the
+ * stream has ended, or the ULP has aborted it. As long as there is @ep there is
+ * a stream.
  */
 struct skel_qp {
 	struct ib_qp		ib;

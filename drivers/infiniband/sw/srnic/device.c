@@ -418,7 +418,8 @@ static void srnic_device_catch_up(struct work_struct *work)
 /*
  * A work item reads the state, under rtnl, since the RDMA core calls this with
  * a lock held for which others wait under rtnl. The item is on the system's
- * work queue: srnic's own serve storage, for which the holder of rtnl may wait.
+ * work queue: srnic's queues serve storage, for which the holder of rtnl may
+ * wait.
  */
 static int srnic_enable_driver(struct ib_device *ibdev)
 {

@@ -315,7 +315,7 @@ static bool sq_copy_next(struct srnic_qp *qp)
 
 /*
  * At most ORD Reads may be unanswered (RFC 5040 6.1). A WQE with a fence waits
- * until no Read is.
+ * until all are answered.
  *
  * What a ULP posts after a modify to ERR must be flushed, since the ULP waits
  * for the flush. So the sender first reads what is posted, then whether the ULP

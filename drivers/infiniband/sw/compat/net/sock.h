@@ -6,8 +6,8 @@
 
 /*
  * A kernel socket has no reference that keeps its namespace alive; this takes
- * one. If references are tracked, Linux 6.2 and later have a tracker for the
- * socket before that, which is freed first.
+ * one. If references are tracked, Linux 6.2 and later have another tracker for
+ * a socket without a reference: that is freed first.
  */
 #ifndef COMPAT_HAS_NETNS_WEAK_TRACKER
 #define __netns_tracker_free(net, tracker, refcounted) ((void)0)
@@ -42,8 +42,8 @@ static inline void compat_lock_set_class(struct lockdep_map *lock, const char *n
 #endif
 
 /*
- * Early 6.1 has no such field: sk_allocation alone selects the fragment. What is
- * assigned goes to bits that nobody reads.
+ * Early 6.1 has no sk_use_task_frag: sk_allocation alone selects the fragment.
+ * Assignments go to bits that nobody reads.
  */
 #ifndef COMPAT_HAS_TASK_FRAG
 #define sk_use_task_frag sk_txtime_unused

@@ -5,8 +5,9 @@
 #include_next <net/tcp.h>
 
 /*
- * Time stamps with ticks of a microsecond came later. Who asks for them reads
- * another bit, which only an application can set, and never on these sockets.
+ * Time stamps with ticks of a microsecond came later. Here a check for them
+ * reads another bit, which only an application can set: it is never set on the
+ * library's sockets.
  */
 #ifndef COMPAT_HAS_TCP_CLOCK_TS
 #define tcp_usec_ts recvmsg_inq

@@ -334,7 +334,7 @@ static enum iw_mpa_reason takeover_freeze(struct iw_mpa_takeover *t,
  * most.
  *
  * Return: IW_MPA_R_OK; IW_MPA_R_TCP_BUSY, or IW_MPA_R_LOCAL for lack of memory:
- * then nothing has changed.
+ * with either of these nothing has changed.
  */
 enum iw_mpa_reason iw_mpa_takeover_freeze(struct iw_mpa_ep *ep,
 					  struct iw_mpa_handoff *ho)

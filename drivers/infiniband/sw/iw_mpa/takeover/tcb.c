@@ -37,7 +37,7 @@ u8 iw_mpa_tcb_options(const struct sock *sk)
 }
 
 /*
- * Can a record describe the whole connection? It cannot have bytes that the
+ * Can a record describe the whole connection? Not if there are bytes that the
  * peer has not acknowledged, a FIN, or urgent data. With the socket locked.
  */
 bool iw_mpa_tcb_is_at_rest(const struct sock *sk)

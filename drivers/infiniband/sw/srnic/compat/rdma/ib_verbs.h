@@ -9,8 +9,9 @@
 #include <linux/printk.h>
 
 /*
- * The device has no DMA, so each page needs an address. In the tree Kconfig sees to that. Out of
- * tree the Kbuild of all modules does, which leaves srnic out.
+ * The device has no DMA, so each page needs an address, and there must be no
+ * high memory. In the kernel's tree Kconfig ensures that. Out of tree the
+ * Kbuild of all modules leaves srnic out if there is high memory.
  */
 #ifdef CONFIG_HIGHMEM
 #error "srnic needs a kernel without high memory"
