@@ -418,9 +418,9 @@ static void qp_numbers_in_turn_and_low(struct kunit *test)
 }
 
 /*
- * A ULP may accept a connection any number of times, and iw_cm forgets a reference on the QP each
- * time. For each of these the library calls iw_get_qp once more, and srnic takes no reference for
- * that call: it only records the time.
+ * A ULP may accept a connection any number of times. With each further accept iw_cm takes another
+ * reference on the QP, and never drops the one before. The library makes up for this by one more
+ * call of iw_get_qp, for which srnic takes no reference: it only notes when the call was made.
  */
 static void qp_found_without_a_reference_leaves_no_trace(struct kunit *test)
 {

@@ -77,8 +77,8 @@ static bool end_waits_for_references(void)
 
 /*
  * iw_cm, which has a reference on the QP, brings it to ERR while it is being destroyed. This queues
- * a flush, and none may be queued when srnic_qp_end() has returned, since then the RDMA core frees
- * the QP.
+ * a flush, and none may be queued when srnic_qp_end() has returned, because the RDMA core frees the
+ * QP at that point.
  */
 /* Rules: L-07 */
 static void end_flush_by_who_has_a_reference(struct kunit *test)

@@ -112,7 +112,7 @@ server_loses_its_device() {
 	local output status=0
 
 	rping_server
-	# shellcheck disable=SC2016 # expanded there
+	# shellcheck disable=SC2016 # expands on the guest
 	on "$SERVER" 'kill -STOP -- "-$(</run/bg/server/pid)"'
 	client_waits_for_verdict
 	guest_bg "$SERVER" delete 'rdma link delete siw0'

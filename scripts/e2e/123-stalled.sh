@@ -26,7 +26,7 @@ becomes() {
 }
 
 # Print what a Prometheus exporter on the client serves from the file that iw-mpa metrics has written.
-# shellcheck disable=SC2016 # a variable there
+# shellcheck disable=SC2016 # expands on the guest
 exporter() {
 	on "$CLIENT" "mkdir -p /run/prom && /host$TOP/scripts/iw-mpa metrics -o /run/prom/iw_mpa.prom"
 	guest_bg "$CLIENT" exporter '/host$tools/usr/bin/prometheus-node-exporter --collector.disable-defaults \

@@ -80,8 +80,9 @@ add_packages() {
 	echo "$packages" >"$CACHE/root/$root/packages"
 }
 
-# emulate ARCH: from now on the kernel runs programs of ARCH by an emulator, whose file it keeps open, so that a root
-# needs no emulator. When a host with the emulator boots, systemd reads the same file.
+# emulate ARCH: from now on the kernel runs programs of ARCH with an emulator. It keeps the emulator's file open, so a
+# root file system needs no copy. The configuration used here is the binfmt.d file that systemd reads at boot on a host
+# with the emulator.
 emulate() {
 	local misc=/proc/sys/fs/binfmt_misc name
 
@@ -143,7 +144,7 @@ enter() {
 		mkdir -p "$root$dir"
 		mount --rbind "$dir" "$root$dir"
 	done
-	# shellcheck disable=SC2016 # the shell there
+	# shellcheck disable=SC2016 # expands in the chroot
 	exec chroot "$root" /usr/bin/env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
 		HOME=/root LC_ALL=C "QEMU_CPU=$ARM64_CPU" sh -c 'cd "$0" 2>/dev/null || cd /; exec "$@"' "$PWD" "$@"
 }

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # make uninstall: remove what "make install" and "make install-dev" have put below /, or below INSTALL_MOD_PATH: the
-# modules for each kernel, or only for KREL; and with the last of these also the files that all kernels share. Loaded
-# modules stay loaded.
+# modules for each kernel, or only for KREL; and when the modules for the last kernel go, also the files that all
+# kernels share. Loaded modules stay loaded.
 
 KRELS=${KREL:-*}
 # shellcheck disable=SC2034 # for kernel.sh

@@ -381,7 +381,7 @@ test_apt() {
 test_author() {
 	there "iw-mpa-new-driver acme /root/acme; dkms add /root/acme; dkms install acme/0.1 -k $FIRST" &&
 		status_is "$FIRST" acme/0.1 installed && crcs_fit "$FIRST" "$VERSION" || return
-	# shellcheck disable=SC2016 # there
+	# shellcheck disable=SC2016 # expands in the chroot
 	there 'for kernel in 5.10.0-1-amd64 6.18.0-plain; do
 		mkdir -p /lib/modules/$kernel/build; echo "# CONFIG_INFINIBAND is not set" >/lib/modules/$kernel/build/.config
 		status=0; dkms build acme/0.1 -k $kernel || status=$?
@@ -443,7 +443,7 @@ test_compiles() {
 }
 
 # The kernel or iw_mpa refuses an old module with a reason, and iw_mpa still works.
-# shellcheck disable=SC2016 # there
+# shellcheck disable=SC2016 # expands on the guest
 test_refused() {
 	local guest
 

@@ -424,11 +424,11 @@ nqn=\$NVME_NQN,hostnqn=nqn.2014-08.org.nvmexpress:uuid:\$NVME_UUID,hostid=\$NVME
 }
 
 detach_disk() {
-	# shellcheck disable=SC2016 # there
+	# shellcheck disable=SC2016 # expands on the guest
 	inside '. /share/guest/nvme.sh; echo 1 >"$(nvme_controller)/delete_controller"; poll 30 nvme_is_gone' 120
 }
 
-# shellcheck disable=SC2016 # there
+# shellcheck disable=SC2016 # expands on the guest
 # A link that the kernel uses is not removed without --force: neither by hand nor by systemd nor with the package. A
 # target at all addresses listens again when the link is back.
 test_users() {
@@ -470,8 +470,8 @@ test_prebuild() {
 # expect_loaded VERSION
 expect_loaded() { inside "for module in ${MODULES[*]}; do grep -x $1 /sys/module/\$module/version; done"; }
 
-# Each line is on the target's disk before the writer appends the next one.
-# shellcheck disable=SC2016 # there
+# The writer appends a line only when the one before is on the target's disk.
+# shellcheck disable=SC2016 # expands on the guest
 start_writer() {
 	inside '. /share/guest/nvme.sh; mount "$(nvme_block)" /mnt
 		bg_start writer "set -o pipefail; number=0; until [[ -e /run/written ]]; do
@@ -480,18 +480,18 @@ start_writer() {
 		poll 60 test -s /mnt/file'
 }
 
-# shellcheck disable=SC2016 # there
+# shellcheck disable=SC2016 # expands on the guest
 writer_goes_on() {
 	inside 'lines=$(wc -l </mnt/file); goes_on() { (($(wc -l </mnt/file) > lines + 3)); }
 		poll 60 goes_on || { echo "$lines lines, and no more"; bg_wait writer 1; false; }' 90
 }
 
-# shellcheck disable=SC2016 # there
+# shellcheck disable=SC2016 # expands on the guest
 written() { inside '[[ $(</mnt/file) == "$(seq "$(wc -l </mnt/file)")" ]]'; }
 
 connections() { inside "iw-mpa endpoints | awk '/OFFLOADED/ { print \$1 }' | sort"; }
 
-# shellcheck disable=SC2016 # there
+# shellcheck disable=SC2016 # expands on the guest
 test_upgrade_mounted() {
 	local output old before
 
@@ -534,7 +534,7 @@ test_upgrade_mounted() {
 # The units of the examples, on one host. /srv is a separate file system, since the guest's layered root cannot tell
 # where a file's blocks are. The target is at an address of the link, and the link is removed in two ways: the port
 # listens again, and the host connects again. The last file is written right before the host shuts down.
-# shellcheck disable=SC2016 # there
+# shellcheck disable=SC2016 # expands on the guest
 test_storage() {
 	local way
 
@@ -559,7 +559,7 @@ test_storage() {
 }
 
 # The boot alone has mounted the disk.
-# shellcheck disable=SC2016 # there
+# shellcheck disable=SC2016 # expands on the guest
 test_storage_boot() {
 	inside 'poll 300 mountpoint -q /mnt; findmnt -n -o SOURCE /mnt | grep -x "/dev/nvme[0-9]*n1"
 		cmp /root/wanted /mnt/file; cmp /root/wanted /mnt/last' 330
@@ -599,7 +599,7 @@ test_second_kernel() {
 test_remove() {
 	inside 'DEBIAN_FRONTEND=noninteractive apt-get -q -y remove iw-mpa-dkms' 1200
 	inside '! grep -E "^(iw_mpa|srnic) " /proc/modules'
-	# shellcheck disable=SC2016 # there
+	# shellcheck disable=SC2016 # expands on the guest
 	inside 'left=$(dkms status); [[ ! -e /sys/class/infiniband/rnic-0 && -z $left ]]'
 	inside '[[ -e /etc/iw-mpa/links && ! -e /usr/sbin/iw-mpa && ! -d /usr/src/iw_mpa-'$LAST' ]]'
 	inside '! find /usr/lib/modules -name "iw_mpa*" | grep .'
@@ -669,7 +669,7 @@ test_readme_try() {
 }
 
 # Data is written, and read again after the disk was disconnected.
-# shellcheck disable=SC2016 # there
+# shellcheck disable=SC2016 # expands on the guest
 test_readme_disk() {
 	local block
 
@@ -683,7 +683,7 @@ test_readme_disk() {
 
 # NFS 4 starts at the root of the server, which has to be on a file system that can be exported. The guest's layered
 # root cannot, so here mount.nfs uses version 3.
-# shellcheck disable=SC2016 # there
+# shellcheck disable=SC2016 # expands on the guest
 test_readme_nfs() {
 	[[ $(readme nfs | head -n 1) == apt-get* ]]
 	inside 'poll 60 systemctl is-active nfs-server' 90
@@ -693,7 +693,7 @@ test_readme_nfs() {
 }
 
 # The host shuts down while the disk is mounted: the last write has to reach the target's disk.
-# shellcheck disable=SC2016 # there
+# shellcheck disable=SC2016 # expands on the guest
 test_readme_boot() {
 	inside 'poll 60 eval "rdma link show srnic_eth0/1 | grep \"netdev eth0\""' 90
 	inside 'modprobe loop; mount -o loop,ro /srv/disk /mnt; cmp /root/wanted /mnt/last; umount /mnt' 60
@@ -756,7 +756,7 @@ test_ci_install() {
 
 # ci-setup prints only the link's variables to stdout, so that a job can use the output as it is; a second run finds
 # everything in place.
-# shellcheck disable=SC2016 # there
+# shellcheck disable=SC2016 # expands on the guest
 test_ci_link() {
 	local output
 
@@ -824,7 +824,7 @@ test_containers_install() {
 }
 
 # podman cannot put its layers on this root's overlay. A container without devices must name what is missing.
-# shellcheck disable=SC2016 # there
+# shellcheck disable=SC2016 # expands on the guest
 test_containers_host() {
 	local output run='podman run --rm --network host --rootfs /srv/image'
 
@@ -845,7 +845,7 @@ test_containers_host() {
 
 # make_box: a namespace "box" with an interface eth0; the server at the other end of its wire is in the initial
 # namespace
-# shellcheck disable=SC2016 # there
+# shellcheck disable=SC2016 # expands on the guest
 make_box() {
 	inside 'ip netns add box; ip link add box0 type veth peer name eth0 netns box
 		ip address add 10.8.0.1/24 dev box0; ip link set box0 up
@@ -855,7 +855,7 @@ make_box() {
 		bg_start server "rping -s -P -a 10.8.0.1"; poll 60 eval "iw-mpa listeners | grep 10.8.0.1:7174"' 120
 }
 
-# shellcheck disable=SC2016 # there
+# shellcheck disable=SC2016 # expands on the guest
 test_containers_shared() {
 	local output
 
@@ -869,7 +869,7 @@ test_containers_shared() {
 }
 
 # The mode can only change when no other network namespace exists, such as that of a service which systemd isolates.
-# shellcheck disable=SC2016 # there
+# shellcheck disable=SC2016 # expands on the guest
 test_containers_exclusive() {
 	local output
 

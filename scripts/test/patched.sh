@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The patches for iw_cm and rdma_cm at work. Those patches of scripts/test/series that change the RDMA core are applied
-# to the sources of Debian's kernel 6.12, and guests get the two modules built of these in place of their own. There
-# iw_mpa and srnic run as the series have them, without iwcm_faults.c, and siw, which does not know the patches.
+# to the sources of Debian's kernel 6.12, and guests get these two modules in place of their own. The guests run siw,
+# which does not know the patches; and iw_mpa and srnic as they are in the series, that is without iwcm_faults.c.
 #
 #   scripts/test/patched.sh                         e2e --sample
 #   scripts/test/patched.sh e2e|wire ARGUMENT...    other tests, as scripts/e2e.sh and wire.sh take them
@@ -26,9 +26,9 @@ KEPT='apt debian root tools'	# folders that both caches share
 
 patches() { grep -l '^+++ b/drivers/infiniband/core/' "$TOP"/scripts/test/series/iw_mpa/*.diff; }
 
-# Other modules of the kernel are not built again. They import what these two export, and the kernel compares checksums
-# of types. The patches only add two members at the end of a structure that no importer uses, so these members are
-# hidden from the program that makes checksums.
+# Only iw_cm and rdma_cm are built again. Other modules import their symbols, and the kernel compares checksums (CRCs)
+# of the types. The patches only add two members at the end of a structure that no importer uses, so these members are
+# hidden from genksyms, and the checksums stay the same.
 hide_from_checksums() {
 	sed -i -e '/^struct net;$/ { s/^/#ifndef __GENKSYMS__\n/; s/$/\n#endif/ }' \
 		-e '/^	struct net \*net;$/ s/^/#ifndef __GENKSYMS__\n/; /^	int bound_dev_if;/ s/$/\n#endif/' "$1"

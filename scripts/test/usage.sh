@@ -235,14 +235,14 @@ fake_host() {
 
 	make_host && mount --rbind /dev "$root/dev" && mount -t tmpfs sys "$root/sys" || return
 	mkdir -p "$root"/{etc/iw-mpa,run} "$root"/sys/{class/net/eth0,module}
-	# shellcheck disable=SC2016 # there
+	# shellcheck disable=SC2016 # expands in the fake
 	fake rdma 'link=/sys/class/infiniband/${3%/1}
 		case "$1 $2" in
 		"link add") [ "$7" != full0 ] || exit 1; mkdir -p "$link/iw_mpa" && echo "$7" >"$link/netdev" ;;
 		"link delete") rm -r "$link" ;;
 		"link show") echo "link $3 state ACTIVE physical_state LINK_UP netdev $(cat "$link/netdev") " ;;
 		esac'
-	# shellcheck disable=SC2016 # there
+	# shellcheck disable=SC2016 # expands in the fake
 	fake modprobe 'case $1 in -R) exit 1 ;; -qa) mkdir -p /sys/module/iw_mpa /sys/module/srnic ;; esac'
 	fake rmmod
 	fake systemctl
@@ -269,7 +269,7 @@ enter() { env PATH=/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin unshare -n "$@"
 # there COMMAND...: run it on the copy, with its own process 1 and network; the output is in $WORK/said
 there() {
 	rm -f "$WORK/host/root/log"
-	# shellcheck disable=SC2016 # there
+	# shellcheck disable=SC2016 # expands in the chroot
 	enter -pf chroot "$WORK/host/root" sh -c 'mount -t proc proc /proc; "$@"; status=$?; umount /proc; exit $status' \
 		- "$@" >"$WORK/said" 2>&1 </dev/null
 }

@@ -54,7 +54,7 @@ remote_build_locked() {
 	cp -a "$dir" "$REMOTE_PROGRAMS"
 }
 
-# shellcheck disable=SC2016 # the shell there
+# shellcheck disable=SC2016 # expands on the other host
 remote_copy() {
 	REMOTE_THERE=$(tar -C "$REMOTE_PROGRAMS" -c cm_probe verbs_probe | "${REMOTE_SSH[@]}" \
 		'd=$(mktemp -d /tmp/iw_mpa-wire.XXXXXX) && tar -C "$d" -x && echo "$d"') ||
