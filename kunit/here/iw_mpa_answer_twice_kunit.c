@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Tests of a ULP that accepts a connection twice, or rejects it after it has accepted it. iw_cm
- * allows both until it has handled ESTABLISHED, and loses references on QPs by it.
+ * allows both until it has handled ESTABLISHED, but loses references on QPs when a ULP does so.
  */
 
 #include "iw_mpa_fakes.h"
@@ -41,7 +41,7 @@ static void closed_with_references(struct fake_conn *c, int nr_qps)
 
 /*
  * With each accept iw_cm forgets its reference on the QP of the accept before. To close, iw_cm uses
- * the QP of the last accept, which is not the one of the connection.
+ * the QP of the last accept, which is not the connection's QP.
  */
 static void accept_of_another_qp_ends_the_connection(struct kunit *test)
 {
@@ -154,7 +154,7 @@ enum destroy {
 /*
  * iw_cm has a reference on QP 2, which iw_get_qp no longer finds since the QP is being destroyed.
  * The next accept, with QP 3, makes iw_cm forget that reference, but the destruction of QP 2 waits
- * for it.
+ * until the reference is dropped.
  */
 static void accept_and_destroy(struct fake_conn *c, struct fakes *f, enum destroy when)
 {
@@ -289,8 +289,8 @@ static void reject_while_accepted_comes_up_is_silent(struct kunit *test)
 }
 
 /*
- * The connection ends in order before iw_cm has handled ESTABLISHED, and the ULP rejects: after a
- * reject iw_cm does not accept CLOSE, either.
+ * The connection ends in order before iw_cm has handled ESTABLISHED, and the ULP rejects. Then the
+ * library must not report CLOSE, since after a reject iw_cm does not accept it.
  */
 static void reject_of_what_ends(struct fakes *f, int nr, void (*end)(struct fake_conn *c))
 {

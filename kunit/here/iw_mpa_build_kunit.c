@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Checks of options of the kernel that every other suite relies on.
- */
+/* Checks of the kernel's options on which every other suite relies. */
 
 #include <kunit/test.h>
 #include <linux/crc32c.h>

@@ -369,9 +369,7 @@ static void cxgb4_revision_1_has_the_rtr_of_the_settings(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a->program.ird, 0);
 }
 
-/*
- * RFC 6581 9.2: a Request with A gets a Reply with A, though this module asks for no RTR message.
- */
+/* RFC 6581 9.2: a Request with A gets a Reply with A, though cxgb4_mpa asks for no RTR message. */
 static void cxgb4_peer_to_peer_is_the_initiators_to_ask(struct kunit *test)
 {
 	struct c4mpa_settings settings = settings_plain;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A fake rdma_cm, from which the library reads the network namespace of a ULP: it is in rdma_cm's
- * id, which the context of a cm_id points to. The patch series for the kernel has another file of
- * this name, for an iw_cm whose cm_ids have the namespace.
+ * A fake rdma_cm, from which the library reads the network namespace of a ULP: the namespace is in
+ * rdma_cm's id, to which the context of a cm_id points. The patch series for the kernel has another
+ * file of this name, for an iw_cm whose cm_ids have the namespace.
  */
 
 #include "iw_mpa_fake_owner.h"
@@ -12,8 +12,8 @@
 #include <rdma/rdma_cm.h>
 
 /*
- * Make rdma_cm's id the context of a cm_id whose addresses are set. Return that id, in which a test
- * may change what rdma_cm has decided.
+ * Make rdma_cm's id the context of a cm_id whose addresses are set. Return rdma_cm's id, so that a
+ * test can change what rdma_cm has decided.
  */
 struct rdma_cm_id *fake_own(struct fake_id *fid)
 {

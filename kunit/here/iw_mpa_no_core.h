@@ -9,7 +9,7 @@
 /**
  * struct no_core - a fake of the RDMA core
  * @insert_err: result for a ring that a driver wants to be mapped: 0 or a negative errno
- * @entry: the last ring that was made mappable, as long as it is
+ * @entry: the last ring that was made mappable, as long as it is mappable
  * @refs: references on @entry that mmap() has
  * @mmap_free: the driver's function of this name, or NULL
  * @client: the library, which is a client of the RDMA core

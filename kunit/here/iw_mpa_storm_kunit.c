@@ -4,7 +4,7 @@
  * iw_cm and of the driver check the order of events, references, prepare and stop, and that the
  * driver's ops do not overlap. At the end of each sequence all objects have to be freed.
  *
- * A sequence is known by its number, which is the seed: a failure names it.
+ * A failure names the number of its sequence, which is the seed.
  */
 
 #include "iw_mpa_fakes.h"

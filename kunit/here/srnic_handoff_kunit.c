@@ -89,8 +89,9 @@ static void handoff_begins_anew(struct kunit *test)
 }
 
 /*
- * Kernel ULPs that connect may serve this host's storage, so their sockets may use the reserves. A
- * socket keeps this right after stop, since a packet in such memory may be on its way.
+ * Kernel ULPs that connect may serve this host's storage, so their sockets may use the emergency
+ * reserves of memory. A socket may use the reserves even after stop, since a packet whose memory is
+ * from them may be on its way.
  */
 static void handoff_reserves_shared_with_storage(struct kunit *test)
 {

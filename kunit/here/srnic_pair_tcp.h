@@ -29,7 +29,7 @@
  * @downs: number of calls of iw_mpa_stream_down()
  * @finishes: number of calls of iw_mpa_tx_finished()
  * @piece: bytes of each page fragment, a multiple of 4; 0: fragments are the kernel's own
- * @whole: a fragment is the rest of a large one, not of a page
+ * @whole: a fragment is the end of several pages, not of a single page
  * @pieces: number of fragments that can still be allocated
  */
 struct pair_tcp {

@@ -66,8 +66,8 @@ static bool reserves_waits_in_socket(void)
 }
 
 /*
- * The caller has locked the QP's socket. This must not lock the peer's socket, too: lockdep does
- * not distinguish the two locks.
+ * The caller has locked the QP's socket. This function must not lock the peer's socket, too:
+ * lockdep does not distinguish the two locks.
  */
 static void reserves_packet_comes(void)
 {
@@ -120,7 +120,7 @@ static void reserves_packet_before_the_end_is_taken(struct kunit *test)
 
 /*
  * TCP checks whether the socket may use the reserves before it checks whether the socket is locked.
- * Between the two the stream may end, and the library may lock the socket to close it.
+ * Between the two checks the stream may end, and the library may lock the socket to close it.
  */
 static void reserves_packet_after_the_end_is_taken(struct kunit *test)
 {

@@ -388,8 +388,8 @@ static void rights_amid_desc(const u8 *row, char *desc)
 KUNIT_ARRAY_PARAM(rights_amid, rights_amid, rights_amid_desc);
 
 /*
- * Check that what the peer has received is first bytes of the region's old
- * memory, then only bytes of the new memory or none.
+ * Check that the peer has received bytes of the region's old memory first, and then only bytes of
+ * the new memory, or none.
  */
 static void rights_expect_old_then_new(struct rights *r, bool ends)
 {

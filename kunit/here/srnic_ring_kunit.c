@@ -553,8 +553,9 @@ static void cq_poll_jumps_over_the_gap(struct kunit *test)
 }
 
 /*
- * A QP joins a queue with completions of others around the end of the ring. None is lost or out of
- * order; a QP that leaves makes room, and too many completions are refused.
+ * A QP joins a queue that has completions of others, some before and some after the end of its
+ * ring. None is lost or out of order; a QP that leaves makes room, and too many completions are
+ * refused.
  */
 static void cq_grows_for_what_can_be_flushed(struct kunit *test)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Conditions whenever the sender pauses: which work requests have completed, which elements of its
- * ring an application may reuse, and how long other work had to wait.
+ * What has to be true whenever the sender pauses: which work requests have completed, which
+ * elements of its ring an application may reuse, and how long other work had to wait.
  */
 
 #include <kunit/test.h>
@@ -94,8 +94,8 @@ static void turn_what_needs_no_memory_completes_without(struct kunit *test)
 }
 
 /*
- * While a Read Request waits for memory it is not sent: so a Read Response that
- * arrives now cannot be its answer.
+ * While a Read Request waits for memory it is not sent: so a Read Response that arrives meanwhile
+ * cannot be its answer.
  */
 static void turn_read_without_memory_is_not_asked(struct kunit *test)
 {
@@ -216,7 +216,7 @@ static void turn_element_is_given_back_with_the_last_byte(struct kunit *test)
 
 /*
  * The answer to a Read arrives while TCP has only a part of a later message. The Read completes,
- * and so do the work requests between the two, but that message does not.
+ * and so do the work requests between the Read and that message, but the message does not.
  */
 static void turn_message_under_way_does_not_complete(struct kunit *test)
 {

@@ -555,9 +555,9 @@ static void end_states_of_a_stream_that_was_never_opened(struct kunit *test)
 }
 
 /*
- * Within iw_mpa_close() RX may run and call completion handlers. For a kernel ULP srnic must not
- * call its handler within one of the ULP's calls of a verb: see core_locking.rst. For an
- * application the handler is the RDMA core's, and may be called.
+ * Within iw_mpa_close() RX may run and call completion handlers. srnic must not call a kernel ULP's
+ * handler within one of the ULP's calls of a verb: see core_locking.rst. An application's handler
+ * is the RDMA core's, and may be called.
  */
 static void end_closed_in_the_time_of_applications_alone(struct kunit *test)
 {

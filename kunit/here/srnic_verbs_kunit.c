@@ -276,7 +276,8 @@ static int create_qp_of(struct thing *thing, u32 sends, u32 recvs)
 
 /*
  * A kernel ULP asks for few completions, and its queue has room only for these, but a flush
- * completes each work request. ib_drain_qp() waits for the last one, and would never return.
+ * completes each work request. ib_drain_qp() waits for the last completion, and would never return
+ * if it was lost.
  */
 static void verbs_flush_loses_no_completion(struct kunit *test)
 {

@@ -203,8 +203,8 @@ static bool fallbacks_are(u64 count)
 }
 
 /*
- * Over a network the peer's TCP may learn of the end of the first connection only after the second
- * one is opened.
+ * The second connection uses the source port of the first one. Over a network the peer's TCP may
+ * learn of the end of the first connection only after the second one is opened.
  */
 static void connect_v2_refused_keeps_its_source_port(struct kunit *test)
 {

@@ -188,7 +188,8 @@ static void engine_read_alone_without_ird_stays_within_the_limits(struct kunit *
 }
 
 /*
- * After these errors a Terminate message is due; some devices send it only from a running stream.
+ * After the errors NO_RTR and INSUFFICIENT_IRD a Terminate message is due; some devices send it
+ * only from a running stream, which needs the parameters.
  */
 static void engine_params_of_an_error_can_be_programmed(struct kunit *test)
 {

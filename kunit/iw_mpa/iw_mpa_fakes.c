@@ -84,9 +84,9 @@ void fake_qp_freed(struct fake_qp *qp)
 }
 
 /*
- * The first half of destroy_qp. When it returns the library has no reference on the QP, and no op
- * runs. iw_cm may still have references; the second half is done at the end of the test, if not
- * before.
+ * The first half of destroy_qp. When this function returns the library has no reference on the QP,
+ * and no op runs. iw_cm may still have references; the second half is done at the end of the test,
+ * if not before.
  */
 void fake_qp_gone(struct fake_qp *qp)
 {

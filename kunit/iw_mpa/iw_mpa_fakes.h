@@ -74,14 +74,14 @@ struct fake_event {
  * @frozen: the event handler waits until the test resets this
  * @drop_requests: for a listener: drop each CONNECT_REQUEST silently, as iw_cm does while it
  *	destroys the listener
- * @nr_dropped: number of those that were dropped
+ * @nr_dropped: number of requests that were dropped
  * @late: for a passive cm_id: iw_cm does not handle events yet; see fake_catch_up()
  * @held: events that iw_cm has not handled yet
  * @nr_held: number of elements of @held
  * @taken: for a passive cm_id: fake_next_request() has returned it
  * @destroyed: fake_destroy() was called
  * @hide_qp: hide the QP as soon as iw_cm has its reference on it
- * @destroy_qp: call iw_mpa_qp_gone() for the QP at the same moment
+ * @destroy_qp: call iw_mpa_qp_gone() for the QP as soon as iw_cm has its reference on it
  * @qp: the QP on which iw_cm has a reference
  * @nr_events: number of elements of @events
  * @events: the events from the library, in order

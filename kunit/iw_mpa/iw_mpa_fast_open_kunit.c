@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * TCP Fast Open (RFC 7413): both ends have enabled it, and data goes with the SYN; or something
- * prevents that, and the connection is set up as without it.
+ * prevents that, and the connection is set up as without Fast Open.
  */
 
 #include "iw_mpa_fakes.h"

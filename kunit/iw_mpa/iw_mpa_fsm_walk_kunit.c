@@ -581,8 +581,8 @@ static unsigned long at_tick(unsigned int tick)
 }
 
 /*
- * An orderly end on a virtual clock: at each tick any event may arrive, any number of times, that
- * keeps the connection in the states with a common time limit. The deadline is never later than
+ * An orderly end on a virtual clock. At each tick, those events may arrive, any number of times,
+ * that keep the connection in the states with a common time limit. The deadline is never later than
  * that limit, so TIMED_OUT arrives by then, and CHECK_PROGRESS finds that the time is over.
  */
 static void fsm_any_order_of_events_ends_in_time(struct kunit *test)

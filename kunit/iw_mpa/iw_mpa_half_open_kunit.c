@@ -244,7 +244,7 @@ static void listener_gone_while_it_is_asked(struct kunit *test)
 	c->lis->frozen = true;
 	c->peer = peer_connect(f, c->lis);
 	/*
-	 * The end of a listener waits for its work item: so that must not be what reports the
+	 * The end of a listener waits for its work item: so the work item must not report the
 	 * Request.
 	 */
 	dev = iw_mpa_device_get(f->ibdev);

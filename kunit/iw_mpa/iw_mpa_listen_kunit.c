@@ -140,7 +140,7 @@ static void listen_wildcard_ipv6_tells_ipv4_as_ipv4(struct kunit *test)
 
 /*
  * Packets of a connection have the TOS that rdma_set_option() has set, and the socket has the
- * priority that follows from it: queueing disciplines and VLANs use only the priority.
+ * priority that follows from the TOS: queueing disciplines and VLANs use only the priority.
  */
 static void listen_tos_and_priority_are_those_of_its_connections(struct kunit *test)
 {
@@ -177,8 +177,8 @@ static void expect_no_socket(struct fake_conn *c, struct fakes *f, struct fake_i
 }
 
 /*
- * rdma_cm listens for a wildcard listener on each device, also on those of other network
- * namespaces. There the library must use no port and accept no connection for it.
+ * For a wildcard listener rdma_cm listens on each device, also on those of other network
+ * namespaces. On these the library must use no port and accept no connection for the listener.
  */
 static void listen_wildcard_of_another_namespace_has_no_socket(struct kunit *test)
 {
@@ -192,8 +192,9 @@ static void listen_wildcard_of_another_namespace_has_no_socket(struct kunit *tes
 }
 
 /*
- * An interface in another namespace may have the same IP and hardware addresses as the device. Of
- * the two listeners neither gets the other's connections, or occupies the other's port.
+ * An interface in another namespace may have the same IP and hardware addresses as the device.
+ * Neither of two listeners, one in each namespace, gets the other's connections, or occupies the
+ * other's port.
  */
 static void listen_on_an_address_of_another_namespace_is_there(struct kunit *test)
 {
@@ -242,7 +243,8 @@ static void listen_to_each_interface(struct fake_id *fid)
 
 /*
  * A wildcard listener accepts only connections to addresses of its own device, or of no device. It
- * rejects those to the address of another device, even if they arrive by its interface.
+ * rejects those to the address of another device, even if they arrive by its own device's
+ * interface.
  */
 /* Rules: E-9.3-1: the Terminate message after the Reject of such a connection */
 static void listen_wildcard_leaves_addresses_of_other_devices_alone(struct kunit *test)
@@ -289,7 +291,8 @@ static void listen_wildcard_leaves_addresses_of_other_devices_alone(struct kunit
 }
 
 /*
- * A device that cannot be responder gets no socket: an error would end the listener on all devices.
+ * A wildcard listener succeeds without a socket on a device that cannot be responder, since an
+ * error would end the listener on all devices.
  */
 static void listen_wildcard_without_fence_has_no_socket(struct kunit *test)
 {

@@ -314,9 +314,9 @@ static void negotiate_request_read_rtr_has_ird(struct kunit *test)
 }
 
 /*
- * RFC 6581 9.1: if the initiator's ORD is 0x3fff the responder MUST leave its IRD unchanged. That
- * it MAY raise an IRD that is too small is said only of other values of ORD. So the IRD stays 0,
- * and the Reply names Write, which both ends can use.
+ * RFC 6581 9.1: if the initiator's ORD is 0x3fff the responder MUST leave its IRD unchanged. Only
+ * for other values of ORD does the RFC say that the responder MAY raise an IRD that is too small.
+ * So the IRD stays 0, and the Reply names Write, which both ends can use.
  */
 /* Rules: E-9.1-9: IRD to be programmed */
 static void negotiate_request_ord_3fff_offer_with_read_ird_0_kept(struct kunit *test)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Work queues of runners. A driver's stop may take long, since it waits for a thread of the QP's
- * application: that must delay only connections of applications. Each queue has a single worker in
- * these tests, so that one stop occupies it.
+ * application: this wait must delay only connections of applications. Each queue has a single
+ * worker in these tests, so that one stop occupies it.
  */
 
 #include "iw_mpa_fakes.h"
@@ -153,7 +153,8 @@ static void queue_stop(struct ib_qp *qp, enum iw_mpa_reason why)
 }
 
 /*
- * Ops run within iw_accept and within a work item: lockdep sees which locks they take as a runner.
+ * Ops run within iw_accept and within a work item. In both cases lockdep knows that a runner calls
+ * them, so it sees which locks they take there.
  */
 static void queue_runner_is_known_to_lockdep(struct kunit *test)
 {

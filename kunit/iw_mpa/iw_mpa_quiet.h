@@ -16,9 +16,8 @@ static inline void iw_mpa_quiet_hop(struct work_struct *work)
 
 /*
  * Wait so long that an effect of a fault would be seen: @ms milliseconds on a
- * fast host. A slow or starved kernel needs longer for everything, so time is
- * counted in rounds, in each of which a tick passes and a work item runs: if
- * those take longer, so does this wait.
+ * fast host. A slow or starved kernel needs longer for everything, so time is counted in rounds. In
+ * each round a tick passes and a work item runs: if these take longer, so does this wait.
  */
 static inline void iw_mpa_quiet(unsigned int ms)
 {

@@ -140,8 +140,8 @@ static void timers_of_a_frozen_socket_are_stopped(struct kunit *test)
 }
 
 /*
- * The device may let a packet through to the host. If the host's TCP accepted it after it has
- * recorded its state for the device, device and peer would not agree on what was received.
+ * The device may let a packet through to the host. If the host's TCP accepted that packet after
+ * TCP's state was recorded for the device, device and peer would not agree on what was received.
  */
 static void octets_behind_the_hold_are_not_for_tcp(struct kunit *test)
 {

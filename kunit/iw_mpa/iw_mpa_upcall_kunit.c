@@ -152,8 +152,8 @@ static void upcall_up_hands_on_private_data(struct kunit *test)
 }
 
 /*
- * iw_cm passes on the private data of ESTABLISHED without a copy: there must be none (see the
- * fake).
+ * iw_cm would pass on the private data of ESTABLISHED without a copy, so the library must pass
+ * none: see the fake.
  */
 static void upcall_up_established_has_no_private_data(struct kunit *test)
 {

@@ -128,7 +128,7 @@ static void rq_take_among_holes(struct kunit *test, struct srnic_rq *rq, u32 val
 }
 
 /*
- * An application may clear elements of a ring that it has posted. Then the elements before the
+ * An application may clear elements that it has posted to its ring. Then the elements before the
  * first cleared one are used, once and in order, and none after it. Whether the SRQ's limit is
  * reached is read from a single element, which has to be valid.
  */

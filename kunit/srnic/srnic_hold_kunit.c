@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * RX holds a region over several segments. These tests show the checks of each segment, the reasons
- * that end the hold, and that nothing of the hold remains then.
+ * that end the hold, and that nothing of the hold remains after its end.
  */
 
 #include <kunit/test.h>
@@ -176,8 +176,8 @@ static void hold_ends_before_the_next_access_for_a_change(struct kunit *test)
 }
 
 /*
- * A hold ends after a number of bytes, so that softirqs run; they are counted from the first FPDU
- * that uses the region. A short FPDU counts as a minimum of bytes.
+ * A hold ends after a number of bytes, so that softirqs run; the bytes are counted from the first
+ * FPDU that uses the region. A short FPDU counts as a minimum of bytes.
  */
 static const struct hold_quota {
 	const char	*desc;

@@ -533,8 +533,8 @@ static void queue_look(struct timer_list *timer)
 }
 
 /*
- * After a completion an application may reuse the element. The softirq that checks runs as soon as
- * interrupts are on, when some have completed and others have not.
+ * After a completion an application may reuse the element. The softirq that checks this runs as
+ * soon as interrupts are on, when some elements have completed and others have not.
  */
 static void sq_user_elements_free_before_the_first_completion(struct kunit *test)
 {

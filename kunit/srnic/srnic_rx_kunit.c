@@ -180,8 +180,8 @@ KUNIT_ARRAY_PARAM(late, late_eachs, late_desc);
  * RX reads @segments in one call. Return 1 if the invalidation ran during the call; 0 if the call
  * ended before the invalidation was due, since a timer runs one tick later at the earliest. Return
  * -EAGAIN if the invalidation ran before the call, as the host had taken the processor away; or if
- * it was due, but did not run in the softirqs at the end of the call, since ksoftirqd has to run
- * them, which waits for this thread.
+ * it was due, but did not run at the end of the call, since softirqs were left to ksoftirqd, which
+ * waits for this thread.
  */
 static int late_run(struct kunit *test, u32 segments)
 {

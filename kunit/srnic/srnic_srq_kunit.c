@@ -150,7 +150,8 @@ static void srq_limit_told_when_fewer_are_left(struct kunit *test)
 }
 
 /*
- * If fewer receives are left already the event is reported at once: a ULP may wait for it to post.
+ * If fewer receives than the new limit are left already, the event is reported at once, since a ULP
+ * may post receives only when it gets the event.
  */
 static void srq_limit_told_at_once(struct kunit *test)
 {

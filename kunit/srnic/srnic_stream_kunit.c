@@ -469,7 +469,8 @@ static void stream_rtr_uses_no_work_request(struct kunit *test)
 }
 
 /*
- * The FPDU of which TCP has a part is sent, not the rest of the batch; then the Terminate message
+ * The FPDU of which TCP has a part is completed, and the rest of the batch is replaced by the
+ * Terminate message.
  */
 /*
  * Rules: F-4.3-1: the Terminate message is read with its Markers, after the FPDU that was cut;
