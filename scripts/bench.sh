@@ -153,7 +153,7 @@ plain	65536	200	write	97
 '
 GUARDED_REGIONS=5000
 # A line ROW COLUMN OTHER LIMIT: in that row of the table of --users, the figure of COLUMN may be at most LIMIT
-# hundredths of the figure of OTHER. To save time these are measured with fewer I/Os than --users takes.
+# hundredths of the figure of OTHER. To save time these rows are measured with fewer I/Os than --users takes.
 GUARDED_IOS='
 nvme-read-128k	plain	tcp	110
 nvme-read-128k	srnic	tcp-digest	118
@@ -161,7 +161,7 @@ nvme-read-128k	srnic	tcp-digest	118
 GUARDED_IO_TIMES='500 100 60 20'
 
 # QEMU counts one instruction for each byte that fast string instructions move, though a real processor moves many at a
-# time. So the guest's processor lacks them, and the kernel moves eight bytes with each instruction.
+# time. So the guest's processor lacks these instructions, and the kernel moves eight bytes with each instruction.
 boot_counted() {
 	GUEST_ACCEL=tcg,thread=single
 	GUEST_CPU=max,-erms,-fsrm
@@ -276,7 +276,7 @@ data_command() {
 }
 
 # measure_data VARIANT LIST: the plugin of QEMU counts the kernel's instructions while the programs run. The
-# instructions of the programs are not used, since they wait in busy loops.
+# instructions of the programs are not used, since programs wait in busy loops.
 measure_data() {
 	local name size times program command
 
@@ -295,8 +295,8 @@ measure_data() {
 	done <<<"${2:1:-1}"
 }
 
-# least KEY COMMAND: the smallest number of three runs that print "KEY NUMBER"; 0 if one did not. Other work in
-# the guest, such as RCU and the memory's shrinkers, can only add instructions, and added 8 % in one run of 36.
+# least KEY COMMAND: the smallest number of three runs that print "KEY NUMBER"; 0 if a run did not print it. Other work
+# in the guest, such as RCU and the memory's shrinkers, can only add instructions, and added 8 % in one run of 36.
 least() {
 	local round
 

@@ -114,8 +114,8 @@ keep_logs() {
 	: >"$LOGS/list"
 }
 
-# Suites run in the background: bash handles a signal only when the command in the foreground has ended, and timeout
-# puts each suite into a process group that the terminal's Ctrl-C does not reach.
+# Suites run in the background, since bash handles a signal only when the command in the foreground has ended. This
+# script ends them, since timeout puts each into a process group that the terminal's Ctrl-C does not reach.
 trap end_processes EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT
@@ -124,7 +124,7 @@ trap 'exit 143' TERM
 may_take() { DEADLINE=$((SECONDS + 60 * $1)); }
 
 # start [VARIABLE=VALUE...] SUITE [ARGUMENT...]: this process becomes the suite, which ends when the process that
-# started it ends. Programs that bash starts in the background ignore Ctrl-C (SIGINT); this undoes that, since a suite
+# started it ends. Programs that bash starts in the background ignore Ctrl-C (SIGINT); env undoes that, since a suite
 # may use SIGINT to end programs.
 start() {
 	local script left=$((DEADLINE - SECONDS))

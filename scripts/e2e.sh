@@ -55,7 +55,7 @@ list_cases() {
 }
 
 # families_on WIRE FAMILIES NUMBER: print which of the address families FAMILIES to test: only one on a bad wire, on a
-# slow kernel and in a sample; it is IPv6 when links flap, which disturbs IPv6 more.
+# slow kernel and in a sample; it is IPv6 when links flap, which disturbs IPv6 more than IPv4.
 families_on() {
 	local one=4
 
@@ -69,7 +69,7 @@ families_on() {
 	echo "$one"
 }
 
-# This runs in a subshell, so a test file may define any variable or function.
+# This function runs in a subshell, so a test file may define any variable or function.
 # shellcheck disable=SC2034 # for the test files
 list_cases_of() (
 	CLIENT_DRIVER=$2

@@ -219,7 +219,8 @@ define_alone() {
 
 		[[ -z $MODULE ]] || how="--module $MODULE"
 		[[ -z $HOST ]] || how="--device $NAME --remote $HOST"
-		# The pattern follows the family or the device; names may have values of Python in them.
+		# The pattern leaves out the first word, the family or the device. The rest may have values of Python,
+		# so special characters are escaped.
 		# shellcheck disable=SC2001 # what is found stays
 		[[ ! $1 =~ ^[^\ ]+\ (.+)\ \[[^[]*\]$ ]] || echo "KERNEL=$KERNEL KERNELS=$KERNEL scripts/wire.sh" \
 			"$how -k '^$(sed 's/[][().*+]/\\&/g' <<<"${BASH_REMATCH[1]}") '"

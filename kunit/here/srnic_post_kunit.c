@@ -470,8 +470,8 @@ static void post_open_have(struct kunit *test, enum post_what what)
 }
 
 /*
- * Nothing is sent before the library has opened TX. Then what was posted before
- * is sent, without another post or doorbell.
+ * Nothing is sent before the library has opened TX. When it opens TX, what was posted before is
+ * sent, without another post or doorbell.
  */
 static void post_open_lets_it_out(struct kunit *test)
 {

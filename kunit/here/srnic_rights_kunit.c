@@ -56,8 +56,8 @@ static bool rights_use_is_rx(enum rights_use use)
 }
 
 /*
- * Expected errors: for each use of the region one for each change. An end needs no right for memory
- * that it sends from, so there a change of rights is no error.
+ * Expected errors, one for each use and each change of the region. An end needs no right for memory
+ * that it sends from, so for this use a change of rights is no error.
  */
 static const u8 rights_errs[USE_COUNT * CHANGE_COUNT] = {
 	/* Write */

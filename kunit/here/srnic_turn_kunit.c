@@ -267,8 +267,8 @@ static void turn_message_under_way_does_not_complete(struct kunit *test)
 
 /*
  * While a Read is not answered the application reuses the ring's elements after
- * it. There is no free WQE for what it posts, and it does not ring the doorbell
- * again. The answer to the Read wakes the sender.
+ * it. There is no free WQE for what the application posts, and it does not ring the doorbell again.
+ * The answer to the Read wakes the sender.
  */
 static void turn_full_queue_goes_on_with_the_answer(struct kunit *test)
 {

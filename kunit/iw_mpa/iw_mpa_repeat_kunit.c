@@ -113,8 +113,8 @@ static unsigned long ulp_speaks(struct kunit *test, struct fake_conn *c, unsigne
 
 /*
  * Data of the ULP wakes most peers, so if the ULP has sent something, the RTR message is repeated
- * only at the third timeout. On a slow host the first timeout may come before the ULP's data: then
- * the test is repeated with longer waits.
+ * only at the third timeout. On a slow host the first timeout may come before the ULP's data: in
+ * that case the test is repeated with longer waits.
  */
 static void repeat_waits_longer_behind_the_ulp(struct kunit *test)
 {

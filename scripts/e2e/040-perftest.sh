@@ -39,7 +39,8 @@ run_perftest() {
 	number=$(awk -v size="$2" -v n="$3" -v column="$5" \
 		'$1 == size && $2 == n { print $column }' <<<"$output")
 	# perftest counts cycles, and on a virtual processor it cannot always determine how long a cycle takes: it has
-	# printed "inf", "0.00" and an empty string. So no number is no failure: all bytes have arrived.
+	# printed "inf", "0.00" and an empty string. So it is no failure if there is no number, since all bytes have
+	# arrived.
 	if awk -v x="$number" 'BEGIN { exit !(x ~ /^[0-9.]+$/ && x > 0) }'; then
 		number+=" $6"
 	else

@@ -18,7 +18,8 @@ listeners() {
 }
 
 # came_and_went LISTENERS: has TCP refused a SYN, and has a server listened since LISTENERS were counted? The server
-# closes its socket when its client gives up, before a test can see the socket, so the counter proves it.
+# closes its socket when its client gives up, before a test can see the socket, so only the counter proves that the
+# server has listened.
 came_and_went() { [[ -n $REFUSED && $(listeners) -gt $1 ]]; }
 
 # qperf agrees on the test over TCP first; its server never ends by itself.

@@ -9,7 +9,7 @@ FAMILIES="4"
 applies() { is_ours "$CLIENT_DRIVER"; }
 
 # fio's engine for RDMA does not verify data. So each end has its buffers in a file, and the test compares the files. A
-# transfer uses a random buffer; 256 transfers use each of the 8 buffers.
+# transfer uses a random buffer, so 256 transfers use all 8 buffers.
 DEPTH=8
 BLOCK=4096
 FILE=/run/buffers

@@ -69,7 +69,7 @@ disk_has() {
 }
 
 # disk_write_and_compare WHEN: write new data, and set want to its checksum; the initiator's disk and the target's file
-# must have the same
+# must have this checksum
 disk_write_and_compare() {
 	want=$(inside "$CLIENT" "head -c $DISK_SIZE /dev/urandom >/run/data; sha256sum </run/data")
 	inside "$CLIENT" "${KIT}_write /run/data"

@@ -66,7 +66,7 @@ our_version() {
 }
 
 # quietly TEXT COMMAND...: print one progress line; if the command fails, print its output and $HINT, which may say what
-# the user can do. Neither the command here nor a call of this may be part of "... || rc=$?": that would switch errexit
+# the user can do. Neither the command nor a call of quietly may be part of "... || rc=$?": that would switch errexit
 # off within a COMMAND that is a function.
 quietly() {
 	local text=$1 log rc

@@ -50,7 +50,7 @@ hook() {
 # RDMA core, or little of it. The modules' own Makefiles name the objects of the pure layers. A kernel without the whole
 # library links these objects one by one, and in user mode Linux counts which of their code is reached: with -Og, since
 # gcc then counts the branches of the source, and with byte order as a builtin, as on real machines. For other
-# architectures the rest of the library is compiled, too: this checks its static assertions there, and that it builds
+# architectures the rest of the library is compiled, too, to check its static assertions on them, and that it builds
 # without IPv6.
 put_makefiles() {
 	put "$1/Kconfig" <<-'EOF'

@@ -22,7 +22,7 @@ build() {
 BLK=/run/blktests
 
 # The suite loads and unloads the driver for each test, so modprobe has to find the modules in /share. The target opens
-# its files with O_DIRECT, which a tmpfs may not support. siw needs no iw_mpa, which may not have been built.
+# its files with O_DIRECT, which a tmpfs possibly does not support. siw needs no iw_mpa, which is possibly not built.
 begin() {
 	local ours='[ ! -e /share/modules/iw_mpa.ko ] ||'
 

@@ -4,12 +4,12 @@
  *
  *	libsiw_probe send-inv ADDRESS PORT
  *		Write into a region of libsiw_peer.py, and have it invalidated by
- *		a Send. The next Write there has to end the connection.
+ *		a Send. The next such Write has to end the connection.
  *	libsiw_probe query-srq
  *		An SRQ's size and limit are what was asked for.
  *	libsiw_probe with-inv
  *		A completion that the kernel marks as one of a Send with
- *		Invalidate is reported as one. Here the program writes it: no
+ *		Invalidate is reported as one. Here the program writes that completion: no
  *		peer can invalidate a region of a program.
  */
 

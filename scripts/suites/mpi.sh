@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034
 
-# This file has run_ranks.
+# 280-mpi.sh has run_ranks.
 # shellcheck source=scripts/e2e/280-mpi.sh
 . "$TOP/scripts/e2e/280-mpi.sh"
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034
 
-# This file has once(), which runs a pair of programs whose server may be late to listen for the second time.
+# 040-perftest.sh has once(), which runs a pair of programs whose server may be late to listen for the second time.
 # shellcheck source=scripts/e2e/040-perftest.sh
 . "$TOP/scripts/e2e/040-perftest.sh"
 

@@ -19,8 +19,8 @@ build_libsiw() (
 	cp "$BUILT/bookworm/build/lib/libsiw-rdmav34.so" "$1"
 )
 
-# SPDK looks for DPDK in one folder, with all headers in one. librte_power would need more libraries. Without nasm ISA-L
-# is not built, a submodule for compression and encryption.
+# SPDK looks for DPDK in one folder, with all headers in one. librte_power would need more libraries. ISA-L, a submodule
+# for compression and encryption, is not built without nasm.
 build() {
 	local here=$PWD dir
 

@@ -145,7 +145,7 @@ power_off() {
 }
 
 # Minutes that --readme may take for a system, however busy the machine is: it took 40 minutes beside other tests. A
-# part of check-all, which contains more than this, may take 240 (PART_LIMIT_MIN).
+# part of check-all, which contains other tests as well, may take 240 (PART_LIMIT_MIN).
 README_MINUTES=${README_MINUTES:-200}
 ENDS=	# when these are over, by SECONDS; empty: never
 
@@ -622,7 +622,7 @@ readme() {
 }
 
 # as_typed SECONDS COMMANDS: run the commands in a new shell, with the variables of the one before. A user would
-# continue after a failed command; this stops.
+# continue after a failed command; this function stops.
 as_typed() {
 	local output status=0 start=$SECONDS
 
@@ -682,7 +682,7 @@ test_readme_disk() {
 }
 
 # NFS 4 starts at the root of the server, which has to be on a file system that can be exported. The guest's layered
-# root cannot, so here mount.nfs uses version 3.
+# root cannot be exported, so mount.nfs uses version 3.
 # shellcheck disable=SC2016 # expands on the guest
 test_readme_nfs() {
 	[[ $(readme nfs | head -n 1) == apt-get* ]]
@@ -913,7 +913,8 @@ emulators_of() {
 }
 
 # emulated NAMES COMMAND...: run a command with root.sh in it, which has the kernel give programs of other processors to
-# an emulator. The last of such tests at the same time removes entries that the kernel did not have before.
+# an emulator. If several such tests run at the same time, the last one removes the entries that the kernel did not have
+# before.
 emulated() {
 	local name
 

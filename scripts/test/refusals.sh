@@ -109,7 +109,7 @@ test_kernels() {
 }
 
 # If headers are installed and also unpacked in the cache, the installed ones are used.
-# shellcheck disable=SC2016 # the other shell
+# shellcheck disable=SC2016 # expands in the inner shell
 headers_twice() {
 	local find='. scripts/lib/lib.sh; find_krel "$KERNEL"' krel
 
@@ -190,7 +190,7 @@ test_no_network() {
 }
 
 # The wait for a virtiofsd that runs, but makes no socket, is no longer than for a guest that does not boot.
-# shellcheck disable=SC2016 # the other shell
+# shellcheck disable=SC2016 # expands in the inner shell
 silent_virtiofsd() {
 	local output
 

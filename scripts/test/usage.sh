@@ -93,7 +93,7 @@ test_modules() {
 }
 
 # No kernel is refused for its name: build with another distribution's name of a kernel, and the headers of ours.
-# shellcheck disable=SC2016 # the other shell
+# shellcheck disable=SC2016 # expands in the inner shell
 test_any_kernel() {
 	local krel=6.14.0-1017-azure headers
 
@@ -109,7 +109,7 @@ test_any_kernel() {
 
 # Targets that need no kernel work where no kernel of ours exists: on another distribution, with its kernel, on another
 # processor, as /etc/os-release and dpkg report.
-# shellcheck disable=SC2016 # the other shell
+# shellcheck disable=SC2016 # expands in the inner shell
 test_any_host() {
 	local host=$WORK/ubuntu root=$WORK/root version
 

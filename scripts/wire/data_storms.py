@@ -371,8 +371,8 @@ CLEAN = "tc qdisc del dev lo root 2>/dev/null || true"
 ANEW = ("ip link add storm0 type veth peer name storm1; ip link set storm1 up; ip link set storm0 up; "
         "ip addr add 10.1.0.1/24 dev storm0; rdma link add siw1 type srnic netdev storm0")
 
-# Among these deeds the device under test of the other tests is removed and made again with the module. The last command
-# of each shows whether it was done.
+# The deed "module" also removes siw0, the device of the other tests, and makes it again. The last command of each deed
+# shows whether it was done.
 DEEDS = (
     ("link", "rdma link delete siw1 2>/dev/null; rdma link add siw1 type srnic netdev storm0"),
     ("link", "rdma link delete siw1 2>/dev/null; rdma link add siw1 type srnic netdev storm0"),

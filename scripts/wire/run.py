@@ -110,8 +110,8 @@ def try_one(bench, ids, function, case):
     if lacking:
         raise needs.Unsupported(lacking)
     needs.need(*needs.OF_FILES.get(function.__module__, ()))
-    # A program may send its first message only after the RTR message would be repeated, so repeats are off. Tests of
-    # repeats turn them on.
+    # A program may be so late to send its first message that the RTR message would be repeated, so repeats are off.
+    # Tests of repeats turn them on.
     if not function.defaults and needs.has("settings"):
         bench.set(rtr_repeat_ms=0)
     function(bench, *case)

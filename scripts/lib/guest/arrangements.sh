@@ -484,8 +484,8 @@ arrange_wireguard() {
 	arr_link r host wg0
 }
 
-# arr_tunnel COMMAND...: these commands of ip route packets from the host's eth0 to PEER_IP into the tunnel, although
-# another route leads there by eth0.
+# arr_tunnel COMMAND...: with these commands of ip, packets from the host's eth0 to PEER_IP go into the tunnel, although
+# another route leads to PEER_IP by eth0.
 arr_tunnel() {
 	arr_begin 1
 	arr_address 0

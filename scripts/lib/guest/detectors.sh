@@ -67,9 +67,9 @@ races_of_ours() {
 			{ text = text (text ? " | " : "") $0 }' | lines "$OURS"
 }
 
-# Print the headlines of all reports. Left out are KCSAN's about other parts of the kernel, and faults of programs
-# ("traps: ib_send_lat[3225] general protection fault ip:... in librdmacm"): perftest crashes when its second connection
-# is refused.
+# Print the headlines of all reports. Left out are KCSAN's reports about other parts of the kernel, and reports of
+# faults of programs ("traps: ib_send_lat[3225] general protection fault ip:... in librdmacm"): perftest crashes when
+# its second connection is refused.
 warnings() {
 	local text='WARNING:|BUG:|INFO: (possible|suspicious|trying)|UBSAN:|ODEBUG:'
 

@@ -203,8 +203,8 @@ declare -F tap_retried >/dev/null || tap_retried() { echo "# retried: $1"; }
 
 REPLACED='QEMU ran an instruction that the kernel had replaced'
 
-# If QEMU broke a guest, boot again and report that; nothing of ours ran there yet. If QEMU breaks a guest later,
-# guest_tell_broken asks scripts/check.sh for another run of the whole suite.
+# If QEMU broke a guest, boot again and report that; nothing of ours has run in the guest yet. If QEMU breaks a guest
+# later, guest_tell_broken asks scripts/check.sh for another run of the whole suite.
 guest_boot() {
 	local status
 
@@ -221,9 +221,9 @@ guest_boot() {
 	return "$status"
 }
 
-# If QEMU before 8.1 emulates with threads, it may never drop the translation of an int3 that one processor read while
-# another one replaced it, as the kernel does for each static key (fixed by QEMU's commit deba78709ae8 "Always lock
-# pages before translation"). The proof is that the byte that the kernel shows in that place is no int3 (cc).
+# If QEMU before 8.1 emulates with threads, it possibly never drops the translation of an int3 that one processor read
+# while another one replaced it, as the kernel does for each static key (fixed by QEMU's commit deba78709ae8 "Always
+# lock pages before translation"). The proof is that the byte that the kernel shows in that place is no int3 (cc).
 guest_broken_by_qemu() {
 	local name
 
@@ -362,7 +362,7 @@ guest_detectors() {
 	guest_run "$1" "$(printf '/host%q reports' "$TOP/scripts/lib/guest/detectors.sh")"
 }
 
-# Check that the detectors report mistakes made on purpose: a detector that reports nothing may not work at all. On a
+# Check that the detectors report mistakes made on purpose: a detector that reports nothing is possibly broken. On a
 # busy host kmemleak alone takes minutes.
 guest_controls() {
 	guest_run "$1" "$(printf '/host%q controls %q' "$TOP/scripts/lib/guest/detectors.sh" \

@@ -23,7 +23,7 @@ doze() { ! read -r -t "$1" <>/run/silence; }
 # --- background jobs ---------------------------------------------------------------------
 
 # bg_start NAME COMMAND: start a job in its own process group, with output and exit status in /run/bg/NAME. Output of an
-# earlier job of the same name is deleted before this returns.
+# earlier job of the same name is deleted before bg_start returns.
 bg_start() {
 	local dir=/run/bg/$1
 
@@ -305,8 +305,8 @@ driver_set() {
 	rdma_add || fail "siw0 does not come up on $want"
 }
 
-# Print which driver computes CRC32c; fail if it is a loop in software. Kernels whose library chooses by itself have no
-# such entry, or one named after the library: they use the processor's instruction if it has one.
+# Print which driver in /proc/crypto computes CRC32c; fail if it is a loop in software. Kernels whose library chooses by
+# itself have no entry for CRC32c, or one named after the library: they use the processor's instruction if it has one.
 crc32c_by_hardware() {
 	local driver
 

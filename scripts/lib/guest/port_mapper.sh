@@ -39,7 +39,7 @@ nat_add() {
 }
 
 # rnic_listens ADDRESS PORT CARD: act as if an application listened on PORT, and its RNIC on another port, which this
-# prints. Connections to the RNIC's port are redirected to the port CARD.
+# function prints. Connections to the RNIC's port are redirected to the port CARD.
 rnic_listens() {
 	local said
 

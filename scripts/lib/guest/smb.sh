@@ -33,7 +33,7 @@ smb_serve_end() {
 }
 
 # smb_mount ADDRESS: mount the share. With the option rdma the client does not fall back to TCP. mount(8) does not pass
-# user= on, so this uses username=. hard: requests that a lost connection interrupts are repeated.
+# user= on, so this function uses username=. hard: requests that a lost connection interrupts are repeated.
 smb_mount() {
 	local account
 

@@ -8,7 +8,7 @@
  * For each load, client i uses listener i % LISTENERS. For each listener STALLED peers connect by
  * TCP, send half a header, and stay. Prints "LOAD connections NUMBER failed NUMBER milliseconds
  * NUMBER" for each load. The time begins when each client has connected once: to start a process
- * takes longer than to connect. The listeners end after it, which is not measured.
+ * takes longer than to connect. The listeners end after that time, which is not measured.
  */
 
 #include "cm_end.h"

@@ -53,7 +53,7 @@ build_all() {
 }
 
 # Ignored messages: test_maintainers checks what "Does MAINTAINERS need updating?" asks, and trace headers are not laid
-# out like other C. checkpatch.pl runs outside of a git tree, since it would ask git about a kernel there; so it does
+# out like other C. checkpatch.pl runs outside of a git tree, since in one it would ask git about a kernel; so it does
 # not know the commits of Fixes: tags.
 checkpatch() (
 	ignore=$(awk '/^[A-Z]/ { print $1 }' "$TOP/scripts/test/static/checkpatch.ignore" | paste -sd ,),FILE_PATH_CHANGES,UNKNOWN_COMMIT_ID

@@ -3,8 +3,8 @@
  * A module for storms.py, which loads it when a network namespace is not freed. It writes each
  * namespace except the first one into the log: the number that "ls -iL /run/netns" shows, how many
  * references there are, and where the kernel took those that it tracks
- * (CONFIG_NET_NS_REFCNT_TRACKER). It tracks sockets of the kernel, but not processes and open
- * files.
+ * (CONFIG_NET_NS_REFCNT_TRACKER). It tracks references of its own sockets, but not those of
+ * processes and open files.
  *
  * A namespace without references is being taken down, and is not in the list any more.
  */
