@@ -132,7 +132,7 @@ static void turn_read_without_memory_is_not_asked(struct kunit *test)
 /* --- messages that TCP has a part of --- */
 
 /*
- * Make the bytes that have to be on the wire for a message of several pieces,
+ * Make the bytes that are expected on the wire for a message of several SGEs,
  * all of the same memory
  */
 static struct oracle *turn_oracle(struct kunit *test, const u8 *mem)

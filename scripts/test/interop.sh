@@ -11,8 +11,8 @@
 #   scripts/test/interop.sh -k REGEX    only the steps whose line matches: interop/cells.py steps prints these
 #   scripts/test/interop.sh --write     write the table
 #
-# Guest A runs $KERNEL; in the sample it runs the kernel that guest B does not run, since the expected results are the
-# same for all kernels.
+# Guest A runs $KERNEL. With --sample it runs another kernel than guest B, so that a short run has both; the expected
+# results are the same for all kernels.
 
 # shellcheck source=scripts/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"

@@ -314,8 +314,8 @@ test_restart() {
 	link_works
 }
 
-# rdma-core's port mapper starts only by the example rule, together with a link. It ends with the last link, and
-# connections survive its end.
+# rdma-core's port mapper starts only by the package's example of a udev rule, when the first link is made. It ends with
+# the last link, and connections survive its end.
 test_port_mapper() {
 	local rule=76-srnic-iwpmd.rules links=iw-mpa-link@rnic-0
 

@@ -107,8 +107,8 @@ test_any_kernel() {
 	rm -r "${CACHE:?}/build/$krel"
 }
 
-# Targets that need no kernel work where no kernel of ours exists: on another distribution, with its kernel, on another
-# processor, as /etc/os-release and dpkg report.
+# make's targets for which no kernel is needed work where we have no kernel: on another distribution, with its kernel,
+# on another processor. This is pretended by other contents of /etc/os-release and another dpkg.
 # shellcheck disable=SC2016 # expands in the inner shell
 test_any_host() {
 	local host=$WORK/ubuntu root=$WORK/root version

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Sourced by bench.sh: what messages cost at the MTU of a network, counted by the plugin. TCP segments, and so FPDUs,
-# are as small as on that network. The loopback device keeps segmentation offload, so TCP passes large packets, as to a
-# network card with TSO and GRO.
+# Sourced by bench.sh: what messages cost at the MTU of a network, in instructions, which a plugin of QEMU counts. TCP
+# segments, and so FPDUs, are as small as on that network. The loopback device keeps segmentation offload, so TCP
+# passes large packets, as to a network card with TSO and GRO.
 
 MTUS='1500 9000 65536'
 MTU_VARIANTS='siw srnic plain markers'

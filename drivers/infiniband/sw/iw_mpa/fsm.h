@@ -277,9 +277,9 @@ static inline bool iw_mpa_fsm_does_only(enum iw_mpa_state state,
 }
 
 /*
- * When a wait ends; 0 only if nothing ends it. @now may wrap, in any unit.
- * @wait is the time of the state's timer, 0 if it has none; @until the limit of
- * several waits together, or 0.
+ * When a wait ends; 0 only if nothing ends it. @now may be in any unit, and may
+ * wrap. @wait is how long the state's timer runs, 0 if it has none; @until is
+ * when several waits together have to end, or 0.
  */
 static inline unsigned long iw_mpa_fsm_deadline(enum iw_mpa_state state,
 						unsigned long now,

@@ -177,7 +177,7 @@ EXPORT_SYMBOL_GPL(iw_mpa_qp_gone);
 
 /**
  * iw_mpa_qp_freed - the last reference on a QP was dropped
- * @end: of iw_mpa_qp_gone()
+ * @end: the one that was passed to iw_mpa_qp_gone()
  *
  * destroy_qp calls this after its wait for references, and on all ways out.
  *

@@ -557,9 +557,10 @@ static enum iw_mpa_event run_first(struct iw_mpa_ep *ep)
  * the runner may go on. If there is none the caller is not the runner any more.
  * One decision under the lock: no event is left without a runner.
  *
- * A @found event goes first, and is left to the work item: @busy stays set
- * until the work item has taken it. Other events are left to a call that waits
- * for the runner, or to the work item.
+ * If @found is an event the work item handles it before all others: @busy stays
+ * set until the work item has it. Other events that the caller does not handle
+ * are left to a call that waits to be the runner (@awaited), or to the work
+ * item.
  */
 static enum iw_mpa_event run_next(struct iw_mpa_ep *ep, enum iw_mpa_event found,
 				  u32 actions, bool may_go_on)

@@ -103,9 +103,9 @@ static void qp_flush_locked(struct srnic_qp *qp, struct srnic_upcalls *up)
 	found = qp_flush_rq(qp, up);
 
 	/*
-	 * Nothing reports what an application adds to its rings: poll them. A
-	 * QP with an SRQ has no receives of its own, and its send queue is
-	 * polled only if a Send was added during this flush.
+	 * Nothing reports what an application adds to its rings, so poll them.
+	 * A QP with an SRQ has no receives of its own. Its send queue is polled
+	 * only if a work request was added to it during this flush.
 	 */
 	if (!qp->user || (qp->srq && !more))
 		return;

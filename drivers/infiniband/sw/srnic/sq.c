@@ -548,8 +548,10 @@ static void retire_give_back(struct srnic_sq *sq, u32 from, u32 to)
 		/* The element was copied before it becomes free. */
 		smp_store_release(&sq->uring[from & (sq->size - 1)].flags, 0);
 	/*
-	 * The kernel frees an element, then checks the next. The application
-	 * writes the next, then checks whether that element is free.
+	 * The application has a barrier, too. The kernel frees an element, then
+	 * checks whether the next one is filled. The application fills the next
+	 * one, then checks whether the element before is free. So one of them
+	 * sees what the other did.
 	 */
 	smp_mb();
 }

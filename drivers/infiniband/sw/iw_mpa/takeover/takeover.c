@@ -43,9 +43,9 @@
  * were opened. The lock of the list is a leaf. Functions that take a connection
  * off the list wait for the mutex "looking" before they use its socket.
  *
- * TCP runs the filter before it takes the socket's lock, within RCU. So there
- * is a grace period between the gate in and the record: otherwise a segment
- * that the filter let through could reach TCP after the record was made.
+ * TCP runs the filter within RCU, before it takes the socket's lock. So a grace
+ * period passes after the gate in is shut, before the record is made: otherwise
+ * a segment that passed the open gate could reach TCP after the record.
  *
  * A work item checks the path of a connection that the driver watches: after a
  * netevent, and once in a second, since some changes of routes have no
