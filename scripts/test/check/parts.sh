@@ -137,7 +137,11 @@ concerned_by() {
 	scripts/ci-setup) echo static package ;;
 	scripts/iw-mpa) echo static package usage e2e debug:e2e patched ;;
 	scripts/iw_mpa.lua) echo static package usage e2e debug wire device soak takeover fuzz patched ;; # for tshark
-	scripts/test/suites.sh | scripts/suites/* | scripts/rdma-core/*) echo static suites usage ;;
+	scripts/test/suites.sh | scripts/suites/lib.sh) echo static suites usage ;;
+	scripts/suites/blktests.*) echo 'static suites:SUITE=(blktests|srp)\> usage' ;;	# srp.sh has the same source
+	scripts/suites/qmp.py) echo 'static suites:SUITE=qemu\> usage' ;;
+	scripts/rdma-core/* | scripts/suites/libsiw*) echo 'static suites:SUITE=(libsiw|spdk)\> usage' ;;
+	scripts/suites/*) echo "static suites:SUITE=${name%%_*}\> usage" ;;
 	scripts/test/takeover.sh | scripts/test/takeover/*) echo static takeover usage ;;
 	scripts/wire/*/*) echo all ;;	# modules that build.sh builds for each guest
 	scripts/wire/data_*.py | scripts/wire/initiator.py | scripts/wire/responder.py | scripts/wire/fast_open.py | \

@@ -266,7 +266,7 @@ changed() {
 
 # A file with tests concerns the rows that can run one of them, also by a file that imports it.
 selftest_of_tests() {
-	local ROWS=() MINUTES=() file other row
+	local ROWS=() MINUTES=() file name other row
 
 	read_rows
 	for row in "${ROWS[@]}"; do
@@ -281,6 +281,17 @@ selftest_of_tests() {
 	changed scripts/wire/data_ops.py - 'wire -k x data_ddp' 'wire --sample load' 'A=b soak -k ^storms_' 'debug kasan faults' \
 		'usage demo' takeover e2e fuzz
 	changed scripts/wire/load.py + 'soak -k ^load_'
+	changed scripts/suites/blktests.patch + 'SUITE=blktests suites --sample' 'SUITE=srp suites --sample' 'usage suites'
+	changed scripts/suites/libsiw_probe.c + 'SUITE=libsiw suites --sample'
+	changed scripts/suites/qmp.py - 'SUITE=libsiw suites --sample'
+	changed scripts/suites/lib.sh + 'SUITE=qemu suites --sample'
+	for file in "$TOP"/scripts/suites/*.sh; do
+		name=$(basename "$file" .sh)
+		[[ $name == lib ]] || changed "scripts/suites/$name.sh" + "SUITE=$name suites --sample"
+		while IFS= read -r other; do
+			changed "$other" + "SUITE=$name suites --sample"
+		done < <(grep -v '^ *#' "$file" | grep -oE 'scripts/(suites|e2e)/[a-zA-Z0-9_-]+\.[a-z]+')
+	done
 	changed scripts/wire/data_fuzz.py + 'debug kasan storms'
 	for file in "$TOP"/scripts/wire/*.py; do
 		grep -q '^@rule' "$file" || continue
