@@ -151,8 +151,8 @@ struct iw_mpa_device_attr {
  *	model at once, for a responder after iw_mpa_first_fpdu(), or, with
  *	IW_MPA_CAP_ATOMIC_OPEN, within that call, in its context. For a
  *	responder in the client-server model no FPDU need have arrived: open_tx
- *	follows the Reply if the setting "fence" is off, or after
- *	fence_timeout_ms.
+ *	follows the Reply if the setting "fence" is off, and comes after
+ *	fence_timeout_ms if that is not 0.
  * @finish_tx: Send what the ULP had posted before this call, answer the Reads
  *	that have arrived, send nothing else, then call iw_mpa_tx_finished(),
  *	from here or later. A driver that holds a part of an FPDU when the peer

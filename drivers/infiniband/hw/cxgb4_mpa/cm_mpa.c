@@ -2,7 +2,7 @@
 /*
  * This file replaces the MPA functions of iw_cxgb4's cm.c by calls of mpa.c. It
  * is included at the end of cm.c, as "edits" says, in place of the functions
- * that are taken out. So it can use static functions of cm.c.
+ * that are taken out. So it can use what is static in cm.c.
  *
  * com.mutex of the endpoint is held in every function, with two exceptions:
  * c4iw_accept_cr() takes it, and some callers of connect_reply_upcall() do not

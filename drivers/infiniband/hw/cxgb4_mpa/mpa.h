@@ -73,7 +73,7 @@ struct c4mpa_event {
  * @start: bind the QP to the connection, and program it with @params of
  *	&struct c4mpa_conn: FPDUs are taken from now on, and an initiator's
  *	device sends the RTR message by itself; 0 or a negative errno
- * @event: for iw_cm; 0, or a negative errno if it has no room or no listener
+ * @event: raise it; 0, or a negative errno if iw_cm has no room or no listener
  * @disarm: stop the timer; false if it has expired already: then its handler
  *	has the connection
  * @abort: send an RST in place of a FIN; 0, then the device reports when it is

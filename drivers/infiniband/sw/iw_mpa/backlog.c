@@ -285,7 +285,7 @@ enum iw_mpa_event iw_mpa_backlog_turn(struct iw_mpa_ep *ep,
 	return event;
 }
 
-/* An endpoint leaves its list. ROOM is raised for the first Request there. */
+/* An endpoint leaves its list. The first Request that waits gets ROOM. */
 static void backlog_leave(struct iw_mpa_ep *ep)
 {
 	backlog_remove(ep);

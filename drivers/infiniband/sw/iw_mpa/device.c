@@ -143,7 +143,7 @@ int iw_mpa_device_for_each(int (*look)(struct iw_mpa_device *dev, void *arg),
 }
 
 /*
- * rdma_cm searches the device of an address in the order in which devices were
+ * rdma_cm looks for the device of an address in the order in which devices were
  * registered. Would rdma_cm take @first for an address of the interface of
  * @dev, if @first was registered before @dev? The caller has rcu_read_lock().
  */

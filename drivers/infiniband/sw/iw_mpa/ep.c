@@ -123,7 +123,7 @@ static void ep_init_local(struct iw_mpa_ep *ep)
 	local->max_ord = attr->max_ord;
 	local->ird = attr->max_ird;
 	local->ord = attr->max_ord;
-	/* The setting limits what an initiator offers. */
+	/* The setting limits an initiator's offer. A responder accepts all. */
 	local->rev = !ep->initiator ? IW_MPA_REV_2 :
 		     iw_mpa_config_narrow(&own->mpa_rev, &config->mpa_rev);
 	local->rtr_send = attr->rtr_send;

@@ -50,7 +50,7 @@ enum iw_mpa_upcall_phase {
  * iw_cm crashes the kernel on an event out of order. The phase allows these
  * sequences alone: CONNECT_REPLY(0), CLOSE; CONNECT_REPLY(<0); ESTABLISHED,
  * CLOSE; and a part of the last one if the ULP rejects what it has accepted. No
- * lock is needed: only the endpoint's runner uses the members, except
+ * lock is needed: only the endpoint's runner writes the members, except
  * @rejected.
  */
 struct iw_mpa_upcall {
@@ -68,8 +68,8 @@ struct iw_mpa_upcall {
  * @rcv_nxt: TCP sequence number of the first byte that the driver receives
  * @rtr_end: TCP sequence number after the RTR message, or after its last repeat
  *
- * No lock is needed: only the endpoint's runner uses the members. Other
- * contexts may check whether @qp is NULL.
+ * No lock is needed: only the endpoint's runner writes the members. Other
+ * contexts may check whether @qp is NULL, and read @qpn.
  */
 struct iw_mpa_offload {
 	struct ib_qp			*qp;
@@ -156,7 +156,7 @@ struct iw_mpa_call {
  * @repeats: how often the RTR message was repeated
  * @fallback: initiator: a connection of revision 1 will do, too
  * @v2_again: initiator: revision 2 was offered a second time
- * @lost: initiator: what the first Request asked for and lacks, IW_MPA_LOST_*
+ * @lost: initiator: what the first Request asked for in vain, IW_MPA_LOST_*
  * @err: the errno that explains @reason in the log, or 0
  * @tcp_err: the sk_err that TCP failed with
  * @fault: why the driver gave the stream up; written under @lock, before

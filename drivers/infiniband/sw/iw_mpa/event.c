@@ -85,7 +85,7 @@ static enum iw_mpa_phase event_phase(struct iw_mpa_ep *ep)
 	return phase;
 }
 
-/* For events that an established connection ignores. In any context. */
+/* Raise an event, but not for an established connection. In any context. */
 void iw_mpa_raise_unless_up(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 {
 	if (event_phase(ep) != IW_MPA_PHASE_UP)

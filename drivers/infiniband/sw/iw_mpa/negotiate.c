@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Negotiation: this end's parameters and the peer's frame decide (RFC 6581 9
- * and 10, RFC 5044 7.1.1). The checks are in the order of RFC 6581.
+ * and 10, RFC 5044 7.1.1). The functions are in the order of RFC 6581 9.3.
  */
 
 #include "negotiate.h"
@@ -136,8 +136,8 @@ static u8 neg_responder_rtr(const struct iw_mpa_local *local,
  *
  * Return: IW_MPA_R_OK; BAD_REV if the revision is above @local->rev; MARKERS if
  * the peer wants Markers and this end cannot send them; INSUFFICIENT_IRD if
- * @local->strict and the peer's IRD is below @local->ord (the Reply says
- * which).
+ * @local->strict and the peer's IRD is below @local->ord: @rep->ord is the ORD
+ * that this end wants.
  */
 enum iw_mpa_reason iw_mpa_negotiate_request(const struct iw_mpa_local *local,
 					    const struct iw_mpa_frame *req,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The runner, which handles an endpoint's events: the state table's actions.
+ * The runner, which handles an endpoint's events, and the table's actions.
  *
  * A call of iw_cm that is the runner hands over to the work item after
  * IW_MPA_BORROWED events, since iw_cm has one worker for all connections. A
@@ -66,7 +66,7 @@ static unsigned int run_timeout_ms(const struct iw_mpa_ep *ep,
 
 /*
  * The limit of an orderly end that begins now. The removal of a device waits
- * for that end: then the limit is linger_timeout_ms, as it is for one byte.
+ * for that end: then the limit is linger_timeout_ms at most, as for one byte.
  */
 static unsigned long run_end_until(const struct iw_mpa_ep *ep)
 {
@@ -203,7 +203,7 @@ static enum iw_mpa_event run_open(struct iw_mpa_ep *ep)
  * RFC 6581 10: a peer without revision 2 reads the Request and closes. Other
  * closes say nothing of revisions: the peer had too many connections, or its
  * listener was destroyed. A peer that has not read is offered revision 2 once
- * more. If it closes again it is offered revision 1, maybe all it knows.
+ * more; if it closes again, revision 1: some peers without revision 2 reset.
  */
 static void run_choose_revision(struct iw_mpa_ep *ep)
 {
@@ -368,7 +368,7 @@ static enum iw_mpa_event run_drain(struct iw_mpa_ep *ep)
  *  - the timer was deleted, and its handler has returned;
  *  - the work item holds a reference while it is queued, and finds DEAD;
  *  - iw_accept and iw_reject take a reference by the number, and find DEAD;
- *  - callers that raise events hold a reference, the device's lock or
+ *  - other callers that raise events hold a reference, the device's lock or
  *    rcu_read_lock(), and find DEAD.
  */
 static void run_release(struct iw_mpa_ep *ep)
@@ -557,10 +557,10 @@ static enum iw_mpa_event run_first(struct iw_mpa_ep *ep)
  * the runner may go on. If there is none the caller is not the runner any more.
  * One decision under the lock: no event is left without a runner.
  *
- * If @found is an event the work item handles it before all others: @busy stays
- * set until the work item has it. Other events that the caller does not handle
- * are left to a call that waits to be the runner (@awaited), or to the work
- * item.
+ * If @found is an event the work item handles it before all others, and is the
+ * runner from now on: @busy stays set. Other events that the caller does not
+ * handle are left to a call that waits to be the runner (@awaited), or to the
+ * work item.
  */
 static enum iw_mpa_event run_next(struct iw_mpa_ep *ep, enum iw_mpa_event found,
 				  u32 actions, bool may_go_on)

@@ -398,7 +398,7 @@ static int sock_setup(struct socket *sock, const struct iw_mpa_sock_opts *opts)
 	sk->sk_reuse = SK_CAN_REUSE;
 	/* A short FPDU must not wait 40 ms for the ACK of the startup frame. */
 	tcp_sk(sk)->nonagle |= TCP_NAGLE_OFF;
-	/* The Request carries an ACK: see iw_mpa_sock_send_first(). */
+	/* The Request acknowledges the SYN-ACK: iw_mpa_sock_send_first(). */
 	inet_csk_enter_pingpong_mode(sk);
 	release_sock(sk);
 	return opts->tos_set ? sock_set_tos(sock, opts->tos) : 0;
@@ -538,8 +538,8 @@ int iw_mpa_sock_accept(struct iw_mpa_sock *listener, struct socket **sock)
 
 /*
  * Hook an accepted connection. Bytes that arrived before are not reported: the
- * caller has to read. An end before the call is reported, maybe before the
- * return.
+ * caller has to read. An end is reported, also one before the call, and maybe
+ * before the return.
  *
  * Return: 0; -EBUSY if the connection has another user: the caller has to call
  * iw_mpa_sock_drop().

@@ -149,7 +149,7 @@ static enum iw_mpa_event startup_decode_head(struct iw_mpa_ep *ep)
  * Read the part of the peer's frame that has arrived.
  *
  * Return: IW_MPA_EV_NONE if the frame is complete and well-formed, or if
- * nothing has arrived; IW_MPA_EV_REP_BEGUN if a part of a Reply has;
+ * nothing has arrived; IW_MPA_EV_REP_BEGUN if a part of it has;
  * IW_MPA_EV_TERM_DUE, for a Terminate message, if memory is short.
  */
 static enum iw_mpa_event startup_read(struct iw_mpa_ep *ep)

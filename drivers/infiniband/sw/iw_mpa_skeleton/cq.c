@@ -4,7 +4,7 @@
  *
  * The handler of a queue is called by its work item alone. So it runs once at a
  * time, and never within a verb (Documentation/infiniband/core_locking.rst).
- * The core's own handler raises a softirq, which runs soon if softirqs are off.
+ * The core's own handler raises a softirq: it runs when they are on again.
  */
 
 #include "skel.h"

@@ -108,7 +108,7 @@ static void skel_dealloc(struct ib_device *ibdev)
 	xa_destroy(&to_skel_dev(ibdev)->mrs);
 }
 
-/* iw_mpa has iw_connect and the other four verbs of iw_cm. */
+/* iw_mpa_ib_device_ops has iw_connect and the other four verbs of iw_cm. */
 static const struct ib_device_ops skel_device_ops = {
 	.owner			= THIS_MODULE,
 	.driver_id		= SKEL_DRIVER_ID,

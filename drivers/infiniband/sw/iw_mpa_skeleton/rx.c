@@ -290,7 +290,7 @@ bool skel_rx(struct skel_qp *qp)
 	lockdep_assert_held(&qp->dev->lock);
 	if (!skel_is_flowing(qp) || !rx->open || rx->ended)
 		return false;
-	/* TCP would skip the urgent byte, and misplace all FPDUs after it. */
+	/* TCP would skip the urgent byte: no FPDU after it would be right. */
 	if (tcp_sk(qp->sock->sk)->urg_data) {
 		skel_fail(qp, SKEL_E_STREAM, NULL, 0);
 		return true;

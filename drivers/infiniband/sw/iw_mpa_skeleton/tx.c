@@ -343,7 +343,7 @@ static void tx_make_term(struct skel_qp *qp, const u8 *ulpdu, u16 ulpdu_len)
 
 /*
  * The stream has failed. The first error counts, and ends it (RFC 5040 7.1).
- * @ulpdu is the segment at fault, or NULL. The engine calls this.
+ * @ulpdu is the segment at fault, or NULL. With dev->lock held.
  */
 void skel_fail(struct skel_qp *qp, enum skel_err err, const u8 *ulpdu,
 	       u16 ulpdu_len)

@@ -2,8 +2,8 @@
 /*
  * siw's half of the hand-off.
  *
- * From prepare to send_rtr or open_tx a Read Response that is never sent holds
- * TX back: it occupies the one slot for the work that is being sent, so an
+ * From prepare to send_rtr or open_tx TX is fenced by a Read Response that is
+ * never sent: it occupies the one slot for the work that is being sent, so an
  * early post_send only queues. tx_suspend keeps siw's TX thread away from the
  * slot.
  *

@@ -206,7 +206,7 @@ static u32 device_ask_speed(const struct srnic_dev *dev)
 
 /*
  * Speeds of Ethernet, and the width and speed that ib_get_eth_speed() makes of
- * them. They are not from that function, since it logs each guess at an unknown
+ * them. That function is not called, since it logs each guess at an unknown
  * speed, though any process may ask. Here the guess is the first row.
  */
 static const struct device_speed {
@@ -398,7 +398,7 @@ static void srnic_device_catch_up(struct work_struct *work)
 	struct srnic_dev *dev = container_of(work, struct srnic_dev, catch_up);
 	const struct net_device *netdev = dev->netdev;
 
-	/* The device is disabled again. This runs when it is enabled. */
+	/* The device is disabled again. When it is enabled this runs again. */
 	if (!ib_device_try_get(&dev->ibdev))
 		return;
 	rtnl_lock();

@@ -349,7 +349,7 @@ void srnic_fpdu_put_crc(struct srnic_writer *w)
 }
 
 /*
- * Remove the FPDU that is being written from the batch. If it began in another
+ * Remove from the batch the FPDU that is being written. If it began in another
  * fragment, the writer does not own that fragment any more, and the next FPDU
  * begins a new bvec entry.
  */

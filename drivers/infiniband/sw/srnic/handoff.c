@@ -62,7 +62,7 @@ static int handoff_claim(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
  * TCP's switch for sockets that may use the emergency reserves cannot be turned
  * while a CPU goes offline. The CPU waits for its I/O, which may wait until a
  * connection has ended, or is made again. So no connection waits for the
- * switch: a work item turns it on, once for each device, until the device goes.
+ * switch: a work item turns it on, for each device once until its removal.
  */
 static void handoff_open_reserves(struct work_struct *work)
 {
@@ -92,9 +92,9 @@ void srnic_reserves_end(struct srnic_dev *dev)
  * answers then arrive in such memory, and TCP must accept them: see "Memory
  * reclaim" in srnic_design.rst.
  *
- * The flag stays on the socket, beyond the stream. TCP checks it before it
- * checks whether the socket is locked. If a packet then waits for the lock the
- * flag must still be set afterwards: if not, TCP has a BUG_ON().
+ * SOCK_MEMALLOC stays on the socket, beyond the stream. TCP checks the flag
+ * before it checks whether the socket is locked. If a packet then waits for the
+ * lock the flag must still be set afterwards: if not, there is a BUG_ON().
  */
 static void handoff_share_reserves(const struct srnic_qp *qp, struct sock *sk)
 {

@@ -105,7 +105,7 @@ static void qp_flush_locked(struct srnic_qp *qp, struct srnic_upcalls *up)
 	/*
 	 * Nothing reports what an application adds to its rings, so poll them.
 	 * A QP with an SRQ has no receives of its own. Its send queue is polled
-	 * only if a work request was added to it during this flush.
+	 * only if this flush has left a work request in the ring.
 	 */
 	if (!qp->user || (qp->srq && !more))
 		return;
@@ -338,8 +338,8 @@ static void qp_discard(struct srnic_qp *qp)
  * Return the QP to a state in which a connection can begin, or keep it there.
  * What was posted in ERR is flushed first, since it must not become part of the
  * next connection. A flush goes once around an application's ring, which may
- * have been filled again meanwhile: a second flush takes the rest. If the
- * application posts still more during both flushes, the QP stays in ERR.
+ * have been filled again before it began: a second flush takes the rest. If the
+ * application posts still more while these run, the QP stays in ERR.
  */
 static int qp_to_idle(struct srnic_qp *qp, enum ib_qp_state state)
 {

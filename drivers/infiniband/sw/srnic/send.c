@@ -25,7 +25,7 @@
 /* Work requests without a segment that are done in a row */
 #define SEND_STEPS	256
 
-/* A local error: a Terminate message replaces the WQE (RFC 5040 7.1). */
+/* A local error: a Terminate message is sent instead (RFC 5040 7.1). */
 static void send_fail(struct srnic_qp *qp, struct srnic_wqe *wqe,
 		      enum ib_wc_status status)
 {
@@ -472,9 +472,9 @@ bool srnic_send_has_work(const struct srnic_qp *qp)
 }
 
 /*
- * Fill an empty batch. A batch ends before the first work request or Read
- * Response in error. The error is recorded; the batch goes out before the
- * Terminate message.
+ * Fill an empty batch. A batch ends at the first error of a work request or a
+ * Read Response, maybe within the message. The error is recorded; the batch is
+ * sent before the Terminate message.
  *
  * Returns 1 if there is something for TCP, or a work request was done; 0 if
  * there was nothing to do; -ENOMEM if there was no memory for a single FPDU.

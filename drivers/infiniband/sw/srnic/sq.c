@@ -521,7 +521,7 @@ static bool retire_some(struct srnic_qp *qp, u32 to, struct srnic_upcalls *up)
 	     n++) {
 		struct srnic_wqe *wqe = srnic_sq_wqe(sq, sq->get);
 
-		/* The peer may have the message, but an earlier one failed. */
+		/* The peer may have the message, but an earlier WQE failed. */
 		if (sq->failed && wqe->status == IB_WC_SUCCESS) {
 			wqe->status = IB_WC_WR_FLUSH_ERR;
 			srnic_count(qp->dev, wr_flushed);

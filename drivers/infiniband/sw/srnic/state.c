@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The state of a QP, and the first error of its stream in either direction.
- * This file makes all changes of both, those of the state by the table in
- * qp_state.c. The ULP gets the first error only (RFC 5040 7.1).
+ * The state of a QP, which changes only here, by the table in qp_state.c; and
+ * the first error of its stream in either direction, which is recorded here.
+ * The ULP gets the first error only (RFC 5040 7.1).
  */
 
 #include "state.h"

@@ -88,8 +88,8 @@ static unsigned long stats_sum(const unsigned long __percpu *counter)
 }
 
 /*
- * This allocates nothing, so that it cannot fail: Linux 6.1's RDMA core leaks
- * its tables if this fails while a device is registered.
+ * This allocates nothing, which could fail: Linux 6.1's RDMA core leaks its
+ * tables if this function fails while a device is registered.
  */
 int srnic_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		       u32 port_num, int index)

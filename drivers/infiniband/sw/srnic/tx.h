@@ -4,7 +4,7 @@
 
 #include "srnic.h"
 
-/* Storage of this host may use this QP: its sender may use the reserves. */
+/* May storage of this host use the QP? Its sender may use the reserves then. */
 static inline bool srnic_tx_has_reserves(const struct srnic_qp *qp)
 {
 	return !qp->user && qp->params.initiator;

@@ -154,8 +154,8 @@ static void takeover_shut_in(struct iw_mpa_takeover *t, struct sock *sk)
 /*
  * The kernel's own inet_csk_clear_xmit_timers() is not for modules in newer
  * releases. The first three timers may still fire, and find nothing to do. If
- * the handler of the third, keepalive, runs, it finds the socket in use, and
- * starts its timer again. Later it finds nothing to do: SOCK_KEEPOPEN is off.
+ * the handler of the third, keepalive, has begun, it finds the socket in use,
+ * and starts its timer again. Later it finds nothing: SOCK_KEEPOPEN is off.
  */
 static void takeover_stop_timers(struct iw_mpa_takeover *t, struct sock *sk)
 {

@@ -16,7 +16,7 @@
 #ifdef CONFIG_HIGHMEM
 #error "srnic needs a kernel without high memory"
 #endif
-/* Applications map rings elsewhere. Linux knows such processors since 6.9. */
+/* Applications map rings at other addresses. Linux has this since 6.9. */
 #ifdef CONFIG_ARCH_HAS_CPU_CACHE_ALIASING
 #error "srnic needs a processor without aliases in its data cache"
 #endif
