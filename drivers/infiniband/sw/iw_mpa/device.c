@@ -70,10 +70,10 @@ struct iw_mpa_device *iw_mpa_device_get(const struct ib_device *ibdev)
 }
 
 /*
- * May the current task connect this QP? An application's QP is for the process
- * that made it, and for processes of the same user. A kernel ULP's QP is for
- * kernel threads, and for administrators: mount.cifs drops all capabilities
- * except those needed for mounting (CAP_SYS_ADMIN).
+ * May the current task connect this QP? Kernel threads may connect any QP. An
+ * application's QP is also for the process that made it, and for processes of
+ * the same user; a kernel ULP's QP for administrators: mount.cifs drops all
+ * capabilities except those needed for mounting (CAP_SYS_ADMIN).
  */
 static bool device_lets_use(const struct ib_qp *qp)
 {
