@@ -169,10 +169,22 @@ concerns() {
 
 # without_words FILE: print stdin without text that no test uses: comments, and sentences of the guide
 without_words() {
+	local first
+
 	case $1 in
 	*.[ch]) gcc -fpreprocessed -dD -E -P -x c - 2>/dev/null ;;
-	*.py) python3 -c 'import ast, sys; print(ast.dump(ast.parse(sys.stdin.read())))' 2>/dev/null ;;
-	*.sh) bash --pretty-print 2>/dev/null | grep . ;;	# as bash parses it, without empty lines
+	# The line "#!" is no comment.
+	*.py)
+		python3 -c 'import ast, sys
+text = sys.stdin.read()
+print(text.startswith("#!") and text.splitlines()[0], ast.dump(ast.parse(text)))' 2>/dev/null
+		;;
+	# As bash parses it; in a block bash prints empty lines only where they are data, as in here documents.
+	*.sh)
+		IFS= read -r first || return
+		[[ $first != '#!'* ]] || echo "$first"
+		{ printf '{\n%s\n' "$first" && cat && printf '\n}\n'; } | bash --pretty-print 2>/dev/null
+		;;
 	Documentation/infiniband/iw_mpa_admin.rst) "$TOP/scripts/e2e/guide.py" /dev/stdin ;;	# 130-admin-guide runs these
 	*) return 1 ;;
 	esac
@@ -185,7 +197,9 @@ same_but_words() {
 
 	if [[ ! ${SAME_BUT_WORDS[$key]:-} ]]; then
 		SAME_BUT_WORDS[$key]=no
-		[[ ! -e $TREE/$2 ]] || ! was=$(in_git show "$1:$2" 2>/dev/null | without_words "$2") ||
+		# --summary prints a change of the file's mode.
+		[[ ! -e $TREE/$2 || -n $(in_git diff --summary "$1" -- "$2" 2>&1) ]] ||
+			! was=$(in_git show "$1:$2" 2>/dev/null | without_words "$2") ||
 			! is=$(without_words "$2" <"$TREE/$2") || [[ $was != "$is" ]] || SAME_BUT_WORDS[$key]=yes
 	fi
 	[[ ${SAME_BUT_WORDS[$key]} == yes ]]
@@ -295,6 +309,7 @@ run_row() {
 	spent=$SPENT
 	# shellcheck disable=SC2086 # words
 	run_suite $row
+	[[ -n $commit && $(commit_of_tree) == "$commit" ]] || SAME_BUT_WORDS=()	# A file may have changed meanwhile.
 	processors
 	keep "$row" "$commit" $((PASSED - ${before% *})) $((FAILED - ${before#* })) $((SECONDS - began)) \
 		$((SPENT - spent))

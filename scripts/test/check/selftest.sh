@@ -192,7 +192,7 @@ while time.process_time() < 1.2: pass"
 	says '.*there is no part 2/4.*' 'exit status 1'
 }
 
-# words FILE BEFORE WORDS CODE: formats for printf: a file, the file with other comments, and with other code
+# words FILE BEFORE WORDS CODE: formats for printf: a file, the file with other comments, or empty, and with other code
 words() {
 	local commit
 
@@ -203,13 +203,19 @@ words() {
 	commit=$(in_git rev-parse HEAD)
 	# shellcheck disable=SC2059
 	printf "$3" >"$TREE/$1"
-	holds "$commit" wire || die "wire is run again for words of $1"
-	! holds "$commit" static || die "words of $1 concern nothing"
+	if [[ $3 ]]; then
+		holds "$commit" wire || die "wire is run again for words of $1"
+		! holds "$commit" static || die "words of $1 concern nothing"
+	fi
 	SAME_BUT_WORDS=()
 	# shellcheck disable=SC2059
 	printf "$4" >"$TREE/$1"
-	! holds "$commit" wire || die "wire is not run again for a change of $1"
+	! holds "$commit" wire || die "wire is not run again for a change of $1: $4"
 	in_git checkout -q "$1"
+	SAME_BUT_WORDS=()
+	chmod +x "$TREE/$1"
+	! holds "$commit" wire || die "wire is not run again for another mode of $1"
+	chmod -x "$TREE/$1"
 }
 
 selftest_of_words() {
@@ -217,6 +223,32 @@ selftest_of_words() {
 		'int a; /* one\n * word */\nchar *b = "/* d */";\n'
 	words d.py 'a = 1  # one\nb = "# c"\n' '# two\na = 1\nb = "# c"\n' 'a = 1  # one\nb = "# d"\n'
 	words d.sh 'a=1 # one\ncat <<E\n# c\nE\n' '# two\na=1\ncat <<E\n# c\nE\n' 'a=1 # one\ncat <<E\n# d\nE\n'
+	words d.sh '#!/bin/bash\na=1 # one\n' '#!/bin/bash\n# two\n\na=1\n' '#!/bin/sh\na=1 # one\n'
+	words d.py '#!/bin/a\na = 1  # one\n' '#!/bin/a\n# two\na = 1\n' '#!/bin/b\na = 1  # one\n'
+	# An empty line may be data.
+	words d.sh 'f() {\n\tcat <<E\na\n\nb\nE\n}\n' '# word\nf() {\n\n\tcat <<E\na\n\nb\nE\n}\n' \
+		'f() {\n\tcat <<E\na\nb\nE\n}\n'
+	words d.sh "a='b\n\nc'\n" "a='b\n\nc' # word\n" "a='b\nc'\n"
+	# What cannot be parsed cannot be compared.
+	words d.sh 'a=1\nif # one\n' '' 'a=1\nif # two\n'
+	words d.py 'a = 1\nif  # one\n' '' 'a = 1\nif  # two\n'
+	words d.c '#define A 1\n/* one\n' '' '#define A 1\n/* two\n'
+	selftest_of_change_within_run
+}
+
+# While rows run, a file changes twice: first its comments, then, during the last row, its code.
+selftest_of_change_within_run() {
+	fake bench 'sed -i "/two/s/a=1/a=2/" "${0%/*}/../e.sh"; echo "ok 1 a"; echo "# bench: 1 passed, 0 failed"'
+	printf 'a=1 # one\n' >"$TREE/e.sh"
+	commit_all
+	AFRESH=y outcome all_of_it
+	says '# check-all: all 3 rows: 4 passed, 0 failed, .*'
+	printf 'a=1 # two\n' >"$TREE/e.sh"
+	outcome all_of_it -l
+	says '.* passed .* bench' '.* passed .* A=b mutate x' '.* passed .* wire'
+	AFRESH=y outcome all_of_it -k bench
+	says '# not kept, .*: bench' '# check-all: 3 of 3 rows have not passed .*'
+	in_git checkout -q e.sh
 }
 
 selftest_of_guide() {
