@@ -48,7 +48,8 @@ DATA_SAMPLE='R_5_|D_7_1_1_|F_4_1_1|R_7_2_1'
 
 EVERYWHERE_STARTUP="responder initiator fast_open hazards load storms"
 EVERYWHERE_DATA="data_mpa data_ddp data_rdmap data_ops data_order data_states data_term data_unending data_access data_rings data_kernel data_fuzz data_storms"
-NOT_JUDGED="load storms data_storms data_faults data_charge data_stock"	# too much to capture, broken, or silent
+# These send or break too much for a capture, or send nothing.
+NOT_JUDGED="load storms data_storms data_faults data_charge data_stock"
 PATTERN=
 SAMPLE_OPTION=
 ASKED=		# files in the arguments

@@ -119,7 +119,7 @@ static void accept_with_a_qp_of_another_device_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
 }
 
-/* The same with a QP of the listener's device */
+/* rdma_cm has chosen the listener's device, so its QP is the right one. */
 static void accept_with_a_qp_of_the_device_comes_up(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);

@@ -163,8 +163,8 @@ test_ipv6() {
 		reports '^[0-9]+ rules: [0-9]+ passes(, [0-9]+ not judged)?$'
 }
 
-# Two runs at the same time, of the package and of this tree, use different ports. While they run, programs of another
-# tree's run replace those that were built.
+# Two runs at the same time, of the package and of this tree, use different ports. While they run, the programs that
+# were built are removed, as a run of another tree may do, and built again.
 test_beside() {
 	local name
 

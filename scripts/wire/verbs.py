@@ -376,7 +376,7 @@ class Queue:
 
     def __init__(self, kind):
         self.kind = kind
-        self.posted = collections.deque()       # (id, may it complete without a completion?)
+        self.posted = collections.deque()       # (id, may its completion be left out?)
 
     def add(self, wr_id, silent=False):
         self.posted.append((wr_id, silent))
