@@ -84,7 +84,7 @@ once() {
 	ENDED=$s-$c
 }
 
-# of_pair NAME TEST: both programs have to end with status 0.
+# of_pair NAME TEST: both programs have to end with status 0. If RxM has made one of them die, both run again, once.
 of_pair() {
 	local ENDED OUTPUT
 

@@ -191,7 +191,8 @@ mount_disk() {
 
 # --- where the package is ----------------------------------------------------------------------
 
-# For "inside": with "set -e" a shell continues after "! COMMAND", whatever COMMAND returns.
+# fails COMMAND...: for commands of "inside": the command has to fail, or the shell ends. "! COMMAND" would not end it,
+# since "set -e" does not apply to it. Compare the command's message, too: a command that is missing also fails.
 FAILS='fails() { ! "$@"; }'
 
 # inside COMMAND [SECONDS]: run it in the guest if that runs, else on the guest's disk
@@ -406,7 +407,7 @@ test_netdev() {
 }
 
 # A kernel without the modules, such as one whose headers are missing, boots without a failed unit, and the journal
-# reports them. When the modules are there again, they get the settings.
+# reports that they are missing. When the modules are there again, they get the settings.
 test_no_module() {
 	inside "iw-mpa link down; rmmod srnic iw_mpa; mv /usr/lib/modules/$KREL/updates /root
 		status=0; systemctl restart iw-mpa-modules systemd-modules-load systemd-sysctl || status=\$?
