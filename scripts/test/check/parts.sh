@@ -154,10 +154,12 @@ concerned_by() {
 }
 
 # concerns FILE SUITE [ROW]: does a change of FILE affect ROW, or without ROW any row of SUITE?
+declare -A CONCERNED_BY=()
 concerns() {
 	local concerned one
 
-	read -ra concerned <<<"$(concerned_by "$1")"
+	[[ ${CONCERNED_BY[$1]:-} ]] || CONCERNED_BY[$1]="$(concerned_by "$1") "
+	read -ra concerned <<<"${CONCERNED_BY[$1]}"
 	for one in "${concerned[@]}"; do
 		case $one in
 		all | "$2") return 0 ;;
@@ -190,35 +192,58 @@ print(text.startswith("#!") and text.splitlines()[0], ast.dump(ast.parse(text)))
 	esac
 }
 
-# same_but_words COMMIT FILE: is FILE in the tree the same as in COMMIT, apart from such text?
-declare -A SAME_BUT_WORDS=()
-same_but_words() {
-	local key="$1 $2" was is
+# words_of FILE [BLOB]: set WORDS to a checksum of FILE, of the tree or of git's BLOB, without such text
+declare -A WORDS_OF=()
+words_of() {
+	local key=${2:-$1}
 
-	if [[ ! ${SAME_BUT_WORDS[$key]:-} ]]; then
-		SAME_BUT_WORDS[$key]=no
-		# --summary prints a change of the file's mode.
-		[[ ! -e $TREE/$2 || -n $(in_git diff --summary "$1" -- "$2" 2>&1) ]] ||
-			! was=$(in_git show "$1:$2" 2>/dev/null | without_words "$2") ||
-			! is=$(without_words "$2" <"$TREE/$2") || [[ $was != "$is" ]] || SAME_BUT_WORDS[$key]=yes
-	fi
-	[[ ${SAME_BUT_WORDS[$key]} == yes ]]
+	[[ ${WORDS_OF[$key]:-} ]] || WORDS_OF[$key]=$(
+		set -o pipefail
+		if [[ ${2:-} ]]; then in_git cat-file blob "$2"; else cat "$TREE/$1"; fi 2>/dev/null |
+			without_words "$1" | cksum || echo none
+	)
+	WORDS=${WORDS_OF[$key]}
+	[[ $WORDS != *none ]]
 }
+
+# same_but_words FILE BLOB: is FILE in the tree the same as git's BLOB, apart from such text?
+same_but_words() {
+	local WORDS was
+
+	words_of "$1" "$2" && was=$WORDS && words_of "$1" && [[ $WORDS == "$was" ]]
+}
+
+# changes_since COMMIT: set CHANGES to the files that are not in the tree as in COMMIT. As changed comments concern the
+# same suites as a page, README.md stands for files that differ in comments alone.
+declare -A CHANGES_SINCE=()
+changes_since() {
+	local raw was is blob file files
+
+	if [[ ! ${CHANGES_SINCE[$1]:-} ]]; then
+		raw=$(in_git diff --raw --no-renames --no-abbrev "$1" 2>/dev/null) &&
+			files=$(in_git ls-files --others --exclude-standard) || return 1
+		while read -r was is blob _ _ file; do
+			[[ $was == ":$is" ]] && same_but_words "$file" "$blob" && file=README.md
+			files+=$'\n'$file
+		done <<<"$raw"
+		CHANGES_SINCE[$1]=$(sort -u <<<"$files")$'\n'
+	fi
+	CHANGES=${CHANGES_SINCE[$1]}
+}
+
+# look_again: forget what is known of the tree, since a file may have changed
+look_again() { WORDS_OF=() CHANGES_SINCE=(); }
 
 # holds COMMIT ROW: is ROW's result on COMMIT still valid for the tree, with its uncommitted changes?
 holds() {
-	local file files suite
+	local CHANGES file suite
 
 	# shellcheck disable=SC2086 # words
 	suite=$(suite_of $2)
-	files=$(in_git diff --name-only --no-renames "$1" 2>/dev/null &&
-		in_git ls-files --others --exclude-standard) || return 1
-	while IFS= read -r file; do
-		[[ -n $file ]] || continue
-		# A changed comment concerns the same suites as a page.
-		! same_but_words "$1" "$file" || file=README.md
-		! concerns "$file" "$suite" "$2" || return 1
-	done <<<"$files"
+	changes_since "$1" || return 1
+	while read -r file; do
+		[[ ! $file ]] || ! concerns "$file" "$suite" "$2" || return 1
+	done <<<"$CHANGES"
 }
 
 kept_file() { echo "$KEPT/$(cksum <<<"$1" | cut -d ' ' -f 1)"; }
@@ -309,7 +334,7 @@ run_row() {
 	spent=$SPENT
 	# shellcheck disable=SC2086 # words
 	run_suite $row
-	[[ -n $commit && $(commit_of_tree) == "$commit" ]] || SAME_BUT_WORDS=()	# A file may have changed meanwhile.
+	look_again
 	processors
 	keep "$row" "$commit" $((PASSED - ${before% *})) $((FAILED - ${before#* })) $((SECONDS - began)) \
 		$((SPENT - spent))

@@ -11,6 +11,7 @@ fake() {
 
 # outcome COMMAND...: run it in a subshell; write its output and exit status into $OUTPUT
 outcome() {
+	look_again
 	(
 		"$@"
 		printf '# %s\n' "${REPORT[@]}"
@@ -207,12 +208,12 @@ words() {
 		holds "$commit" wire || die "wire is run again for words of $1"
 		! holds "$commit" static || die "words of $1 concern nothing"
 	fi
-	SAME_BUT_WORDS=()
+	look_again
 	# shellcheck disable=SC2059
 	printf "$4" >"$TREE/$1"
 	! holds "$commit" wire || die "wire is not run again for a change of $1: $4"
 	in_git checkout -q "$1"
-	SAME_BUT_WORDS=()
+	look_again
 	chmod +x "$TREE/$1"
 	! holds "$commit" wire || die "wire is not run again for another mode of $1"
 	chmod -x "$TREE/$1"
@@ -260,7 +261,7 @@ selftest_of_guide() {
 	commit=$(in_git rev-parse HEAD)
 	sed -i 's/it/this/' "$TREE/$guide"
 	holds "$commit" e2e || die 'a sentence of the guide has e2e run again'
-	SAME_BUT_WORDS=()
+	look_again
 	sed -i 's/ls/ps/' "$TREE/$guide"
 	! holds "$commit" e2e || die 'a command of the guide does not have e2e run again'
 	in_git checkout -q "$guide"
