@@ -30,7 +30,7 @@ static int contract_init(struct kunit *test)
 	if (err)
 		return err;
 	right = f->drv;
-	f->config->log = 0;	/* but mistakes of a driver are always named */
+	f->config->log = 0;	/* no log of connections; mistakes of a driver are always logged */
 	kmsg_dump_rewind(&news);
 	news.cur_seq = news.next_seq;
 	return 0;
@@ -344,7 +344,7 @@ static void reference_is_dropped_twice(struct kunit *test)
 	fake_expect_closed(c->fid, 2);
 }
 
-/* In a thread: unregistering waits for a QP that is not freed. */
+/* Runs in a thread, since unregistering waits for a QP that is not freed. */
 static int unregister_thread(void *arg)
 {
 	struct fakes *f = arg;

@@ -149,7 +149,10 @@ void fake_set_caps(struct fakes *f, u32 caps)
 	fake_register_again(f);
 }
 
-/* Return the attribute of a setting; the fake device has no folder in sysfs. */
+/*
+ * Return the attribute of a setting. The fake device has no folder in sysfs, so tests call the
+ * attribute's functions.
+ */
 struct device_attribute *fake_device_attr(struct fakes *f, const char *name)
 {
 	struct attribute **attr;
@@ -198,7 +201,7 @@ struct net *fakes_elsewhere(struct fakes *f)
 	return net;
 }
 
-/* The settings that a test starts with: no timer of the library runs out. */
+/* Let the test change the settings of init_net. Save them for fakes_exit(). */
 static void fakes_set_config(struct fakes *f)
 {
 	f->config = (struct iw_mpa_config *)iw_mpa_config(&init_net);
@@ -248,7 +251,10 @@ static void fakes_destroy_ids(struct fakes *f, bool listeners)
 	}
 }
 
-/* Listeners first, or new connections arrive; then QPs, so that no connection awaits a Reply. */
+/*
+ * Destroy listeners first, so that no new connection arrives; then QPs, so that no connection
+ * awaits a Reply.
+ */
 static void fakes_tear_down(void *arg)
 {
 	struct fakes *f = arg;
