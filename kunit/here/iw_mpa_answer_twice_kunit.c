@@ -101,8 +101,8 @@ static void accept_and_end_late(struct fake_conn *c, struct fakes *f)
 }
 
 /*
- * iw_accept returns 0 although the connection has ended: after an error iw_cm would enter IDLE, a
- * state in which its handling of the queued ESTABLISHED is a BUG().
+ * iw_accept returns 0 although the connection has ended. After an error iw_cm would enter the state
+ * IDLE, and then handling the queued ESTABLISHED would be a BUG().
  */
 static void accept_behind_the_end_is_void(struct kunit *test)
 {
@@ -362,7 +362,10 @@ static void reject_of_what_ends_is_silent(struct kunit *test)
 		reject_of_what_ends(f, i, ends[i]);
 }
 
-/* A reject comes after iw_cm has checked its state for an accept, and before it calls iw_accept. */
+/*
+ * The ULP rejects after iw_cm has checked its state for an accept, and before iw_cm calls
+ * iw_accept.
+ */
 /* Rules: P-09 */
 static void accept_that_a_reject_overtakes_is_void(struct kunit *test)
 {

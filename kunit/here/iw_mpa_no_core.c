@@ -22,7 +22,7 @@ struct iw_cm_id *iw_create_cm_id(struct ib_device *device, iw_cm_handler cm_hand
 	return NULL;
 }
 
-/* The library allocates the values of its counters with this. */
+/* The library allocates the values of its counters with this function. */
 struct rdma_hw_stats *rdma_alloc_hw_stats_struct(const struct rdma_stat_desc *descs,
 						 int num_counters, unsigned long lifespan)
 {

@@ -94,14 +94,14 @@ static int tcp_take(struct sock *sk, struct page *page, u32 offset, u32 len)
 	return len;
 }
 
-/* The sender calls this before Linux 6.5 */
+/* The sender calls this function on kernels before Linux 6.5. */
 int pair_kernel_sendpage_locked(struct sock *sk, struct page *page, int offset, size_t size,
 				int flags)
 {
 	return tcp_refuses(sk, flags) ?: tcp_take(sk, page, offset, size);
 }
 
-/* The sender calls this since Linux 6.5 */
+/* The sender calls this function on kernels since Linux 6.5. */
 int pair_tcp_sendmsg_locked(struct sock *sk, struct msghdr *msg, size_t size)
 {
 	struct iov_iter *iter = &msg->msg_iter;

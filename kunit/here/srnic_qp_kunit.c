@@ -17,7 +17,7 @@
 
 /* A reference on the QP that is released some time later */
 struct qp_late {
-	struct delayed_work	work;		/* work item that releases it */
+	struct delayed_work	work;		/* work item that releases the reference */
 	bool			dropped;	/* the reference was released */
 };
 
@@ -59,7 +59,7 @@ static void qp_post_all(struct kunit *test)
 	qp_post_recvs();
 }
 
-/* Expect that all are flushed once, in the order in which they were posted */
+/* Expect that all work requests are flushed once, in the order in which they were posted */
 static void qp_expect_flushed(void)
 {
 	struct pair_end *e = &single.p->end[0];
@@ -343,7 +343,10 @@ static void qp_without_handler_told_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, single.qp->events, 0);
 }
 
-/* ib_drain_qp() waits for this event; without an SRQ there is none. */
+/*
+ * If the QP has an SRQ ib_drain_qp() waits for LAST_WQE_REACHED; without an SRQ there is no such
+ * event.
+ */
 static void qp_to_err_tells_of_the_last_wqe(struct kunit *test)
 {
 	struct srnic_srq *srq = kunit_kzalloc(test, sizeof(*srq), GFP_KERNEL);

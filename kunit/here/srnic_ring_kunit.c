@@ -280,8 +280,8 @@ static void ring_handler(struct ib_cq *ibcq, void *context)
 }
 
 /*
- * If a completion comes while the handler runs, the handler's caller calls it again: no call is
- * lost, none is nested.
+ * If a completion is added while the handler runs, the handler's caller calls the handler again: no
+ * call is lost, none is nested.
  */
 static void cq_handler_called_again_not_within_itself(struct kunit *test)
 {

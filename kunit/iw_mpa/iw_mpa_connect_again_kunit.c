@@ -175,7 +175,10 @@ static void connect_v2_reset_once_comes_up_with_v2(struct kunit *test)
 	expect_up_with_v2(c);
 }
 
-/* Close the receive window of the listener's connections: they get no data. Return the old size. */
+/*
+ * Close the receive window of the listener's connections, so that they receive no data. Return the
+ * old size.
+ */
 static int close_window(struct socket *listener)
 {
 	int size = listener->sk->sk_rcvbuf;

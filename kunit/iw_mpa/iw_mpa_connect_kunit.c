@@ -167,7 +167,10 @@ static void connect_reply_without_a_sends_no_rtr(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach open_tx kick_rx");
 }
 
-/* Expect an RTR type: our driver can send all, and the Reply names some by its bits A to D. */
+/*
+ * Expect that RTR type @rtr is sent: the fake driver can send all types, and the Reply names some
+ * by its bits A to D.
+ */
 static void expect_rtr(struct kunit *test, u16 ird, u16 ord, u8 rtr)
 {
 	struct fake_conn *c = conn_new(test);

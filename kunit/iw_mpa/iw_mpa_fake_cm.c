@@ -193,8 +193,8 @@ static int fake_answer_thread(void *data)
 }
 
 /*
- * Wait for the answer that the ULP gave for @child in another thread; return the result of its
- * call, 0 or a negative errno.
+ * Wait until the ULP has answered for @child in another thread. Return the result of that call, 0
+ * or a negative errno.
  */
 int fake_answer_of(struct fake_id *child)
 {

@@ -42,10 +42,9 @@ static int fake_call_thread(void *data)
 }
 
 /*
- * Call a function that waits for the library, in a thread; the test goes on if the function never
- * returns.
- *
- * Return: false if it has not returned: its memory must stay.
+ * Call a function that waits for the library, in a thread: the test goes on even if the function
+ * never returns. Return false if it has not returned: then it still uses the fakes' memory, which
+ * must not be freed.
  */
 static bool fake_call(struct fakes *f, void (*fn)(void *arg), void *arg)
 {
@@ -299,10 +298,10 @@ static void fakes_check(struct fakes *f)
 	for (i = 0; i < min(f->nr_faults, FAKE_FAULTS); i++)
 		KUNIT_FAIL(test, "%s", f->faults[i]);
 
-	/* A work item may still hold an endpoint for a moment, after all is done. */
+	/* A work item may still use an endpoint for a moment, after all is done. */
 	for (i = 0; i < HZ && !fakes_has_no_endpoint(); i++)
 		schedule_timeout_uninterruptible(1);
-	/* RCU may still hold a socket, with its reference on the namespace. */
+	/* A socket that RCU frees later has a reference on the namespace until then. */
 	for (i = 0; i < HZ && ns_ref_read(&init_net) > f->nets; i++)
 		schedule_timeout_uninterruptible(1);
 	KUNIT_EXPECT_LE(test, ns_ref_read(&init_net), f->nets);

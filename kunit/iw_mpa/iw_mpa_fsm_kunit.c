@@ -107,8 +107,8 @@ static const struct event_row event_rows[] = {
 	LEG(ULP_ABORTED, ST_SPEAKS, LINGER),
 	LEG(ULP_ABORTED, ST_DRIVER, DEAD),
 	/*
-	 * The peer's FIN: what arrived before it is read first; if that is nothing, the initiator
-	 * tries again
+	 * The peer's FIN: bytes that arrived before it are read first; if there are none, an
+	 * initiator tries again
 	 */
 	LEG(PEER_CLOSED, ST_READS_REP | ST(AWAIT_REQ), COUNT),
 	LEG(PEER_CLOSED, ST_DRIVER & ~ST(PEER_FINISHED), COUNT),
@@ -456,7 +456,10 @@ static void fsm_first_fpdu_alone_is_prompt(struct kunit *test)
 	}
 }
 
-/* A ULP that closes sends FIN in its own context; the work item does what ends the connection. */
+/*
+ * A ULP that closes sends FIN in its own context; what ends the connection is left to the work
+ * item.
+ */
 static void fsm_close_leaves_ends_to_others(struct kunit *test)
 {
 	int state, event;

@@ -573,8 +573,8 @@ static void fsm_any_path_keeps_promises(struct kunit *test)
 	}
 }
 
-#define TICKS_WAIT	5	/* one linger_timeout_ms */
-#define TICKS_UNTIL	13	/* finish_timeout_ms, which is no multiple of it */
+#define TICKS_WAIT	5	/* ticks of linger_timeout_ms */
+#define TICKS_UNTIL	13	/* ticks of finish_timeout_ms, no multiple of these */
 
 /* A clock that wraps within the test */
 static unsigned long at_tick(unsigned int tick)

@@ -167,7 +167,8 @@ void leaving_end_device(struct leaving *lv)
 }
 
 /*
- * For a test that checks what remains, or opens another connection; else leaving_exit() calls this.
+ * Close before the end of a test, to check what remains or to open another connection; else
+ * leaving_exit() calls this function.
  */
 void leaving_close(struct leaving *lv)
 {

@@ -91,7 +91,10 @@ static void reason_any_errno_and_term_in_range(struct kunit *test)
 			continue;
 		timeouts++;
 		KUNIT_EXPECT_EQ_MSG(test, err, -ETIMEDOUT, "%s", name);
-		/* Only the time limit for the ULP's answer is exceeded by this end. */
+		/*
+		 * Of all time limits only that for the ULP's answer is exceeded by this end: the
+		 * peer gets a code.
+		 */
 		KUNIT_EXPECT_EQ_MSG(test, term, reason == IW_MPA_R_TIMEOUT_VERDICT ? 5 : 0, "%s",
 				    name);
 	}

@@ -109,8 +109,8 @@ static void unanswered_is_rejected_by_timer_and_freed(struct kunit *test)
 }
 
 /*
- * A cm_id's provider_data names a connection. After its end that must not lead to the next
- * connection.
+ * A cm_id's provider_data names a connection. After that connection has ended, provider_data must
+ * not lead to the next one.
  */
 static void accept_after_end_leaves_others_alone(struct kunit *test)
 {

@@ -15,7 +15,7 @@
 
 #include <linux/net.h>
 
-/* Events that are handled, at most, between the beginning of a call and its return */
+/* The most events that are handled between the beginning of a call and its return */
 #define RUNNER_EVENTS	5
 /* Bytes of a flood; it ends, so that a runner that handles them all fails the test and ends, too */
 #define RUNNER_FLOOD	200

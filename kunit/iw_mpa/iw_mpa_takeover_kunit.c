@@ -282,7 +282,10 @@ static void undone_takeover_leaves_no_trace(struct kunit *test)
 	peer_expect_eof(f, lv->peer);
 }
 
-/* TCP lacked memory for an acknowledgment before the takeover: it is sent when that is undone. */
+/*
+ * TCP lacked memory for an acknowledgment before the takeover: when the takeover is undone, TCP
+ * sends the acknowledgment.
+ */
 static void undone_takeover_acknowledges_what_came_before(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);

@@ -218,7 +218,7 @@ static void upcall_active_down_is_a_failed_reply(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, event->ord, 9);
 	KUNIT_EXPECT_EQ(test, event->pd_len, 3);
 	KUNIT_EXPECT_EQ(test, memcmp(event->pd, some_pd, 3), 0);
-	/* rdma_cm overwrites its own addresses with these. */
+	/* rdma_cm overwrites its own addresses with those of the event. */
 	KUNIT_EXPECT_EQ(test, memcmp(&event->local, &fid->id.local_addr,
 				     sizeof(event->local)), 0);
 	KUNIT_EXPECT_EQ(test, memcmp(&event->remote, &fid->id.remote_addr,
