@@ -47,9 +47,9 @@
 OUT=${IW_MPA_BENCH:-$CACHE/bench}
 RAW=$OUT/raw
 ONLY=.
-LIMIT=3600	# the guest's clock jumps ahead whenever the guest is idle
+LIMIT=3600	# seconds for one command: many, since the guest's clock jumps ahead whenever the guest is idle
 
-# Variants of the drivers: "plain" does no more than siw does by default
+# Variants of the drivers: the driver of each, and its settings. "plain" does no more than siw does by default.
 declare -A DRIVER=([siw]=siw [siw_mpa]=siw_mpa [srnic]=srnic [plain]=srnic [markers]=srnic
 	[srnic-tfo]=srnic [plain-tfo]=srnic [rxe]=rxe [srnic-large]=srnic [plain-large]=srnic)
 declare -A SETTINGS=(
@@ -63,9 +63,9 @@ declare -A SETTINGS=(
 SETTINGS[srnic-large]=${SETTINGS[srnic]}
 SETTINGS[plain-large]=${SETTINGS[plain]}
 VARIANTS=${VARIANTS:-'siw siw_mpa srnic plain markers'}
-BRIEFLY='siw_mpa markers'	# measure fewer connections with these
+BRIEFLY='siw_mpa markers'	# variants for which BRIEF_MEASURES replaces MEASURES
 
-# NAME ARGUMENTS-OF-CM_BENCH
+# Lines "NAME ARGUMENTS-OF-CM_BENCH": measures of connections
 MEASURES='
 connect-1	-o 1 connect
 connect-8	-o 8 connect
@@ -88,7 +88,8 @@ memory-established	-k established -K 1000 hold
 BRIEF_MEASURES='
 connect-1	-o 1 connect
 '
-# NAME SIZE TIMES PROGRAM. The programs sleep for completions, if they can. With -q their QPs share the TIMES.
+# Lines "NAME SIZE TIMES PROGRAM": PROGRAM of perftest transfers TIMES messages of SIZE bytes. It sleeps until a
+# completion arrives, if it has an option for that (-e). With -q each QP transfers an equal part of TIMES.
 DATA='
 data-write-64	64	5000	ib_write_bw
 data-write-4k	4096	2000	ib_write_bw
@@ -113,18 +114,19 @@ connect-ipv6	-a fd00::1 tcp
 memory-half-open	-k tcp -K 1000 hold
 '
 
-# CLIENTS-LISTENERS-STALLED, the last for each listener
+# Loads of --rate, "CLIENTS-LISTENERS-STALLED". For each listener STALLED peers send half a header, and stay: see
+# cm_rate.c.
 LOADS=${LOADS:-'1-1-0 4-1-0 16-1-0 64-1-0 16-4-0 16-8-0 64-8-0 16-1-4 64-8-4'}
 ROUNDS=${ROUNDS:-15}	# in each round all drivers are measured in turn
 FIRST_ROUND=${FIRST_ROUND:-1}	# a number above 1 continues an earlier run
 RATE_VARIANTS=${RATE_VARIANTS:-'siw siw_mpa srnic'}
 
-# Round trip times in microseconds; even numbers, since each direction is delayed by half of it
+# Round trip times in microseconds; even numbers, since half of the time is the delay of each direction
 TRIPS=${TRIPS:-'100 1000 10000 100000'}
-TRIP_VARIANTS=${TRIP_VARIANTS:-'siw siw_mpa srnic plain srnic-tfo plain-tfo'}	# the last two with TCP Fast Open
+TRIP_VARIANTS=${TRIP_VARIANTS:-'siw siw_mpa srnic plain srnic-tfo plain-tfo'}	# *-tfo: with TCP Fast Open
 TRIP_ROUNDS=5
 
-# Clients, milliseconds that the server takes for each, backlog of the server
+# For --storm: number of clients, milliseconds that the server takes for each, backlog of the server
 STORM=${STORM:-'1000 5 128'}
 STORM_VARIANTS=${STORM_VARIANTS:-'siw siw_mpa srnic'}
 
@@ -143,9 +145,10 @@ STORM_VARIANTS=${STORM_VARIANTS:-'siw siw_mpa srnic'}
 # shellcheck source=scripts/test/bench/registrations.sh
 . "$TOP/scripts/test/bench/registrations.sh"
 
-# How many hundredths of siw's cost of a connect each variant may need
+# Limits for a connect of each variant, in hundredths of what siw needs
 declare -A LIMITS=([siw_mpa]=104 [srnic]=95 [plain]=87)
-# Limits for messages: VARIANT BYTES TIMES KIND LIMIT, see rdma_data.c. siw has no CRC.
+# Limits for messages: lines "VARIANT BYTES TIMES KIND LIMIT", see rdma_data.c. LIMIT is in hundredths of what siw
+# needs, which computes no CRC.
 GUARDED='
 srnic	64	500	send	110
 plain	64	500	send	108
@@ -169,7 +172,8 @@ boot_counted() {
 	GUEST_MEM=${GUEST_MEMORY:-4G}
 	GUEST_ARGS=(-icount "shift=0,sleep=off" "$@")
 	boot_with cm_bench
-	# While the guest waits for a file of the host, such as a module, its clock jumps.
+	# The guest's clock jumps while the guest waits for a file of the host, such as a module. The detector of hung
+	# tasks would report that, so it is off.
 	guest_run A 'sysctl -qw kernel.hung_task_timeout_secs=0' "$LIMIT"
 }
 
@@ -193,7 +197,7 @@ build_plugin() {
 	gcc -Wall -Wextra -Werror -O2 -shared -fPIC -o "$OUT/split.so" "$TOP/scripts/test/bench/split.c"
 }
 
-# Show the plugin where the driver's functions are.
+# Give the plugin the addresses of the kernel's functions, now with those of the loaded driver.
 tell_plugin() {
 	guest_run A 'cat /proc/kallsyms >/share/kallsyms' "$LIMIT"
 	python3 "$TOP/scripts/test/bench/functions.py" "$GUEST_RUN/share/kallsyms" \
@@ -209,7 +213,7 @@ take_driver() {
 	for setting in ${SETTINGS[$1]:-}; do
 		guest_run "$guest" "sysctl -qw net.iw_mpa.$setting" "$LIMIT"
 	done
-	[[ $1 == siw || $1 == rxe ]] || need_crc32c "$guest"	# siw has no CRC, and rxe has another one
+	[[ $1 == siw || $1 == rxe ]] || need_crc32c "$guest"	# siw computes no CRC, and rxe another one
 }
 
 # need_crc32c GUEST: fail if the guest sums up CRC32c in software, which costs more than hardware does
@@ -227,7 +231,7 @@ be_patient() {
 
 GAPS=0
 
-# gap TEXT: a measurement has no result; the others are measured nevertheless
+# gap TEXT: record that a measurement has no result; the run continues with the others
 gap() {
 	GAPS=$((GAPS + 1))
 	say "$*"
@@ -351,7 +355,7 @@ guard_kernel() {
 	done <<<"${GUARDED:1:-1}"
 	judge_registrations "$GUARDED_REGIONS"
 	[[ $1 != "$(default_kernel)" ]] || judge_ios "$1"
-	guest_kill_all		# other tests judge how guests end
+	guest_kill_all		# other tests check that guests shut down
 }
 
 guard() {
@@ -370,7 +374,8 @@ guard() {
 	tap_end bench
 }
 
-# Each segment is delayed by half a round trip. TCP forgets the ports of a previous run within cm_trip.
+# netem delays each segment by half a round trip. At its start cm_trip waits until TCP has forgotten the ports of the
+# previous run.
 measure_trips() {
 	local variant trip
 
@@ -427,7 +432,7 @@ measure_storms() {
 		sed "s/^/# $variant: /" "$OUT/storm/$variant"
 		[[ $variant == siw ]] || tap_run "storm: all come back: $variant" bore_storm "$variant"
 	done
-	guest_kill_all		# other tests judge how guests end
+	guest_kill_all		# other tests check that guests shut down
 	python3 "$TOP/scripts/test/bench/report.py" --storm "$OUT"
 	cat "$OUT/storm.rst" >&2
 	tap_end bench
@@ -440,7 +445,7 @@ begin_rounds() {
 }
 
 # rate VARIANT ROUND: each rate is measured in a guest of its own. The guest is killed while its listeners listen, since
-# ports in TIME_WAIT would be used up in seconds.
+# TCP would have no free port after seconds if closed connections stayed in TIME_WAIT.
 rate() {
 	say "round $2: $1"
 	boot_with cm_rate
@@ -471,7 +476,7 @@ measure_rates() {
 measure_everything() {
 	local variant
 
-	# -k may select none of the measures of the first table.
+	# With -k the run at an MTU of 1500 is left out if no name of MTU_DATA matches.
 	! awk '{ print $1 }' <<<"$MTU_DATA" | grep -qE -- "$ONLY" || measure_at 1500
 	rm -rf "$RAW"
 	mkdir "$RAW"

@@ -30,20 +30,20 @@
 # shellcheck source=scripts/lib/tap.sh
 . "$TOP/scripts/lib/tap.sh"
 
-# The full suites would take too long here.
+# Options for a run without arguments, for which the full suites would take too long
 declare -A OPTION=([wire]="--sample${DRIVER:+ --device $DRIVER}" [interop]=--sample [bench]=--guard [e2e]=--sample [takeover]=--sample)
 LIMIT_MIN=75	# for all suites of a run without arguments
 
-# The end-to-end tests run in two halves.
+# PAIRS for the end-to-end tests, which run as separate suites: with our driver at both ends, and with siw at one end
 OURS=${DRIVER:-srnic}/${DRIVER:-srnic}
 WITH_SIW=${DRIVER:-srnic}/siw,siw/${DRIVER:-srnic}
 
 SCRIPTS=$TOP/scripts	# the selftest replaces this folder
-ONCE_MORE='# all of it once more'	# results before this line do not count
+ONCE_MORE='# all of it once more'	# printed between the two runs of a suite; only results after this line count
 
 DEADLINE=0	# by $SECONDS
 LOGS=		# folder with the logs of all suites that have ended
-OUTER=${BROKEN_BY_QEMU:-}	# set if this runs as a suite of another check.sh
+OUTER=${BROKEN_BY_QEMU:-}	# set if this script runs as a suite of another check.sh
 FAULTS=		# faults of the suite itself, one a line
 PASSED=0
 FAILED=0
@@ -58,7 +58,8 @@ fail_suite() {
 	printf 'not ok %s: %s\n' "$1" "$2"
 }
 
-# judge SUITE STATUS LOG SECONDS NAME: find contradictions between exit status and output
+# judge SUITE STATUS LOG SECONDS NAME: add the suite's results to the totals; a contradiction between exit status and
+# output is one more failure
 judge() {
 	local suite=$1 rc=$2 log=$3 name=$5 ok not_ok summary
 
@@ -146,12 +147,12 @@ start() {
 attempt() {
 	local rc=0
 
-	# If this runs within another check.sh, the outer one runs all of it again.
+	# If this script runs as a suite of another check.sh, that one repeats this whole script.
 	[[ -z $OUTER ]] || { (start "$@") || rc=$?; return "$rc"; }
 	BROKEN_BY_QEMU=$(mktemp "$LOGS/broken.XXXXXX")
 	export BROKEN_BY_QEMU
 	(start "$@") || rc=$?
-	# The process that started this may have been killed.
+	# kill -0: do not repeat the suite if check.sh itself, the process $$, has been killed.
 	if [[ $rc -ne 0 && -s $BROKEN_BY_QEMU ]] && kill -0 $$; then
 		printf '# retried: %s\n%s\n' "$(<"$BROKEN_BY_QEMU")" "$ONCE_MORE"
 		rc=0
@@ -215,7 +216,8 @@ run_suite() {
 	count_suite "$rc" "$log" $((SECONDS - began)) "$*"
 }
 
-LANES=()	# of each lane: process and folder of logs
+# a lane is a list of suites that run in the background, one after another: its process and its folder of logs
+LANES=()
 
 # run_beside all|rest NAME...: run these suites in the background, one after another, until finish_beside is called.
 # "all" gives them normal priority, "rest" only the processor time that others leave.
@@ -241,7 +243,7 @@ run_beside() {
 	LANES+=("$! $logs")
 }
 
-# finish_lane PROCESS LOGS
+# finish_lane PROCESS LOGS: wait until the lane has ended, print the output of its suites, and count their results
 finish_lane() {
 	local name log number=0 rc seconds
 
@@ -313,7 +315,7 @@ run_all() {
 	run_beside rest static fuzz
 	run_beside all kunit "$(name_with_option bench)"
 	run_suites wire
-	# This lane takes as long as the suites in the foreground.
+	# These suites take about as long as those in the foreground.
 	run_beside all "$(name_with_option interop)" "PAIRS=$WITH_SIW $(name_with_option e2e)" \
 		"PAIRS=$OURS $(name_with_option e2e) -k ^[2-9]"
 	# shellcheck disable=SC2046 # words

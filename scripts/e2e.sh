@@ -23,12 +23,13 @@
 # shellcheck source=scripts/e2e/lib.sh
 . "$TOP/scripts/e2e/lib.sh"
 
-# Unmodified siw has errors of its own, which a kernel with detectors does not survive.
 DRIVER=${DRIVER:-srnic}
 BOTH=$DRIVER/$DRIVER
-# Tests of connects, Reads, Writes and ends; the other programs do not depend on the peer's driver.
+# Tests that a sample also runs with siw as peer: connects, Reads, Writes and ends. The result of the other tests does
+# not depend on the peer's driver.
 SAMPLE_WITH_SIW='^(010|015|020|035|040|110|900)-'
 ALL_PAIRS="$DRIVER/siw siw/$DRIVER $BOTH $BOTH/rough $BOTH/flap"
+# Unmodified siw has errors that a kernel with detectors does not survive.
 kernel_debugs "$KERNEL" && ALL_PAIRS=$BOTH
 SAMPLE=no
 if [[ $KERNEL == 6.1 ]]; then
@@ -54,8 +55,8 @@ list_cases() {
 	done
 }
 
-# families_on WIRE FAMILIES NUMBER: print which of the address families FAMILIES to test: only one on a bad wire, on a
-# slow kernel and in a sample; it is IPv6 when links flap, which disturbs IPv6 more than IPv4.
+# families_on WIRE FAMILIES NUMBER: print which of the address families FAMILIES to test. On a bad wire, on a slow
+# kernel and in a sample this is only one: IPv6 when links flap, which disturbs IPv6 more than IPv4.
 families_on() {
 	local one=4
 
@@ -98,7 +99,8 @@ list_cases_of() (
 	done
 )
 
-# choose_roles CLIENT_DRIVER SERVER_DRIVER FAMILY: give our driver both roles on both kernels
+# choose_roles CLIENT_DRIVER SERVER_DRIVER FAMILY: set CLIENT and SERVER to guests such that in the end our driver has
+# had both roles on both kernels
 choose_roles() {
 	CLIENT=A
 	SERVER=B
@@ -214,7 +216,8 @@ run_all() {
 	done 4<<<"$cases"
 }
 
-# A guest that cannot be switched off has a bug, so this is a test.
+# Ask both guests what their detectors have found, and switch them off. Each step is a test: a guest that cannot be
+# switched off has a bug.
 power_off() {
 	local status name
 
@@ -236,7 +239,7 @@ power_off() {
 	fi
 }
 
-# list_names REGEX: names of the cases that match
+# list_names REGEX: print the names of the cases that match
 list_names() {
 	local file client_driver server_driver wire family text name
 
@@ -246,7 +249,7 @@ list_names() {
 	done
 }
 
-# A subshell, since need_kernel changes KERNEL.
+# build_for KERNEL: in a subshell, since need_kernel changes the variable KERNEL
 build_for() (
 	need_kernel "$1"
 	export KERNEL

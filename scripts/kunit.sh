@@ -32,7 +32,7 @@
 TIMEOUT=${KUNIT_TIMEOUT:-1200}	# seconds for a kernel's tests, so that a hang ends
 ONE=				# SUITE[.CASE]; empty: all suites
 
-# A suite that no Makefile builds would never be missed.
+# Check that kunit/Makefile builds each suite: nobody would notice that one does not run.
 test_all_listed() {
 	local file folder listed
 
@@ -75,7 +75,8 @@ verdicts() {
 	done
 }
 
-# This cannot run under tap_run, since it prints one result for each test case.
+# run_tests KERNEL LINUX BUILD: not called by tap_run, which prints one result for a command; this prints one for each
+# test case.
 run_tests() {
 	local name=$1 linux=$2 build=$3
 	local -a suites
@@ -87,7 +88,8 @@ run_tests() {
 		echo "not ok the console could not be read")
 }
 
-# How much of the pure layer the suites reached; only the pure kernel counts this.
+# Report which lines and branches of the protocol layers the suites reached; only the kernel pure is compiled to count
+# this.
 coverage() {
 	local name=$1 build=$2
 	local -a objects
@@ -114,7 +116,7 @@ kernel() {
 	fi
 	tap ok "$name: the kernel builds"
 	say "kunit: running the $name kernel"
-	rm -f "$build/drivers/iw_mpa"/{"$LIB","$SRNIC"}/*.gcda	# or the counts would add up
+	rm -f "$build/drivers/iw_mpa"/{"$LIB","$SRNIC"}/*.gcda	# counts of the last run, to which this run would add
 	if [[ $name == splice && -z $ONE ]]; then
 		while IFS= read -r ONE; do
 			run_tests "$name" "$linux" "$build"
@@ -125,7 +127,7 @@ kernel() {
 	[[ $name != pure || -n $ONE ]] || coverage "$name" "$build"
 }
 
-# Runs under a lock, since all copies of our tree share one set of sources and kernels
+# suite LINUX KERNEL...: called under a lock, since all copies of this tree share one set of kernel sources and kernels
 suite() {
 	local linux=$1 name
 
@@ -138,7 +140,7 @@ suite() {
 	tap_end kunit
 }
 
-# kernel_for SUITE[.CASE]: which of pure and net runs it
+# kernel_for SUITE[.CASE]: print which of the kernels pure and net runs it
 kernel_for() {
 	local suite=${1%%.*} file what=${1#*.} name
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Do the tests find faults? This makes small faults in the library's layers L1 to L3 and in srnic's R0
-# to R3, and runs the KUnit suites against each: see scripts/test/mutate/mutate.py.
+# Do the tests find faults? This makes small faults, mutants, in srnic's layers R0 to R3 and in the library's layers L1
+# to L3, whose files their Makefiles list, and runs the KUnit suites against each: see scripts/test/mutate/mutate.py.
 #
 #   scripts/mutate.sh [--seed N] [--count N] [--minutes N] [--keep]
 #   scripts/mutate.sh --people [--minutes N] [--keep]
@@ -24,7 +24,8 @@ CHOICE=()
 
 mutate() { "$TOP/scripts/test/mutate/mutate.py" --state "$WORK/state.json" "${CHOICE[@]}" "${KEEP[@]}" "$@"; }
 
-# Warnings are ignored, since a fault may well cause one.
+# put_mutants LINUX [OPTION...]: write sources with all mutants. The compiler must accept warnings, since a fault may
+# cause one.
 put_mutants() {
 	local linux=$1 ours=$1/drivers/iw_mpa
 
@@ -55,7 +56,7 @@ build_mutants() {
 	return 1
 }
 
-# run SUITE...: print each mutant as it is found
+# run SUITE...: run the suites with each mutant, and print each as soon as a suite has found it
 run() {
 	mutate "${MINUTES[@]}" --kunit "$WORK/linux" "$@" || tap 'not ok' 'the mutants were run'
 }

@@ -20,9 +20,9 @@
 . "$TOP/scripts/lib/tap.sh"
 
 HERE=$TOP/scripts/test/series WORK=$CACHE/series OUT=$WORK/patches
-NEW=$WORK/new		# our files as they are in the kernel tree
+NEW=$WORK/new		# our files as they have to be in the kernel tree
 REPO=$WORK/git		# the branches that the patches are made of
-TREE=$WORK/linux	# the kernel's sources with the patches; what is built of them
+TREE=$WORK/linux	# the kernel's sources with the patches; OBJ: what is built of them
 OBJ=$WORK/x86
 SERIES=(iw_mpa srnic)	# in alphabetical order, each on top of those before it
 
@@ -106,7 +106,7 @@ make_patches() {
 		in_repo format-patch -q --numbered --cover-letter --cover-from-description=subject -o "$OUT/$series" "$base..$series"
 		base=$series
 	done
-	# Each file of ours is in one of the patches.
+	# Fail if a file of ours is in none of the patches, or if they add another file.
 	diff <(cd "$NEW" && find . -type f | sort) <(cd "$REPO" && find . -path ./.git -prune -o -type f -print |
 		grep -vxF "$(changed | sed 's|^|./|')" | sort)
 }

@@ -15,10 +15,10 @@
 . "$TOP/scripts/lib/tap.sh"
 
 export IW_MPA_BUILD=$CACHE/static	# separate objects, for build.sh
-MAX_LINES=1000			# a longer C file has more than one subject, as a rule
+MAX_LINES=1000			# of a C file; a longer one has more than one subject, as a rule
 MAX_HEADER_LINES=1000
 
-# Checkpatch's types of messages that are wrong about good code here
+# Types of messages of checkpatch.pl that are ignored: they would be about code that is right
 mapfile -t IGNORE < <(awk '/^[A-Z]/ { print $1 }' "$TOP/scripts/test/static/checkpatch.ignore")
 # Macros of trace headers are laid out in their own way, not like C.
 IGNORE_TRACE=(OPEN_ENDED_LINE PARENTHESIS_ALIGNMENT)
@@ -117,7 +117,7 @@ test_compiler() { build_clean 'warnings with W=1' 6.1; }
 
 test_compiler_6.12() { IW_MPA_BUILD=$IW_MPA_BUILD-6.12 build_clean 'warnings with W=1' 6.12; }
 
-# A driver made by new-driver is as clean as its template, under any name.
+# A driver that new-driver makes compiles without a warning, and no name of the skeleton, its template, is left in it.
 test_new_driver() {
 	local dir=$IW_MPA_BUILD/new-driver log=$IW_MPA_BUILD/new-driver.log
 
@@ -182,7 +182,7 @@ install_for() (
 		modinfo -b "$root" -k "$KREL" -F vermagic "$module" | cut -d ' ' -f 1 | same "$KREL" ||
 			exit 1
 	done
-	# The kernel asks for a driver by the type of the link.
+	# For "rdma link add ... type siw" the kernel loads the module rdma-link-siw, an alias of siw_mpa.
 	for module in siw_mpa rdma-link-siw; do
 		modprobe -d "$root" -S "$KREL" --show-depends "$module" | sed 's/ *$//' |
 			same "insmod $updates/iw_mpa.ko" "insmod $updates/siw_mpa.ko" || exit 1
@@ -209,7 +209,7 @@ modules_for() {
 		make -s -f - src=. "$@" all
 }
 
-# For a kernel with high memory, or with aliases in caches, only srnic is left out.
+# Kbuild leaves out srnic, and only srnic, for a kernel with high memory, or with aliases in its caches.
 test_high_memory() {
 	modules_for CONFIG_HIGHMEM= | same iw_mpa srnic &&
 		modules_for CONFIG_HIGHMEM=y | same iw_mpa &&
@@ -278,9 +278,8 @@ test_checkpatch() {
 	return "$rc"
 }
 
-# Only what others can call has kernel-doc: functions that are exported or in include/.
-
-# A function's kernel-doc begins "name - summary"; that of a structure has a word in front of the name.
+# Print where a function of the library has kernel-doc, although it is not exported: only functions that others can call
+# have kernel-doc. That of a function begins "name - summary"; that of a structure has a word in front of the name.
 undue_kernel_doc() {
 	local file
 
@@ -303,7 +302,6 @@ test_kernel_doc() {
 		$(files 'include/rdma/*.h' 'drivers/infiniband/*.[ch]')
 }
 
-# Sourced files share variables with the scripts that source them, which SC2034 cannot know.
 test_shell() {
 	local -a inputs
 
@@ -311,6 +309,7 @@ test_shell() {
 	unless_passed shell "$(sum_of "$(shellcheck --version)" "${inputs[@]}")" check_shell
 }
 
+# SC2034, which reports unused variables, does not know of variables that a sourced file shares with its users.
 check_shell() {
 	scripts | xargs -n 8 -P "$(nproc)" shellcheck -x -P SCRIPTDIR -P "$TOP/scripts" -e SC1091,SC2034
 }
@@ -327,12 +326,12 @@ test_python() {
 	done
 }
 
-# stage-edit.py has to fail if it cannot make its changes to another driver's sources.
+# stage-edit.py changes the sources of other drivers, and has to fail if it does not find what to change.
 test_stage_edit() { scripts/lib/stage-edit.py --selftest; }
 
 test_layers_selftest() { scripts/test/static/check-layers.py --selftest; }
 
-# iw-mpa, ci-setup and iw_mpa.lua on a machine without RDMA devices
+# Tests of iw-mpa, ci-setup and iw_mpa.lua, on a machine without RDMA devices
 test_tools() { scripts/test/static/tools.py; }
 
 test_mutants() { scripts/test/mutate/mutate.py --selftest; }
@@ -363,9 +362,10 @@ test_docs() {
 check_rst() { rst2html --report=2 --halt=2 "$1" >/dev/null; }
 
 # Rules: P-08
-# Storage reconnects by means of the library when memory is short: so every work queue of the library and of its drivers
-# needs a rescuer, and no allocation for a connection may wait for storage. KUnit's fake driver checks in each op that
-# the runner has a noio scope.
+# To free memory the kernel writes to disks, and a disk over RDMA may have to reconnect by the library before that. So
+# each work queue of the library and of its drivers needs a rescuer, and no allocation for a connection may wait for
+# such writes. KUnit's fake driver checks in each op that the runner, the task that handles the events of an endpoint,
+# is in a noio scope.
 test_reclaim() {
 	local -a ours=(drivers/infiniband/sw/{iw_mpa,srnic,siw_mpa,iw_mpa_skeleton}
 		drivers/infiniband/hw/cxgb4_mpa)
@@ -374,8 +374,9 @@ test_reclaim() {
 	{ grep -rPzo '\balloc_(ordered_|percpu_)?workqueue\([^;]*;' "${ours[@]}" |
 		grep -zv '\bWQ_MEM_RECLAIM\b' | tr '\0' '\n' || true; } |
 		none 'work queues without WQ_MEM_RECLAIM' || return 1
-	# Two work items are exceptions, since they may wait as long as storage does, for rtnl and for cpus_read_lock().
-	# Only the task that adds or deletes a link waits for them.
+	# Two work items of srnic may use the system's queues: one waits for rtnl, the other for cpus_read_lock(), and
+	# the owners of these locks may wait for storage. Only the task that adds or deletes a link waits for these
+	# items.
 	{ grep -rnE '\bsystem_\w*wq\b|\bschedule_(delayed_)?work(_on)?\(|\bflush_scheduled_work\(' \
 		"${ours[@]}" | grep -vE 'srnic/(device\.c:.*catch_up|handoff\.c:.*reserves)' || true; } |
 		none "work on the system's queues" || return 1
@@ -383,12 +384,12 @@ test_reclaim() {
 	# storage, and needs GFP_NOIO, even within the noio scope of the runner.
 	{ grep -rnE '\bGFP_KERNEL\b' "${ours[0]}" --include='*.c' |
 		grep -vE '/(register|listen|config)\.c:|:[0-9]+: \*|\(GFP_KERNEL \| __GFP_NORETRY\)' |
-		grep -v '/takeover\.c:.*kzalloc_obj(\*all,' || true; } |	# of a device
+		grep -v '/takeover\.c:.*kzalloc_obj(\*all,' || true; } |	# when a device is registered
 		none 'allocations that may wait for storage'
 }
 
-# The newest kernels warn about a work queue whose flags do not say whether it is bound to CPUs, and about work on those
-# of the system's queues whose names do not say so.
+# The newest kernels warn if the flags of a work queue do not say whether the queue is bound to CPUs, and if work is
+# queued on the system's older queues, whose names do not say so.
 test_work_queues() {
 	local -a ours=(drivers kunit)
 
@@ -399,7 +400,7 @@ test_work_queues() {
 		none "work on the system's queues of older kernels"
 }
 
-# srnic has functions with the names of those that wire tests delay.
+# Each function of srnic that a wire test delays, by its name, still exists.
 test_slow_points() {
 	local name names
 
@@ -409,7 +410,7 @@ test_slow_points() {
 	done <<<"$names" | none 'functions that wire tests delay, and srnic does not have'
 }
 
-# Each rule has a test, each test's rules are on the page
+# The conformance pages name a test for each rule that needs one, and each rule that a test names is on a page.
 test_conformance() {
 	scripts/test/static/conformance.py --selftest && scripts/test/static/conformance.py
 }
@@ -444,12 +445,12 @@ test_check() {
 		{ echo 'wire.sh takes PART for its own'; return 1; }
 }
 
-# Everything that make and the scripts offer is run by one of these rows.
+# Everything that make and the scripts offer is run by a row of scripts/test/check/rows, or by a suite.
 test_offered() {
 	scripts/test/static/offered.py --selftest && scripts/test/static/offered.py
 }
 
-# listed_by RUNS: the wire tests of these rows
+# listed_by ROWS: print the wire tests that these rows run
 listed_by() {
 	local entry
 	local -a words
@@ -503,7 +504,7 @@ test_spdx() {
 	done | none 'no licence line at the top'
 }
 
-# Absolute paths of a developer's machine
+# No file has absolute paths of a developer's machine.
 test_paths() {
 	local file
 

@@ -48,7 +48,7 @@ DATA_SAMPLE='R_5_|D_7_1_1_|F_4_1_1|R_7_2_1'
 
 EVERYWHERE_STARTUP="responder initiator fast_open hazards load storms"
 EVERYWHERE_DATA="data_mpa data_ddp data_rdmap data_ops data_order data_states data_term data_unending data_access data_rings data_kernel data_fuzz data_storms"
-# These send or break too much for a capture, or send nothing.
+# Files of tests that are not captured, since they send or break too much, or send nothing
 NOT_JUDGED="load storms data_storms data_faults data_charge data_stock"
 PATTERN=
 SAMPLE_OPTION=
@@ -57,10 +57,10 @@ ENVIRONMENT=${DRIVER:-}
 DRIVER=srnic	# driver of the guest's device
 REPORT=		# yes: --device was given
 NAME=		# with --remote: name of the device; with --module: of the driver
-MODULE=		# the file of the module
+MODULE=		# file of that module
 HOST=
 HAZARDS=()
-# choose_for sets these:
+# choose_for() sets the following:
 STARTUP=	# files of tests for a kernel
 DATA=
 FILES=		# those of STARTUP and DATA that were asked for
@@ -89,8 +89,8 @@ choose_for() {
 	FILES=${FILES# }
 }
 
-# choose: fail if no kernel has a test. IW_MPA_PART names a part, which may have no test: the caller has checked all
-# parts.
+# choose: set CHOSEN to the tests for all kernels; fail if there is none. If IW_MPA_PART is set, this script runs one
+# part of the tests for another wire.sh, which has checked all parts: then a part may have no test.
 choose() {
 	local kernel number=0 all known='' some file
 
@@ -153,7 +153,7 @@ write_report() {
 	echo "# report: $folder"
 }
 
-# listed DRIVER FILE...: tests of those files that were asked for
+# listed DRIVER FILE...: print the tests of those of these files that were asked for
 listed() {
 	local driver=$1 file files=
 
@@ -165,7 +165,7 @@ listed() {
 		-k "$PATTERN" "${OPTIONS[@]}"
 }
 
-# list: all tests that would run
+# list: print all tests that would run
 list() {
 	# shellcheck disable=SC2086 # words
 	listed "$DRIVER" $STARTUP && listed "$DRIVER" $DATA
@@ -197,7 +197,7 @@ run_files() {
 	[[ $any == yes ]]
 }
 
-# Test all kernels at the same time, since tests mostly wait. apt-get runs before, only once.
+# Test all kernels at the same time, since tests mostly wait. Packages are installed before that, once for all.
 on_each() {
 	local kernel number=0 all
 
@@ -213,15 +213,16 @@ on_each() {
 	tap_end wire
 }
 
-# define_alone: not called in on_each, which only prints results of runs of this script for one kernel each
+# define_alone: define alone(), by which tap.sh prints the command that runs a failed test alone. on_each() does not
+# need it: it prints the output of other runs of this script, which have printed these commands.
 define_alone() {
 	alone() {
 		local how="--device $DRIVER"
 
 		[[ -z $MODULE ]] || how="--module $MODULE"
 		[[ -z $HOST ]] || how="--device $NAME --remote $HOST"
-		# The pattern leaves out the first word, the family or the device. The rest may have values of Python,
-		# so special characters are escaped.
+		# The REGEX for -k leaves out the first word of the result, which is the address family or the device.
+		# The other words may be values of Python, so special characters are escaped.
 		# shellcheck disable=SC2001 # what is found stays
 		[[ ! $1 =~ ^[^\ ]+\ (.+)\ \[[^[]*\]$ ]] || echo "KERNEL=$KERNEL KERNELS=$KERNEL scripts/wire.sh" \
 			"$how -k '^$(sed 's/[][().*+]/\\&/g' <<<"${BASH_REMATCH[1]}") '"
@@ -271,7 +272,8 @@ on_one() {
 	guest_forget_logs
 }
 
-# run_there FILE: fails if connections have stopped working
+# run_there FILE: run the tests of a file against the device of the other host; fail if connections do not work any
+# more, so that the other files need not be tried
 run_there() {
 	local file=$1 output status=0 tests capture=$REMOTE_HERE/$1.pcapng
 
@@ -299,7 +301,7 @@ on_remote() {
 
 	define_alone
 	"$TOP/scripts/lib/setup.sh" remote
-	EXCHANGES=0	# the chosen tests may all need more than HOST has
+	EXCHANGES=0	# a capture may be empty, since all chosen tests may need what HOST lacks
 	remote_open "$HOST"
 	remote_build
 	remote_copy

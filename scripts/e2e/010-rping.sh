@@ -2,7 +2,7 @@
 # shellcheck shell=bash disable=SC2034
 DESCRIPTION="rping: $(few 100) verified round trips of RDMA Read, Write and Send, $(few 20) of them of many FPDUs"
 
-# A rough wire has segments of 36 bytes.
+# On a rough wire blocks are smaller, since segments have at most 36 bytes.
 check() {
 	local size=65000
 

@@ -14,6 +14,6 @@ check() {
 	# CRCs are in use if either end asks for them, as every driver but unmodified siw does.
 	[[ $CLIENT_DRIVER/$SERVER_DRIVER == siw/siw ]] || expect+=(--expect-crc)
 	"$TOP/scripts/lib/guest/startup.py" --check --expect-connections 1 "${expect[@]}" "$capture"
-	# tshark loses its place among FPDUs that TCP has cut or sent twice.
+	# On a bad wire tshark does not find the beginning of each FPDU, since TCP has cut segments or sent them twice.
 	[[ $WIRE != clean ]] || "$TOP/scripts/wire/judge.py" "$capture"
 }

@@ -10,7 +10,7 @@ ask_for_markers() {
 	on "$1" "at_clean_up 'sysctl -q -w net.iw_mpa.markers=0'; sysctl -q -w net.iw_mpa.markers=1"
 }
 
-# endpoints_have ROLE GUEST
+# endpoints_have ROLE GUEST: the guest's only connection has this role, and Markers in both directions
 endpoints_have() {
 	on "$2" "/host$TOP/scripts/iw-mpa endpoints -j" | python3 -c '
 import json, sys

@@ -10,7 +10,7 @@ allow_large_fpdus() {
 	on "$1" "at_clean_up 'sysctl -q -w net.iw_mpa.large_fpdu=0'; sysctl -q -w net.iw_mpa.large_fpdu=1"
 }
 
-# endpoints_have ROLE GUEST LARGE
+# endpoints_have ROLE GUEST LARGE: the guest's only connection has this role, and large_fpdu is LARGE
 endpoints_have() {
 	on "$2" "/host$TOP/scripts/iw-mpa endpoints -j" | python3 -c '
 import json, sys

@@ -2,11 +2,12 @@
 # shellcheck shell=bash disable=SC2034
 DESCRIPTION="one persistent rping server, five clients close behind one another"
 
-# rping's server holds one new connection, and a further one replaces it if no thread has taken it yet. So each client
-# starts only when all earlier ones have an answer, or have ended.
+# rping's server has room for one new connection: if another one arrives before a thread has taken the first, the first
+# is lost. So each client starts only when all earlier clients have received data, or have ended.
 join() {
 	guest_bg "$CLIENT" "client$1" "rping -c -a $SERVER_IP -p $PORT -C $2 -V -v"
-	# A client that ends between the two counts is counted once, or not at all.
+	# "all" counts clients that have ended, then connections with data. A client that ends in between is counted
+	# once, or not at all, but never twice.
 	on "$CLIENT" "ended() { cat /run/bg/client[1-$1]/status | wc -l; }
 		answered() { ss -Htni state established 'dport = :$PORT' | grep -c bytes_received; }
 		all() { local n=\$(ended); ((n + \$(answered) >= $1)); }

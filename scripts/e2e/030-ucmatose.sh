@@ -3,8 +3,8 @@
 DESCRIPTION="ucmatose: 10 connections at once, 10 messages of 1000 bytes each way on each"
 
 # ucmatose's server sends first, which a responder must not do (RFC 5044 section 7.1.2) unless the initiator asks for
-# the peer-to-peer model. Unmodified siw never asks for it. With siw as initiator our responder sends nothing before the
-# first FPDU, unless a setting limits that wait.
+# the peer-to-peer model. Unmodified siw never asks for it. So with siw as initiator our responder would wait for the
+# first FPDU for ever; after a second it sends, with this setting.
 lift_fence() {
 	is_ours "$CLIENT_DRIVER" || on "$SERVER" "fence_ms_set 1000"
 }

@@ -4,11 +4,12 @@ DESCRIPTION="whoever speaks first, client or server, is heard: one, ten and a hu
 FAMILIES=4
 WIRES=clean
 
-# WORDS: how many connections each step of the test makes. The fault that this test looks for occurred in one of fifteen
-# connections in which the server sends first, and in one of sixty in which the client does.
+# WORDS: how many connections each step of the test makes. An earlier fault, which this test has to find again, occurred
+# in one of fifteen connections in which the server sends first, and in one of sixty in which the client does.
 WORDS=${WORDS:-100}
 
-# talk WHO CONNECTIONS: make CONNECTIONS at once, again and again until WORDS were made; WHO sends first
+# talk WHO CONNECTIONS: make CONNECTIONS connections at once, again and again until WORDS were made; WHO, client or
+# server, sends first
 talk() {
 	local rounds=$(($(few "$WORDS") / $2)) from=$PORT
 
@@ -21,8 +22,8 @@ talk() {
 	PORT=$((PORT + 4))
 }
 
-# In the client-server model of RFC 5044 the client sends first, and our server waits for that, unless a setting limits
-# the wait.
+# In the client-server model of RFC 5044 the client sends first, and our server sends nothing before that, unless a
+# setting limits the wait.
 talk_without_rtr() {
 	local output status=0
 

@@ -7,8 +7,9 @@ FAMILIES="4"
 # perftest does not start on a port that is down.
 applies() { [[ $WIRE != flap ]]; }
 
-# once PROGRAM SIZE ITERATIONS BYTES: set output. Both programs have to report success, and by the counters of the
-# interfaces at least BYTES bytes were sent. Return 2 if neither driver is at fault.
+# once PROGRAM SIZE ITERATIONS BYTES: run server and client, and set output to what the client prints. Both have to
+# report success, and the counters of both interfaces have to show BYTES bytes or more. Return 2 if the run failed and
+# neither driver is at fault.
 once() {
 	local status=0 moved
 
@@ -26,7 +27,8 @@ once() {
 	[[ $(bytes_moved) -ge $((moved + $4)) ]] || fail "$1: fewer than $4 octets went"
 }
 
-# run_perftest PROGRAM SIZE ITERATIONS BYTES COLUMN-OF-THE-RESULT UNIT: add to result
+# run_perftest PROGRAM SIZE ITERATIONS BYTES COLUMN-OF-THE-RESULT UNIT: run PROGRAM, and add its figure to the variable
+# result
 run_perftest() {
 	local status output='' number
 
@@ -49,7 +51,7 @@ run_perftest() {
 	result+="${result:+, }$1 $number"
 }
 
-# PERFTESTS names the programs to run, if not all.
+# The variable PERFTESTS names the programs to run; by default all three run.
 check() {
 	local result='' name size=65536 count
 
@@ -57,7 +59,7 @@ check() {
 	count=$(few 100)
 	for name in ${PERFTESTS:-ib_send_lat ib_write_bw ib_read_bw}; do
 		case $name in
-		# Both directions, each message in its own frame, whose headers alone have 66 bytes
+		# Messages go in both directions, each in a frame of its own, whose headers alone have 66 bytes
 		ib_send_lat) run_perftest "$name" 2 200 $((2 * 200 * 66)) 6 us ;;
 		*) run_perftest "$name" "$size" "$count" $((size * count)) 4 MB/s ;;
 		esac

@@ -14,7 +14,8 @@ check() {
 	[[ $status -ne 124 ]] || fail "rping hangs"
 	[[ $status -ne 0 ]] || fail "rping believes it was connected"
 	[[ $status -ne 125 ]] || fail "the guest is lost"
-	# When links flap, the answer can be lost, and a capture ends with its interface, so there is no proof to check.
+	# When links flap, TCP's RST can be lost, and a capture ends when its interface goes down, so there is no proof
+	# to check.
 	if [[ $WIRE == flap ]]; then
 		expect_text "$output" 'RDMA_CM_EVENT_(REJECTED|UNREACHABLE|CONNECT_ERROR)'
 	else

@@ -24,12 +24,12 @@ lose() {
 }
 find_again() { on "$SERVER" 'nft delete table inet lose'; }
 
-# The server's connections wait for the Request, which is dropped.
+# Drop segments with data: the server accepts TCP connections, and never gets a Request.
 lose_requests() { lose 'tcp flags & psh == psh'; }
 
 rping_server() { serve "rping -s -P -a $SERVER_IP -p $PORT"; }
 
-# Start a client whose TCP connects, and whose Request does not reach the server
+# Start a client whose TCP connects, and whose Request does not reach the server; return when both ends wait
 client_waits() {
 	before=$(counters "$CLIENT" v2_again)
 	v1_before=$(counters "$CLIENT" v1_fallback)
@@ -47,8 +47,8 @@ tried() {
 	[[ $(counters "$CLIENT" v1_fallback) -eq $v1_before ]] || fail "revision 1 was tried"
 }
 
-# The second connection has to be the same as if the first attempt had succeeded. rping writes its output 4 KiB at a
-# time, so a test sees the first block of data only after some 50 blocks.
+# Check that the second connection has all that the first attempt had offered. rping writes its output 4 KiB at a time,
+# so the first line appears only after some 50 blocks.
 comes_up_with_all() {
 	local line
 
@@ -60,7 +60,7 @@ comes_up_with_all() {
 	guest_stop "$CLIENT" client >/dev/null
 }
 
-# At the limit of half-open connections the server ends the oldest one.
+# The server ends the client's first connection, as the oldest one, when half-open connections reach their limit.
 server_is_overloaded() {
 	local yielded
 

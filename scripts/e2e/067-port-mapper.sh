@@ -7,16 +7,16 @@ KIT=port_mapper
 # Kernels with detectors lack nftables' NAT.
 applies() { both_ours && stock_kernel; }
 
-WAIT=10		# seconds that a connect waits for the port mapper of a peer that has none
+WAIT=10		# seconds that a connect waits for the port mapper of a peer without one
 
 mapper_on() { local guest; for guest in "$@"; do inside "$guest" mapper_start; done; }
 mapper_off() { local guest; for guest in "$@"; do inside "$guest" mapper_end; done; }
 
-# ping_server [ADDRESS [PORT]]
+# ping_server [ADDRESS [PORT]]: start rping's server, by default at the server's address and the test's port
 ping_server() { guest_serve "$SERVER" server "${2:-$PORT}" "rping -s -P -a ${1:-$SERVER_IP} -p ${2:-$PORT}"; }
 
-# How often either kernel has waited for a port mapper in vain. The log also has the commands, so the pattern must not
-# match itself.
+# Print how often either kernel has waited for a port mapper in vain, by their logs. Commands are logged, too, so the
+# pattern is written such that it does not match itself.
 waits() {
 	local guest sum=0
 
@@ -87,7 +87,8 @@ ended_while_connected() {
 	mapper_off "$SERVER" "$CLIENT"
 }
 
-# The server's port mapper does not know the older port, and answers so.
+# The server listens before iwpmd is started, so iwpmd does not know its port, and tells the client's iwpmd that there
+# is no mapping.
 listener_is_older() {
 	ping_server
 	mapper_on "$SERVER" "$CLIENT"
@@ -111,7 +112,8 @@ at_the_client_alone() {
 	mapper_off "$CLIENT"
 }
 
-# The server's RNIC listens on another port than the application. A TCP server at that port acts for the card.
+# The server is an application on an RNIC in hardware, which listens on another port than the application. rping on
+# srnic plays the card, at the port $card.
 server_is_mapped() {
 	local card=$((PORT + 1000)) mapped output status=0
 
@@ -133,8 +135,8 @@ server_is_mapped() {
 	guest_stop "$SERVER" server >/dev/null
 }
 
-# The client's RNIC connects from another port than the application. The server's application must see the port of the
-# client's application.
+# The client is an application on an RNIC in hardware, which connects from another port than the application. The
+# server's application must see the port of the client's application.
 client_is_mapped() {
 	local port=$((PORT + 2000)) said
 

@@ -35,7 +35,8 @@ connected() {
 
 gone() { inside "$1" "kill -CONT \$(ip netns pids host-c); bg_stop client-$2 >/dev/null"; }
 
-# The file has the host's links, and settings of the second one; the client's links get settings by sysfs.
+# The host's two links are in /etc/iw-mpa/links, the second one with settings; the client's links get their settings by
+# sysfs.
 begin() {
 	inside "$1" "ns_add host 14 && ns_wire host 15 eth1 && ns_link host-c && ns_link host-c eth1
 		mkdir -p /etc/iw-mpa; at_clean_up 'rm -rf /etc/iw-mpa'
@@ -50,12 +51,12 @@ begin() {
 		echo 0 >siw-host-c-eth1/iw_mpa/peer_to_peer"
 }
 
-# New connections use the settings of the network namespace again.
+# Remove two settings of the client's second link: new connections use those of the network namespace again.
 take_back() {
 	inside "$1" "cd /sys/class/infiniband/siw-host-c-eth1/iw_mpa; echo default | tee crc peer_to_peer"
 }
 
-# Lines with mistakes are reported.
+# "link up" reports lines of the file that have mistakes.
 complaints() {
 	inside "$1" "printf '%s\n' 'other eth1 speed=9' 'plain eth0 crc=2' 'third eth0 srnic crc= x' >/etc/iw-mpa/links
 		if ip netns exec host /host$TOP/scripts/deb/link up 2>/run/complaints; then false; fi

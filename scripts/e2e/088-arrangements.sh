@@ -4,7 +4,8 @@ DESCRIPTION="connections of each kind go by the device and the interface that th
 WIRES="clean"
 KIT=arrangements
 
-# scripts/lib/guest/arrangements.sh explains these.
+# Names of arrangements of a host's interfaces; /4 and /6: only for this address family.
+# scripts/lib/guest/arrangements.sh explains them.
 ALL="plain exclusive bond bridge macvlan link-local/6 link-local-twice/6
 	two-nics two-wires two-nics-arp/4 two-nics-metric two-nics-rule
 	vlan-last vlan-first vlan-parent vlan-alone
@@ -16,7 +17,7 @@ ALL="plain exclusive bond bridge macvlan link-local/6 link-local-twice/6
 # The other arrangements need modules of Debian's kernels.
 stock_kernel || ALL="plain link-local/6 two-wires asymmetric"
 
-# A sample runs all in one case; each arrangement gets one role, on one of the two kernels.
+# A sample has one case for all arrangements, and tests each in one role, on one of the two kernels.
 VARIANTS=$ALL
 [[ ${SAMPLE:-no} == no ]] || VARIANTS=-
 

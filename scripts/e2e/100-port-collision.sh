@@ -2,7 +2,7 @@
 # shellcheck shell=bash disable=SC2034
 DESCRIPTION="source ports that TCP uses already do not make connections fail"
 
-# rdma_cm chooses the source port without asking TCP; siw then fails with EADDRINUSE.
+# rdma_cm chooses the source port without asking TCP; unmodified siw fails with EADDRINUSE if TCP uses that port.
 applies() { is_ours "$CLIENT_DRIVER"; }
 
 # rdma_cm chooses among 64 ports, of which 56 are in use: the chance that none of 5 connections

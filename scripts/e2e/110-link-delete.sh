@@ -7,12 +7,14 @@ applies() { is_ours "$CLIENT_DRIVER" || is_ours "$SERVER_DRIVER"; }
 # Wait until the first block of data has been verified.
 is_moving() { on "$CLIENT" "poll 20 grep -q 'rdma-ping-0:' /run/bg/client/output"; }
 
-# The client has ended, or has got an event. After the event one rping in twenty does not end, but waits in user space
-# for the completion of a receive that it posted to siw's mapped queue after the flush.
+# A command that succeeds if the client has ended, or has got an event. After the event one rping in twenty does not
+# end: it waits in user space for a receive that it posted, to a queue in mapped memory, after the driver had flushed
+# the queue.
 noticed='bg_ended client || grep -Eq "DISCONNECT EVENT|device removal" /run/bg/client/output'
 
-# The programs may fail in any way; the kernel must not, and must free every object. siw cannot take a device from a
-# program: with siw the command ends when the last program does.
+# delete_on GUEST: remove the link there while rping uses it. rping may fail in any way; the kernel must not, and must
+# free every object. siw's code cannot take a device from a program: with siw and siw_mpa "rdma link delete" ends when
+# the last program does.
 delete_on() {
 	local host=$1
 

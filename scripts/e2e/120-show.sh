@@ -8,7 +8,8 @@ show() { on "$1" "/host$TOP/scripts/iw-mpa $2"; }
 
 statistic() { on "$1" "rdma statistic show link siw0/1"; }
 
-# A user other than root is told why nothing is shown. The program is read first, since only root may reach its folder.
+# iw-mpa tells a user other than root why it shows nothing. Its file is read before setuid(), since only root may enter
+# its folder.
 show_nobody() {
 	on "$1" "python3 -c '
 import os, sys
@@ -28,7 +29,8 @@ expect_row() {
 	done
 }
 
-# The driver's own values of objects are right. rping's client is stopped during the check, so that they do not change.
+# The values that the driver adds to "rdma resource show" are right. rping's client is stopped during the check, so that
+# they do not change.
 shows_its_objects() {
 	local guest limit=$((SECONDS + 20 * SLOW)) status=1
 
@@ -39,7 +41,7 @@ shows_its_objects() {
 			on "$guest" "for what in qp cq mr; do rdma -dd -j resource show \$what; done" \
 				>"$GUEST_RUN/shown-$guest"
 		done
-		# The server may still be busy.
+		# The server may still be busy with the last block: try again.
 		status=0
 		"$TOP/scripts/e2e/shown.py" "$GUEST_RUN"/shown-{"$CLIENT","$SERVER"} || status=$?
 	done
@@ -71,7 +73,8 @@ follows_the_speed() {
 	[[ $rate == '25 Gb/sec '* ]] || fail "the rate is $rate"
 }
 
-# The port counters that every RDMA device has agree with rdma statistic; no traffic runs in between.
+# The port counters in sysfs, which every RDMA device has, agree with "rdma statistic"; there is no traffic between the
+# two readings.
 counts_as_a_port() {
 	local counters octets
 

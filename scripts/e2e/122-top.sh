@@ -32,7 +32,8 @@ status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 sys.stdout.write(text.decode(errors="replace"))
 sys.exit(status)'
 
-# Without keys, on a terminal that is only written to: top draws twice, a second apart.
+# Program for the guest that runs top on a terminal, with /dev/null as its input, so that no key can arrive: top draws
+# twice, a second apart.
 without_keys='
 import os, pty, sys, time
 start = time.monotonic()
@@ -56,7 +57,8 @@ check() {
 	client "rping -c -a $SERVER_IP -p $PORT -C 1 -V -v" >/dev/null
 	guest_bg "$CLIENT" long "rping -c -a $SERVER_IP -p $PORT -C 1000000 -V -v"
 	on "$CLIENT" "poll 20 grep -q 'rdma-ping-0:' /run/bg/long/output"
-	# top runs until it has shown the end of the other connection, however long that takes here.
+	# While top runs, a second connection comes and ends. top is stopped when it has shown that end, however long
+	# this takes on a slow host.
 	on "$CLIENT" "/host$TOP/scripts/iw-mpa top -b -d 2 >/run/top & top=\$!
 		poll 30 grep -q second: /run/top
 		rping -c -a $SERVER_IP -p $PORT -C 1 -V -v >/run/one

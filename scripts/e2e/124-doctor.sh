@@ -7,7 +7,7 @@ LONG=yes
 
 applies() { [[ $CLIENT_DRIVER/$SERVER_DRIVER == srnic/srnic ]] && stock_kernel; }
 
-# A remedy follows each warning and each fault.
+# mends_all OUTPUT: does a remedy follow each warning and each fault?
 mends_all() {
 	awk '/^(ok|warning|fault) / { bad += open; open = !/^ok/; next } { open = 0 } END { exit bad + open > 0 }' <<<"$1"
 }
@@ -31,7 +31,7 @@ finds() {
 	output=$(doctor "$1" 1 "${3:-}") && expect_text "$output" "^fault    $2"
 }
 
-# No driver for links; siw in place of srnic.
+# doctor finds that there is no driver, and then that siw is loaded in place of srnic.
 without_srnic() {
 	on "$SERVER" 'driver_clear'
 	finds "$SERVER" 'there is no link on eth0$' eth0
@@ -59,7 +59,8 @@ libraries() {
 	on "$SERVER" 'umount /usr/lib/*/libibverbs'
 }
 
-# rule TEXT POLICY: replace the rule of our table, whose chain "user" accepts packets to the port; empty: no table
+# rule TEXT POLICY: make the firewall table "doctor" anew, with POLICY and the rule TEXT in its chain "input"; its chain
+# "user" accepts packets to the port. If TEXT is empty, only remove the table.
 rule() {
 	on "$SERVER" "nft delete table inet doctor 2>/dev/null; [[ -n '$1' ]] || exit 0
 		nft add table inet doctor && nft add chain inet doctor input '{ type filter hook input priority 0; policy $2; }' &&
@@ -84,7 +85,7 @@ firewall() {
 	rule '' ''
 }
 
-# A path that loses large packets, and addresses that no device can reach
+# doctor finds a path that loses large packets, and addresses that no device can reach.
 ways() {
 	expect_text "$(doctor "$CLIENT" 0 "$SERVER_IP")" "^ok       packets of 1500 bytes get to $SERVER_IP$"
 	on "$SERVER" 'nft add table inet doctor && nft add chain inet doctor large "{ type filter hook input priority 0; }" &&
@@ -96,7 +97,7 @@ ways() {
 	finds "$CLIENT" 'there is no interface nosuch0' nosuch0
 }
 
-# A container may lack a link in its namespace, capabilities, and files of /dev.
+# doctor and endpoints say what a container may lack: a link in its namespace, capabilities, files of /dev.
 containers() {
 	local program=/host$TOP/scripts/iw-mpa output
 
@@ -132,7 +133,7 @@ check() {
 	ways
 	expect_text "$(on "$CLIENT" "ulimit -l 64; /host$TOP/scripts/iw-mpa doctor")" \
 		'^warning  users may register 64 KiB of memory alone'
-	# Of each kind of message doctor reports the last one in the log.
+	# doctor reports these two messages of the kernel's log.
 	on "$SERVER" 'echo "<4>Lockdown: insmod: unsigned module loading is restricted" >/dev/kmsg
 		echo "<4>RDMA CMA: cma_listen_on_dev, error -98" >/dev/kmsg'
 	output=$(doctor "$SERVER" 0)

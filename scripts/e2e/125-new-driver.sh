@@ -32,7 +32,8 @@ acme_goes() {
 	[[ ! -d /sys/module/iw_mpa ]] || { driver_leaves_nothing && rmmod iw_mpa; }
 }
 
-# pair LISTENER CONNECTOR: kernel ULPs at both ends post all kinds of WRs, and end in order
+# pair LISTENER CONNECTOR: kernel ULPs at both ends post all kinds of work requests for three rounds, and then
+# disconnect
 pair() {
 	local address output
 
@@ -60,7 +61,7 @@ unload() {
 	expect_text "$(guest_wait "$CLIENT" listener 60)" 'ended by DISCONNECTED'
 }
 
-# storage TARGET HOST
+# storage TARGET HOST: the guest HOST uses a disk of the guest TARGET by NVMe, and compares data
 storage() {
 	local CLIENT=$2 SERVER=$1 want address
 
@@ -92,7 +93,7 @@ check() {
 	storage "$SERVER" "$CLIENT"
 	storage_ends "$SERVER" "$CLIENT"
 	storage "$CLIENT" "$SERVER"
-	# The driver is unloaded while its consumer writes.
+	# The driver is unloaded while NVMe, its consumer, writes.
 	guest_bg "$SERVER" load ". /host$TOP/scripts/lib/guest/nvme.sh; while nvme_write /run/data; do :; done"
 	on "$SERVER" "rmmod acme && rmmod iw_mpa" 60
 	inside "$SERVER" "bg_stop load; poll 20 nvme_is_gone"

@@ -22,12 +22,14 @@ refuses() {
 	on "$1" '[[ -e /sys/class/infiniband/siw0 ]]'
 }
 
-# A link that the unit of an interface makes. A line in the file has precedence.
+# "link up --netdev", which the unit iw-mpa-netdev@ calls, makes a link for an interface, unless /etc/iw-mpa/links has a
+# line for the interface.
 of_an_interface() {
 	on "$CLIENT" 'ip link add plain0 type veth peer name plain1; at_clean_up "ip link delete plain0 2>/dev/null || :"'
 	libexec "$CLIENT" 'up --netdev plain0'
 	on "$CLIENT" "rdma link show srnic_plain0/1 | grep 'netdev plain0'"
-	# systemd stops the unit of an interface that gets another name. Then the link must stay.
+	# When an interface gets another name, systemd stops the unit, which calls "link down --netdev". The link must
+	# stay.
 	on "$CLIENT" 'ip link set plain0 name plain9'
 	expect_text "$(libexec "$CLIENT" 'down --netdev plain0')" '^iw-mpa: srnic_plain0 stays, .* plain0 is plain9 by now$'
 	on "$CLIENT" 'ip link set plain9 name plain0 && [[ -e /sys/class/infiniband/srnic_plain0 ]]'
@@ -45,7 +47,8 @@ of_no_line() {
 	expect_text "$output" '^iw-mpa: /etc/iw-mpa/links has no link siw9, and iw_mpa has none of that name$'
 }
 
-# After the link was removed, a target at its address listens again only after the commands of the guide.
+# An NVMe target that listens at the address of a link stops listening when the link is removed. It listens again only
+# after commands that the administrator's guide has.
 port_at_an_address() {
 	local links='/sys/kernel/config/nvmet/ports/1/subsystems'
 

@@ -5,7 +5,7 @@ WIRES=clean
 FAMILIES="4"
 GUIDE=Documentation/infiniband/iw_mpa_admin.rst
 
-# The page has the client's and the server's address, and what is printed with srnic.
+# The commands of the page have addresses of client and server; their output is that of srnic.
 applies() { [[ $CLIENT_DRIVER/$SERVER_DRIVER == srnic/srnic ]] && stock_kernel; }
 
 # Runs in the guest: install our modules and those that they need, without loading them. Load the modules that nft
@@ -75,7 +75,7 @@ check() {
 	done
 	steps=$("$TOP/scripts/e2e/guide.py" "$TOP/$GUIDE")
 	while read -r -u 5 host command expected; do
-		# scripts/test/package.sh runs these.
+		# scripts/test/package.sh runs the commands for containers.
 		[[ $host != containers* ]] || continue
 		number=$((number + 1))
 		for name in $(guests_of "$host"); do

@@ -27,7 +27,8 @@ keeps_siw_out() {
 	dmesg | grep 'srnic: siw cannot be loaded' || fail "the log does not say why"
 }
 
-# siw is being loaded, but cannot be found yet: srnic loads, but must not make a device beside siw.
+# srnic is loaded at a moment when siw is being loaded, and srnic cannot find siw yet. So srnic loads, but it must not
+# make a device when siw is there.
 comes_with_siw() {
 	local point=/sys/module/slow_point/parameters try status
 

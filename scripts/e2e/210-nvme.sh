@@ -17,7 +17,7 @@ nobody_listens() {
 	inside "$CLIENT" "nvme_is_gone"
 }
 
-# Over IPv6 the target uses shared receive queues, if its driver is srnic.
+# Over IPv6 the target uses shared receive queues if its driver is srnic, so that both kinds of queues are tested.
 check() {
 	local want srq=0
 

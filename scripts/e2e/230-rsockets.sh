@@ -37,7 +37,8 @@ check() {
 		stream rstream -T v -T $mode
 	done
 	stream riostream -T v
-	# rcopy takes what follows a colon for a file, so no IPv6 address, and its server listens with IPv4.
+	# rcopy cannot use IPv6: it takes what follows the first colon for a file name, and its server listens with
+	# IPv4.
 	[[ $FAMILY == 6 ]] || copy
 	echo "result: 4 ways"
 }

@@ -8,7 +8,7 @@ applies() { [[ $CLIENT_DRIVER == srnic && $SERVER_DRIVER == srnic ]]; }
 
 SUITES="test_device test_pd test_mr test_cq test_cq_events test_qp test_rdmacm"
 
-# Both ends of each test are on one host.
+# Both ends of each test of pyverbs are on one host, here the client.
 check() {
 	local kind=inet output
 

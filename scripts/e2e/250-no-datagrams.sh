@@ -19,7 +19,7 @@ refused() {
 	on "$CLIENT" "poll 10 rdma_is_idle"
 }
 
-# udaddy's client prints no reason.
+# The second call has no REGEX, since udaddy's client prints no reason.
 check() {
 	refused "udaddy -p $PORT" 'listen request failed'
 	refused "udaddy -s $SERVER_IP -p $PORT"

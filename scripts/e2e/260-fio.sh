@@ -19,7 +19,8 @@ fio_with() { echo "fio --ioengine=rdma --port=$PORT --bs=$BLOCK --size=1M --iode
 # fill PATTERN: print a command that fills all buffers with copies of a file of 512 bytes
 fill() { echo "for ((i = 0; i < $((DEPTH * BLOCK / 512)); i++)); do cat $1; done"; }
 
-# moves VERB FROM TO: afterwards the buffers of guest TO have the contents of those of guest FROM
+# moves VERB FROM TO: fio transfers data by VERB from guest FROM to guest TO; afterwards the buffers of both must be
+# equal
 moves() {
 	local verb=$1 from=$2 to=$3 want got before output
 

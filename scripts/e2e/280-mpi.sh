@@ -20,7 +20,7 @@ AS_ROOT="OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
 AS_ROOT+=" PRTE_MCA_plm_ssh_agent=/host$TOP/scripts/lib/guest/mpi_agent"
 
 # find_device GUEST: start two programs at once, before any other, as mpirun starts the ranks of a host. Both have to
-# find the device: once a rank did not.
+# find the device: in an earlier run a rank did not.
 find_device() {
 	on "$1" "for n in 1 2; do
 			bg_start find\$n \"FI_LOG_LEVEL=warn fi_info -p 'verbs;ofi_rxm'\"
@@ -46,7 +46,8 @@ run_ranks() {
 	fail 'RxM dies each time'
 }
 
-# mpirun starts the ranks of the second host by a command file in a folder that the guests share. This sets status, too.
+# run_ranks_once ARGUMENTS-OF-RUN_RANKS: set output and status. mpirun starts the ranks of the second host by a file
+# with a command, in a folder that the guests share.
 run_ranks_once() {
 	rm -f "$GUEST_RUN"/share/mpi.*
 	guest_bg "$SERVER" server "cd /run; poll $2 test -e /share/mpi.command || exit 1

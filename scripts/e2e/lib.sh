@@ -44,7 +44,7 @@ loudly() {
 # is_ours DRIVER: does the driver use iw_mpa?
 is_ours() { [[ $1 != siw ]]; }
 
-# For applies()
+# Conditions for applies() of a test
 both_ours() { is_ours "$CLIENT_DRIVER" && is_ours "$SERVER_DRIVER"; }
 stock_kernel() { ! kernel_debugs "$KERNEL"; }
 
@@ -62,7 +62,7 @@ loses_connections() { [[ $(driver_of "$1") != srnic && $(guest_kernel "$1") == 6
 
 DISK_SIZE=$((4 << 20))
 
-# disk_has SHA256SUM WHEN: the initiator reads data with this checksum
+# disk_has SHA256SUM WHEN: check that the initiator reads data with this checksum from the disk
 disk_has() {
 	[[ $(inside "$CLIENT" "${KIT}_read $DISK_SIZE | sha256sum") == "$1" ]] ||
 		fail "the disk does not have what was written: $2"
@@ -78,7 +78,8 @@ disk_write_and_compare() {
 	disk_has "$want" "$1"
 }
 
-# The kernel keeps completion queues for the next consumer as long as the device exists.
+# When only completion queues are left, remove both devices: the kernel keeps these queues for the next consumer as long
+# as the device exists.
 devices_go() {
 	on "$CLIENT" "poll 10 only_pool && driver_clear"
 	on "$SERVER" "poll 10 only_pool && driver_clear"
@@ -110,7 +111,8 @@ address_of() {
 	esac
 }
 
-# expect_pings TEXT NUMBER: rping prints every block of data that returned and was verified.
+# expect_pings TEXT NUMBER: check that rping has printed NUMBER blocks; it prints each block of data that returned and
+# was verified
 expect_pings() {
 	local seen
 
@@ -123,12 +125,12 @@ expect_pings() {
 expect_text() { grep -Eq "$2" <<<"$1" || fail "nothing matches '$2' in:
 $1"; }
 
-# bytes_sent GUEST: print the number of bytes that its network interface has sent. Some programs do not check the status
-# of their completions, so only this counter proves that data was sent.
+# bytes_sent GUEST: print the number of bytes that the guest's network interface has sent. Some programs do not check
+# the status of their completions, so only this counter proves that data was sent.
 bytes_sent() { guest_run "$1" 'cat /sys/class/net/eth0/statistics/tx_bytes'; }
 bytes_moved() { echo $(($(bytes_sent "$CLIENT") + $(bytes_sent "$SERVER"))); }
 
-# our_end: print a guest whose driver uses iw_mpa
+# our_end: print the server's guest if its driver uses iw_mpa, else the client's
 our_end() { if is_ours "$SERVER_DRIVER"; then echo "$SERVER"; else echo "$CLIENT"; fi; }
 
 # established GUEST: how many connections iw_mpa has established in the guest
@@ -197,7 +199,7 @@ server_was_late() {
 	return 1
 }
 
-# Print what the guests know about a failure; this has to run before the clean-up.
+# Print what the guests know about a failure; e2e_clean_up would destroy that.
 e2e_diagnose() {
 	local name
 
@@ -207,7 +209,7 @@ e2e_diagnose() {
 	done
 }
 
-# Links are taken down by the host, not by the guests.
+# If the wire is "flap", have the host take the guests' links down and up until the test ends.
 flap_if_asked() {
 	[[ $WIRE == flap ]] || return 0
 	guest_flap "$CLIENT" "$SERVER"
@@ -224,7 +226,7 @@ driver_of() {
 	fi
 }
 
-# in_both FUNCTION: call it for each guest, at the same time
+# in_both FUNCTION: call FUNCTION with the name of each guest, both at the same time
 in_both() {
 	local client status=0
 
@@ -234,7 +236,7 @@ in_both() {
 	wait "$client" && return "$status"
 }
 
-# A finished test may leave nothing in either guest, except the background job KEEP_JOB.
+# Clean up both guests, and end all background jobs except KEEP_JOB; fail if the test has left an RDMA object.
 e2e_clean_up() { in_both e2e_clean_up_guest; }
 
 e2e_clean_up_guest() { guest_run "$1" "clean_up ${KEEP_JOB:-}"; }
@@ -260,7 +262,8 @@ run_check() (
 	check
 )
 
-# try_case LOG RUN_CHECK-ARGUMENTS: sets STATUS and CLEAN (0: the guests are fit for more).
+# try_case LOG RUN_CHECK-ARGUMENTS: run a test and clean up; set STATUS to the exit status of the test, and CLEAN to
+# that of the clean-up. If CLEAN is not 0, the guests cannot be used for another test.
 try_case() {
 	local log=$1
 	shift
