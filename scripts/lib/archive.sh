@@ -31,7 +31,7 @@ archive_arch() {
 	esac
 }
 
-# For another architecture the release itself is enough; its updates reach different mirrors at different times.
+# For another architecture only packages of the release itself are used: mirrors get its updates at different times.
 archive_sources() {
 	local name main security arch
 
@@ -76,7 +76,7 @@ archive_update() {
 archive_refresh() {
 	local dir=$CACHE/apt/${1%-backports}
 
-	# Refresh lists that are old, or from other mirrors than the host uses now.
+	# Do nothing if the lists are less than a day old, and from the mirrors that the host uses now.
 	[[ -z $(find "$dir/updated" -mtime 0 2>/dev/null) || $(archive_sources "$1") != "$(<"$dir/sources.list")" ]] ||
 		return 0
 	need_space 400
@@ -84,7 +84,7 @@ archive_refresh() {
 		quietly "reading what packages ${1%-backports} has" archive_update "$1"
 }
 
-# The archive may have newer packages than the list.
+# If the first try fails, refresh the lists: the archive may have newer packages than the lists name.
 download() {
 	local suite=$1
 

@@ -71,7 +71,8 @@ build_ours() {
 	kernel_make M="$SRC" "$@" modules
 }
 
-# siw gets its own symbol table, and no extra variables, since warnings in siw are not ours to show.
+# Build unmodified siw, with a symbol table of its own, and without MAKE-VARIABLEs, since warnings about siw are of no
+# use here.
 build_stock() {
 	"$TOP/scripts/lib/stage-siw.sh" "$STOCK"
 	kernel_make M="$STOCK" CONFIG_RDMA_SIW=m modules
@@ -109,7 +110,8 @@ build_siw_with() {
 	mv "$file.tmp" "$file"
 }
 
-# The constant is in one line of one file; otherwise this is not the siw that we know.
+# set_constant FOLDER NAME VALUE: fail unless exactly one line of one file defines the constant, as in the siw that we
+# know
 set_constant() {
 	local dir=$1 name=$2 value=$3 define files
 
@@ -119,7 +121,7 @@ set_constant() {
 	sed -Ei "s/$define/\1 = $value;/" "$files"
 }
 
-# A checksum of the sources and of the modules
+# Print a checksum of the sources and of the modules
 state() {
 	local made_of=(include drivers Kbuild scripts/lib/{build,stage-siw}.sh scripts/lib/stage-edit.py
 		scripts/wire/{slow_point,kverbs,fault_point,mistake,net_refs})
@@ -158,7 +160,7 @@ build_for_users() {
 	build_ours "$@" "IW_MPA_SIW=${IW_MPA_SIW:-n}"
 }
 
-# need_place FOLDER...: these are writable, and have space
+# need_place FOLDER...: check that these folders are writable, and have space
 need_place() {
 	local dir
 
@@ -170,7 +172,8 @@ need_place() {
 	done
 }
 
-# The files of the package iw-mpa-dev, and the headers, which iw-mpa-dev finds in DKMS's sources
+# Install the files of the package iw-mpa-dev, and the headers of the library, which that package finds in DKMS's
+# sources
 install_dev() {
 	local usr=${INSTALL_MOD_PATH:-}/usr/local share=${INSTALL_MOD_PATH:-}/usr/local/share/iw-mpa tree=$BUILD/dev
 	local compat=drivers/infiniband/sw/compat
@@ -187,7 +190,7 @@ install_dev() {
 	say "installed iw-mpa-new-driver and iw-mpa-judge in $usr/bin, headers and driver.mk in $share"
 }
 
-# INSTALL_MOD_PATH is the root folder to install in, in place of /, as in the kernel's own Makefile. Since 6.12
+# Install the modules, below INSTALL_MOD_PATH in place of / if it is set, as the kernel's own Makefile does. Since 6.12
 # modules.order lists the modules as objects (.o).
 install_ours() {
 	local dest=${INSTALL_MOD_PATH:-}/lib/modules/$KREL/updates
@@ -196,7 +199,8 @@ install_ours() {
 	need_place "$dest" "$sbin"
 	install -m 755 "$TOP/scripts/iw-mpa" "$sbin"
 	mapfile -t modules < <(sed 's/\.o$/.ko/' "$SRC/modules.order")
-	# Modules of an earlier installation do not fit the new library.
+	# Remove all modules and symbols of an earlier installation: those that are not installed again do not fit the
+	# new library.
 	stale=("${ALL_MODULES[@]/#/$dest/}")
 	rm -f "${stale[@]/%/.ko}" "${INSTALL_MOD_PATH:-}/usr/local/share/iw-mpa/symvers/$KREL"
 	install -m 644 -t "$dest" "${modules[@]}"

@@ -20,7 +20,8 @@ HERE=$TOP/scripts/deb
 
 maintainer() { sed -n 's/^M:[[:space:]]*//p' "$TOP/MAINTAINERS" | head -n 1; }
 
-# Print the settings with their defaults, from the table of iw_mpa.rst, which a test compares with the code.
+# Print an example of a file in sysctl.d: all settings with their defaults, from the table of iw_mpa.rst, which a test
+# compares with the code.
 sysctl_example() {
 	cat <<-'END'
 	# Settings of iw_mpa, with their defaults. To change one, copy its line to a file in /etc/sysctl.d, without
@@ -59,7 +60,7 @@ copy_judge() (
 		scripts/lib/guest/{guest.sh,startup.py} scripts/wire/*.{c,h,py,sh}
 )
 
-# make_tree FOLDER VERSION
+# make_tree FOLDER VERSION: make the source tree of the packages
 make_tree() {
 	local tree=$1 version=$2 module sw=drivers/infiniband/sw
 
@@ -83,7 +84,7 @@ make_tree() {
 	copy_judge "$tree/judge"
 	sysctl_example >"$tree/iw-mpa.sysctl.conf"
 	grep -q '^#net\.iw_mpa\.' "$tree/iw-mpa.sysctl.conf" || die 'iw_mpa.rst has no table of settings'
-	# dh_dkms reads this line, and does not run it.
+	# dkms.conf is a shell script, but dh_dkms does not run it: dh_dkms needs the version itself in this line.
 	sed -i "s/^PACKAGE_VERSION=.*/PACKAGE_VERSION=\"$version\"/" "$tree/dkms.conf"
 	sed -i "s/^\(#define IW_MPA_VERSION\t*\)\"[^\"]*\"/\1\"$version\"/" "$tree"/{,judge/}include/rdma/iw_mpa.h
 	sed -i "s|@VERSION@|$version|g; s|@MAINTAINER@|$(maintainer)|
@@ -91,7 +92,7 @@ make_tree() {
 	sed -i "1s/([^-]*-/($version-/" "$tree/debian/changelog"
 }
 
-# The year of the last entry: a tarball has no git.
+# Print the year of the last entry of the package's changelog: a tarball of the sources has no history of git.
 year() { sed -n 's/^ -- .* \(20[0-9][0-9]\) .*/\1/p' "$HERE/debian/changelog" | head -n 1; }
 
 build_package() {

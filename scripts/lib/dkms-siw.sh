@@ -31,7 +31,7 @@ main() {
 		return
 	fi
 	if ! message=$(stage "$1" --check 2>&1); then
-		# dkms only keeps make.log.
+		# The message has to be in make.log, too: dkms keeps no other output.
 		left_out "$1" "$message" "$2" | tee -a make.log
 		return
 	fi

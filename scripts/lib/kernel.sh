@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Kernels by name; lib.sh sources it. This is the only place that knows what a name stands for:
+# Kernels by name; lib.sh sources this file. It alone knows what a name stands for:
 #   a name of scripts/kernels   Debian's stock kernel: its headers and sources are those that are installed, or
 #                               those that setup.sh unpacks in $CACHE/debian without changing the host
 #   kasan, kcsan                6.1 with detectors, built by debug-kernel.sh; also chosen by DEBUG=kasan, DEBUG=kcsan
@@ -10,7 +10,7 @@
 #
 # With NO_KERNEL no kernel is chosen, and none refused: for what needs no kernel.
 #
-#   need_kernel NAME   set the following; need_krel does it for $KERNEL:
+#   need_kernel NAME   set the variables below; need_krel does that for $KERNEL:
 #       KERNEL         the name
 #       KREL           its release, as uname -r prints it
 #       KDIR           the folder to build modules for it in: with kernel_make
@@ -22,7 +22,7 @@
 #   kernel_make        run make for that kernel
 #   build_locked       run a command while no other builds in the folder of build.sh
 #   kernel_version     print the version that all of its Debian packages have, e.g. 6.1.192-2
-#   source_version     print the same of KTARBALL; nothing if that is missing
+#   source_version     print the version of KTARBALL; nothing if there is no such file
 #   kernel_files       copy vmlinuz and lib/modules/$KREL to the current folder
 #   kernel_debugs NAME succeed if the kernel has detectors
 #   kernel_names       print all names of scripts/kernels
@@ -117,7 +117,8 @@ name_kernel() {
 is_other() { [[ $1 == other && -n ${ANY_KERNEL:-} && -n $KREL ]]; }
 kernel_debugs() { [[ $1 == kasan || $1 == kcsan ]]; }
 
-# Check names before anything is installed, fetched or built. $from: the variable that has the names, if one has
+# Check names of kernels before anything is installed, fetched or built. $from: the environment variable with these
+# names, if there is one
 check_names() {
 	local name
 
@@ -127,12 +128,14 @@ check_names() {
 	done
 }
 
-# Use the caller's kernel. For users who only build the default is the running kernel, the only one for its modules.
+# Use the caller's kernel. For users who only build modules the default is the running kernel, since they can load the
+# modules into no other.
 choose_kernel() {
 	local from=KERNEL
 
 	[[ -n $KREL || -z ${ANY_KERNEL:-} || -n ${KERNEL:-}${DEBUG:-} ]] || KREL=$(uname -r)
-	[[ -n ${KERNEL:-} || -z ${DEBUG:-} ]] || from=DEBUG	# DEBUG may have been set for another program
+	# DEBUG may be meant for another program: then the error names it
+	[[ -n ${KERNEL:-} || -z ${DEBUG:-} ]] || from=DEBUG
 	KERNEL=${KERNEL:-${DEBUG:-$(name_kernel)}}
 	export KERNEL KREL
 	check_names "$KERNEL"
@@ -144,7 +147,8 @@ KREL=${KREL:-}
 KERNEL=${KERNEL:-}
 [[ -n ${NO_KERNEL:-} ]] || choose_kernel
 
-# Call this before the first use of KREL: setup.sh may have installed headers since.
+# Call need_krel before the first use of KREL. It looks for headers, which setup.sh may have installed after lib.sh was
+# sourced.
 need_krel() { need_kernel "$KERNEL"; }
 
 need_kernel() {
@@ -161,7 +165,7 @@ need_kernel() {
 	fi
 }
 
-# The release changes with the configuration.
+# A debug kernel is built first, since its release changes with its configuration.
 need_debug_kernel() {
 	local dir
 
@@ -199,7 +203,8 @@ need_debian_kernel() {
 	KROOT=$(root_of "$KERNEL")
 }
 
-# root_of NAME: print the root with the kernel's compiler, see KROOT; set what kernel_row sets
+# root_of NAME: print the release of Debian whose compiler builds for the kernel, if that is not the host's: see KROOT;
+# set what kernel_row sets
 root_of() {
 	local suite
 
@@ -211,7 +216,7 @@ root_of() {
 # source_package RELEASE: print its package of sources: linux-source-6.12 for 6.12.107+deb13-amd64
 source_package() { sed -E 's/^([0-9]+\.[0-9]+).*/linux-source-\1/' <<<"$1"; }
 
-# source_tarball NAME: print the tarball's path; the kernel may have no headers here
+# source_tarball NAME: print the path of the tarball with the kernel's sources, which may be here without headers
 source_tarball() {
 	local krel tarball
 
@@ -242,7 +247,7 @@ kernel_run() {
 	nice "${in[@]}" "$@"
 }
 
-# Headers of 6.1 do not name the compiler for their architecture.
+# For another architecture name the compiler, since headers of 6.1 do not name it.
 kernel_make() {
 	local arch
 
@@ -251,7 +256,7 @@ kernel_make() {
 	kernel_run make -s -C "$KDIR" -j"$(nproc)" "$@"
 }
 
-# Builds in another folder need not wait.
+# Each build folder has its own lock, so that builds in other folders need not wait.
 build_locked() { locked "build-$(cksum <<<"${IW_MPA_BUILD:-$CACHE/build/$KREL}" | cut -d ' ' -f 1)" "$@"; }
 
 unpacked() { [[ $KDIR == "$CACHE"/debian/* ]]; }
@@ -288,12 +293,13 @@ depends() {
 		grep -xE "$3" | sort -u
 }
 
-# Drivers for hardware that no guest has, which are most of a kernel
+# Folders of drivers for hardware that no guest has; they are most of a kernel's size
 KERNEL_LEFT_OUT=(sound net/bluetooth net/mac80211 net/wireless
 	drivers/{accel,ata,bluetooth,comedi,edac,gpu,hwmon,iio,input,isdn,media,mfd,mtd,pinctrl}
 	drivers/{platform,power,regulator,staging,thunderbolt,usb} drivers/net/{can,ethernet,wireless})
 
-# For later kernels linux-image is a package without files, and folders are below /usr.
+# For later kernels the package linux-image has no files, only dependencies, and folders of these packages are below
+# /usr.
 kernel_files() {
 	local -a packages
 

@@ -26,7 +26,7 @@ SPLAT = re.compile(r'\bWARNING: |\bBUG: |\bINFO: (trying|task|possible|rcu)|'
                    r'Kernel panic|general protection fault|Unable to handle|UBSAN: |Oops|'
                    r'kmemleak: \d+ new')
 END = re.compile(r'reboot: (System halted|Restarting system|Power down)')
-GUESS = re.compile(r'\[<[0-9a-f]+>\] \? ')    # stack residue, not a caller
+GUESS = re.compile(r'\[<[0-9a-f]+>\] \? ')    # an address that was left on the stack, and perhaps is no caller
 HEAD, TAIL = 40, 20     # lines of log shown with a failure
 
 
@@ -92,7 +92,7 @@ class Log:
         match = EXPECT.search(line)
         if match:
             self.expected.append(match[1])
-            self.lines.pop()        # or missing_splats() would find the words in this line
+            self.lines.pop()        # otherwise missing_splats() would find the words in this line
         elif SPLAT.search(line):
             self.splats += 1
 

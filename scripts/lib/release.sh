@@ -30,13 +30,13 @@ pack() {
 		--mode=u+rw,go=rX --transform="flags=r;s|^|$2/|" --no-recursion --null -T - -cf -
 }
 
-# rpm has another format for the list of changes.
+# Print Debian's list of changes in the format of rpm.
 rpm_changes() {
 	printf '* %s %s - %s-1\n' "$(date -u -d "@$SOURCE_DATE_EPOCH" '+%a %b %d %Y')" "$1" "$VERSION"
 	sed -n '1,/^ -- /s/^  \* /- /p' "$DEBIAN/changelog"
 }
 
-# of_package PACKAGE: print the package's part of Debian's control file
+# of_package PACKAGE: print the section about the package of debian/control
 of_package() { sed -n "/^Package: $1\$/,/^\$/p" "$DEBIAN/control"; }
 
 summary_of() { of_package "$1" | sed -n 's/^Description: \(.\)/\u\1/p'; }

@@ -64,7 +64,7 @@ make_root() {
 	mv -T "$tmp" "$dir"
 }
 
-# Without configured packages some files are missing that programs need.
+# make_up ROOT: make some files that programs need, and that are missing because the packages were not configured.
 make_up() {
 	cp "$1/usr/share/base-passwd/passwd.master" "$1/etc/passwd"
 	cp "$1/usr/share/base-passwd/group.master" "$1/etc/group"
@@ -72,7 +72,7 @@ make_up() {
 	mkdir "$1/usr/lib/modules"
 }
 
-# packages_for has grown since the root was made.
+# add_packages ROOT PACKAGES: packages_for() names packages that it did not name when the root was made.
 add_packages() {
 	local root=$1 packages=$2 apt='DEBIAN_FRONTEND=noninteractive apt-get -q -y'
 
@@ -80,9 +80,9 @@ add_packages() {
 	echo "$packages" >"$CACHE/root/$root/packages"
 }
 
-# emulate ARCH: from now on the kernel runs programs of ARCH with an emulator. It keeps the emulator's file open, so a
-# root file system needs no copy. The configuration used here is the binfmt.d file that systemd reads at boot on a host
-# with the emulator.
+# emulate ARCH: from now on the kernel runs programs of ARCH with an emulator. The kernel keeps the emulator's file
+# open, so a root needs no copy of it. The configuration used here is the binfmt.d file that systemd reads at boot on a
+# host with the emulator.
 emulate() {
 	local misc=/proc/sys/fs/binfmt_misc name
 
@@ -94,7 +94,8 @@ emulate() {
 		die "programs for $1 cannot run here: the kernel has no binfmt_misc, or this is a container"
 }
 
-# Packages that were added once stay in the list.
+# make_once ROOT [PACKAGE...]: make the root if it is missing, and add packages. Packages that were added by an earlier
+# call stay in the root's list.
 make_once() {
 	local root=$1 dir=$CACHE/root/$1 have packages package
 
@@ -134,7 +135,7 @@ bound() {
 	done
 }
 
-# This runs in a separate namespace, so "mount" changes nothing outside.
+# enter ROOT COMMAND...: called in a separate mount namespace, so "mount" changes nothing outside.
 enter() {
 	local root=$1 dir
 

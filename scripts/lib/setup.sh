@@ -60,7 +60,8 @@ SMB_SUITE=trixie
 
 ARCH=$(dpkg --print-architecture 2>/dev/null || true)	# empty if this is not Debian
 
-# Print those of these packages that are not installed; dpkg runs only once.
+# missing_of PACKAGE...: print those packages that are not installed. dpkg-query runs once for all, since each run takes
+# time.
 missing_of() {
 	local names name
 	local -A installed=()
@@ -73,7 +74,7 @@ missing_of() {
 	done
 }
 
-# For each OLD|NEW print the name that this release has.
+# names_of OLD|NEW...: print of each the name that this release of Debian has.
 names_of() {
 	local names
 
@@ -86,7 +87,7 @@ names_of() {
 	done
 }
 
-APT_MAY=()	# options for one call
+APT_MAY=()	# more options for one call of apt
 
 # When apt upgrades linux-libc-dev, it would by default also upgrade the packages of install_sources, which are made of
 # the same source package.
@@ -129,7 +130,7 @@ install_missing() {
 		fetch_and_install "${missing[@]}"
 }
 
-# Print the newest release and version in the archive.
+# Print the newest release of the kernel in Debian's archive, and the version of its package.
 newest_kernel() {
 	archive "$KSUITE" apt-cache show --no-all-versions "$KHEADERS" 2>/dev/null |
 		sed -nE 's/^Depends: (.*, )?linux-headers-([0-9][^ ]+) \(= ([^)]+)\).*/\2 \3/p'
@@ -163,7 +164,7 @@ unpack_kernel() {
 	mv -T "$tmp" "$dir"
 }
 
-# Headers that are here are used until "make clean", even if newer ones exist.
+# Headers that were unpacked once are used until "make clean", even if the archive has newer ones.
 fetch_kernel() {
 	local name=$1 krel version why=
 
@@ -182,7 +183,8 @@ fetch_kernel() {
 		unpack_kernel "$CACHE/debian/$krel" "$krel" "$version"
 }
 
-# For the host's own kernel install the headers, as an administrator would do.
+# is_own KERNEL: is this the kernel of the host's release of Debian? Its headers are installed, as an administrator
+# would do, and not unpacked.
 is_own() {
 	kernel_row "$1" && [[ $KDEBIAN == "$(host_debian)" && $1 == "$(default_kernel)" ]]
 }
@@ -319,7 +321,8 @@ main() {
 
 	[[ $* != modules || ${IW_MPA_SIW:-n}${IW_MPA_CXGB4:-n} != nn ]] || sources=
 
-	# deb and release make packages for all architectures, and work on any with these tools.
+	# deb and release make packages for all architectures, and work on a host of any architecture that has dpkg and
+	# debhelper.
 	if [[ $ARCH != amd64 && ( -z $ARCH || $* != @(deb|release) ) ]]; then
 		[[ $* != @(deb|release) ]] || die 'this needs dpkg and debhelper'
 		[[ $* == remote || $* == modules && -n ${ANY_KERNEL:-} ]] || die 'this needs Debian on amd64'

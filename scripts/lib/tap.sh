@@ -30,7 +30,8 @@ tap() {
 	[[ $1 == ok ]] || ! declare -F alone >/dev/null || alone "$2" | sed 's/^/# alone: /'
 }
 
-# The output is not piped: so results are in order even if another program reads stdout.
+# The command's output goes through a file, not a pipe: so all results are in order even if this script's stdout is a
+# pipe.
 tap_run() {
 	local name=$1 log
 
@@ -45,7 +46,7 @@ tap_run() {
 	rm -f "$log"
 }
 
-# tap_retried CAUSE: without numbers, since equal causes are counted together
+# tap_retried CAUSE: CAUSE must not contain numbers that change, since equal causes are counted together
 tap_retried() {
 	TAP_RETRIED+=("$1")
 	printf '# retried: %s\n' "$1"
@@ -69,7 +70,7 @@ tap_causes() {
 	echo "# retries: ${causes:-none}"
 }
 
-# Fails, too, if the suite died before its last line.
+# tap_relay adds a failed test if the suite died before its last line.
 tap_relay() {
 	local line ended=no
 
@@ -88,7 +89,7 @@ tap_relay() {
 
 TAP_STARTED=()	# process, output, PREFIX, SUITE of each
 
-# Suites in the background end with this script.
+# A suite that tap_start has started gets SIGTERM when this script ends.
 tap_start() {
 	local prefix=$1 suite=$2 output
 
@@ -117,7 +118,7 @@ tap_retries() {
 	[[ ${#TAP_RETRIED[@]} -eq 0 ]] || printf '# retried: %s\n' "${TAP_RETRIED[@]}" | tap_causes
 }
 
-# A suite without a test must not pass.
+# tap_end adds a failed test if there was none: a suite without a test must not pass.
 tap_end() {
 	[[ $((TAP_PASSED + TAP_FAILED)) -gt 0 ]] || tap 'not ok' "$1: no test was run"
 	tap_retries

@@ -16,7 +16,8 @@ COMPAT=drivers/infiniband/sw/compat
 SKELETON=drivers/infiniband/sw/iw_mpa_skeleton
 CXGB4=drivers/infiniband/hw/cxgb4_mpa
 
-# The part of R4 that can run without the RDMA core, by kunit/here/iw_mpa_no_core.c
+# The objects of R4, srnic's top layer, that can run without the RDMA core: kunit/here/iw_mpa_no_core.c has the
+# functions of the core that they call
 VERBS='verbs.o'
 
 # Functions of TCP, the library and the page allocator that kunit/here/srnic_pair_tcp.c replaces
@@ -24,8 +25,9 @@ FAKED_TX='iw_mpa_stream_down iw_mpa_tx_finished kernel_sendpage_locked tcp_sendm
 FAKED_QP='iw_mpa_close iw_mpa_disconnect iw_mpa_ep_get iw_mpa_ep_put'
 FAKED_FRAG=skb_page_frag_refill
 
-# srnic's sender passes pages to TCP in the way of its kernel; in the kernel splice in the way of kernels since 6.5, one
-# call for all pages. The suites replace TCP by a fake, so one kernel can test both.
+# How srnic's sender passes pages to TCP is chosen when it is compiled, by the kernel's version: kernels since 6.5 take
+# all pages in one call. The kernel "splice" is compiled for that; all others are compiled for 6.1. The suites replace
+# TCP by a fake, so a kernel of one version can test both.
 declare -A PUSH=([splice]=-USRNIC_HAS_SENDPAGE)
 
 declare -A CONFIG=([pure]=kunit/pure.kunitconfig [net]=kunit/.kunitconfig [splice]=kunit/.kunitconfig
@@ -46,11 +48,11 @@ hook() {
 	grep -qxF "$2" "$1" || printf '%s\n' "$2" >>"$1"
 }
 
-# put_makefiles DIR [NAME]: write the Makefiles in DIR, for the kernel NAME. They build srnic's objects that need no
-# RDMA core, or little of it. The modules' own Makefiles name the objects of the pure layers. A kernel without the whole
-# library links these objects one by one, and in user mode Linux counts which of their code is reached: with -Og, since
-# gcc then counts the branches of the source, and with byte order as a builtin, as on real machines. For other
-# architectures the rest of the library is compiled, too, to check its static assertions on them, and that it builds
+# put_makefiles DIR [NAME]: write the Makefiles in DIR, for the kernel NAME. A kernel with the whole library also gets
+# srnic's objects that need little or nothing of the RDMA core. Any other kernel only links the protocol layers, whose
+# objects the modules' own Makefiles name. In user mode Linux gcc counts which of their code runs: with -Og, since the
+# branches that are counted are then those of the source, and with builtins for byte order, as on real machines. For
+# other architectures the rest of the library is only compiled, to check its static assertions, and that it builds
 # without IPv6.
 put_makefiles() {
 	put "$1/Kconfig" <<-'EOF'
@@ -85,7 +87,7 @@ put_makefiles() {
 	EOF
 }
 
-# rsync compares contents and sets new times, so make rebuilds exactly the files that changed.
+# stage LINUX: rsync compares contents, and sets new times, so make rebuilds exactly the files that changed.
 stage() {
 	local linux=$1 ours=$1/drivers/iw_mpa
 

@@ -18,11 +18,11 @@
 KIT_FILE=${BASH_SOURCE[0]}
 . "${KIT_FILE%/*}/namespaces.sh"
 
-# Columns: arrangement; role; how rdma_cm finds a device (mac before Linux 6.5, ifi since); address family. Then what is
-# expected: the host's RDMA device without "r-" (for OA and OW the client's and the server's, if they differ); the
-# interface by which TCP's packets leave; and the one by which they arrive, where = is the interface of the device. Or
-# "-" and a program's message. All are shell patterns. The first line that matches counts; a combination without one is
-# not tested.
+# Columns: arrangement; role; how rdma_cm finds the device of an address (mac: by the hardware address of the interface,
+# before Linux 6.5; ifi: by the interface's index); address family. Then what is expected: the host's RDMA device
+# without "r-" (for OA and OW the client's and the server's, if they differ); the interface by which TCP's packets
+# leave; and the one by which they arrive, where = is the interface of the device. Or "-" and a program's message. All
+# are shell patterns. The first line that matches counts; a combination without one is not tested.
 EXPECTED='
 plain             [CL]? *   * eth0          =         =
 plain             O?    *   * eth0          lo        lo
@@ -178,17 +178,18 @@ arr_namespace() {
 	ips "$1" 'link set lo up'
 }
 
-# arr_begin WIRES: make both namespaces, and this number of wires without addresses. Arrangements may change these:
+# arr_begin WIRES: make both namespaces, and this number of wires without addresses. Arrangements may change the
+# variables that are set here.
 arr_begin() {
 	local number
 
 	HOST=host		# the namespace whose devices are tested
-	SOURCE_IP=-		# source of the peer's connections, if routes do not choose it
-	PEER_AT=		# address where the peer listens, if not the wildcard
+	SOURCE_IP=-		# source address of the peer's connections; -: chosen by the routes
+	PEER_AT=		# address at which the peer listens; empty: the wildcard
 	TIMES=1			# how often each role is tested
 	EXCLUSIVE=		# yes: a namespace only shows its own devices
-	COUNTED=		# which of TCP's packets are counted as they leave, if not all
-	LINK_FAILURE=		# error message of rdma link add
+	COUNTED=		# expression of nft for the packets to count as they leave; empty: all of TCP
+	LINK_FAILURE=		# error message of rdma link add; empty: none
 	arr_namespace host
 	arr_namespace peer
 	for ((number = 0; number < $1; number++)); do
@@ -198,7 +199,7 @@ arr_begin() {
 	done
 }
 
-# arr_address NUMBER [HOST-INTERFACE [PEER-INTERFACE]]: give a wire its addresses; the last wire's addresses are tested.
+# arr_address NUMBER [HOST-INTERFACE [PEER-INTERFACE]]: give a wire its addresses. The test uses those of the last call.
 arr_address() {
 	HOST_IP=$(at "$1" 1)
 	PEER_IP=$(at "$1" 2)
@@ -206,7 +207,8 @@ arr_address() {
 	ips peer "address add $PEER_IP/$(len) dev ${3:-eth$1}"
 }
 
-# arr_link r|p NAMESPACE INTERFACE...: add RDMA devices on these, in this order
+# arr_link r|p NAMESPACE INTERFACE...: add RDMA devices on these interfaces, in this order; if one is refused, set
+# LINK_FAILURE, and add no more
 arr_link() {
 	local prefix=$1 ns=$2 netdev
 
@@ -238,7 +240,8 @@ arrange_plain() {
 	arr_link p peer eth0
 }
 
-# Each namespace has its own devices. This mode can only be changed while no other namespace exists.
+# In the RDMA core's mode "exclusive" each network namespace has its own devices. The mode can only be changed while no
+# other namespace exists.
 arrange_exclusive() {
 	rdma system set netns exclusive
 	arrange_plain
@@ -247,7 +250,8 @@ arrange_exclusive() {
 	rdma dev set p-eth0 netns peer
 }
 
-# arr_upper INTERFACE COMMAND...: these commands of ip make INTERFACE in the host, which gets the address of wire 0
+# arr_upper INTERFACE COMMAND...: these commands of ip make INTERFACE in the host. INTERFACE, in place of eth0, gets the
+# address of wire 0.
 arr_upper() {
 	arr_begin 1
 	ips host "${@:2}" "link set $1 up"
@@ -281,7 +285,7 @@ arr_macvlan() {
 arrange_macvlan() { arr_macvlan bridge macvlan0; }
 arrange_passthru() { arr_macvlan passthru eth0 macvlan0; }
 
-# There are two wires, so the scope of an address matters.
+# Link-local addresses of the second of two wires: the scope of an address has to say which interface is meant.
 arrange_link-local() {
 	arr_begin 2
 	arr_address 0
@@ -293,13 +297,14 @@ arrange_link-local() {
 	arr_link p peer eth1
 }
 
-# Both interfaces have the same address. rdma_cm has no scope for what arrives, and takes the first interface.
+# Both interfaces of the host have the same address. For a connection that arrives rdma_cm does not know the scope, and
+# takes the first interface.
 arrange_link-local-twice() {
 	arrange_link-local
 	ips host 'address add fe80::1/64 dev eth0'
 }
 
-# Two interfaces in one network; the address of the second is tested.
+# The host has two interfaces in one network; the test uses the address of the second one.
 arrange_two-nics() {
 	arr_begin 2
 	ips peer 'link add br0 type bridge' 'link set eth0 master br0' 'link set eth1 master br0' \
@@ -325,7 +330,8 @@ arrange_two-wires() {
 
 # The peer sends packets for the second interface's address to the first one's hardware address. When the SYN-ACK
 # arrives, connect() has not returned, and the socket is still bound to the second interface: so the host answers the
-# SYN-ACK by a reset, which uses the host's routes. The next SYN leaves a socket that accepts packets of any interface.
+# SYN-ACK by a reset, which uses the host's routes. When TCP sends the SYN again, connect() has returned, and the socket
+# accepts packets of any interface.
 arrange_two-nics-arp() {
 	arrange_two-nics
 	COUNTED='tcp flags & rst == 0'
@@ -333,21 +339,21 @@ arrange_two-nics-arp() {
 		lladdr $(ip netns exec host cat /sys/class/net/eth0/address)"
 }
 
-# Each route has its own metric, as some network managers configure it.
+# The routes by the two interfaces have different metrics, as some network managers configure them.
 arrange_two-nics-metric() {
 	arrange_two-nics
 	ips host "route del $(net 0) dev eth0" "route del $(net 0) dev eth1" \
 		"route add $(net 0) dev eth0 metric 100" "route add $(net 0) dev eth1 metric 101"
 }
 
-# A rule for the address selects the second wire, and the first wire leads nowhere.
+# A routing rule for the source address selects the second interface, and the wire of the first one leads nowhere.
 arrange_two-nics-rule() {
 	arrange_two-nics
 	ips host "rule add from $HOST_IP lookup 100" "route add $(net 0) dev eth1 table 100"
 	ip netns exec peer bridge link set dev eth0 state 0
 }
 
-# arr_vlan INTERFACE...: these get devices; addresses of the VLAN are tested.
+# arr_vlan INTERFACE...: these interfaces of the host get RDMA devices; the test uses addresses of a VLAN on wire 0.
 arr_vlan() {
 	local ns
 
@@ -372,7 +378,8 @@ arrange_vlan-parent() {
 	arr_link p peer eth0
 }
 
-# arr_service INTERFACE HARDWARE-ADDRESS|- TYPE...: INTERFACE has an address outside the networks of the wires
+# arr_service INTERFACE HARDWARE-ADDRESS|- TYPE...: make INTERFACE in the host, of this type of ip, with an address
+# outside the networks of the wires; eth0 and INTERFACE get RDMA devices
 arr_service() {
 	local address=''
 
@@ -391,7 +398,7 @@ arrange_service() {
 	ips peer "route add $HOST_IP/$(all) via $(at 0 1)"
 }
 
-# As with VRRP, the hardware address is on the interface with the address.
+# As with VRRP, the interface with the service's address has its own hardware address, which is not eth0's.
 arrange_vrrp() {
 	arr_service vrrp0 00:00:5e:00:01:07 macvlan mode bridge
 	ips peer "route add $HOST_IP/$(all) dev eth0"
@@ -410,7 +417,7 @@ arrange_vrf-accept() {
 	ip netns exec host bash -c 'echo 1 >/proc/sys/net/ipv4/tcp_l3mdev_accept'
 }
 
-# Two VRFs have the same address. rdma_cm only finds vrf0's, and the peer connects to vrf1's.
+# Two VRFs have the same address. rdma_cm only finds that of vrf0, and the peer connects to that of vrf1.
 arrange_vrf-twice() {
 	arr_begin 2
 	ips host 'link add vrf0 type vrf table 100' 'link set vrf0 up' 'link set eth0 master vrf0' \
@@ -421,7 +428,8 @@ arrange_vrf-twice() {
 	arr_link p peer eth1
 }
 
-# Two ways lead to an address of the peer. Packets return by the second wire.
+# arr_two_ways COMMAND...: two wires lead to an address of the peer; these commands of ip set the host's routes to it.
+# The peer's packets return by the second wire, to whose network the host's address belongs.
 arr_two_ways() {
 	arr_begin 2
 	arr_address 0
@@ -439,7 +447,8 @@ arrange_asymmetric() {
 
 	arr_two_ways "route add $(at 9 2)/$(all) via $(at 0 2)"
 	SOURCE_IP=$PEER_IP
-	# rdma_cm resolves an address on the wire of the source.
+	# rdma_cm sends ARP requests by the wire of the source address, so an interface has to answer for addresses of
+	# others.
 	for ns in host peer; do
 		ip netns exec "$ns" bash -c 'echo 0 >/proc/sys/net/ipv4/conf/all/arp_ignore'
 	done
@@ -457,7 +466,7 @@ arrange_multipath() {
 	TIMES=6
 }
 
-# A WireGuard tunnel between both, over wire 0
+# Make a WireGuard tunnel, wg0 at both ends, over wire 0.
 arr_wireguard() {
 	local ns number=0
 
@@ -511,8 +520,9 @@ arrange_tunnel-by-metric() {
 	arr_tunnel "route add default via $(at 0 2) metric 100" 'route add default dev wg0 metric 50'
 }
 
-# arr_ipvlan child|host child|host: make a container whose interface has the hardware address of its parent in the host.
-# The arguments say in which order the two get devices.
+# arr_ipvlan child|host child|host: make a namespace "child", like a container's, whose IPVLAN interface has the
+# hardware address of eth0, its parent in the host. The arguments say in which order the two interfaces get RDMA
+# devices.
 arr_ipvlan() {
 	local ns
 
@@ -572,7 +582,7 @@ after_wireguard() {
 
 # --- test --------------------------------------------------------------------------------------
 
-# expected ARRANGEMENT ROLE: set WANT to the last three columns, or to nothing
+# expected ARRANGEMENT ROLE: set WANT to what EXPECTED has for them, the last three columns, or to nothing
 expected() {
 	local arrangement role finds family rest
 
@@ -587,8 +597,8 @@ expected() {
 	done <<<"$EXPECTED"
 }
 
-# From now on two nft sets of the host record the ports of this test, and the interfaces by which TCP's packets leave
-# and arrive. A program that captures packets would take long to start on an emulated processor.
+# count_start PORT: from now on two nft sets of the host record ports, of 40 from PORT on, with the interfaces by which
+# TCP's packets leave and arrive. A program that captures packets would take long to start on an emulated processor.
 count_start() {
 	ip netns exec "$HOST" nft -f - <<-END
 		table inet way {
@@ -608,7 +618,7 @@ count_start() {
 	END
 }
 
-# counted PORT: set OUT and IN to the interfaces, with "+" between them
+# counted PORT: set OUT and IN to the interfaces by which packets of PORT left and arrived, with "+" between several
 counted() {
 	local rest lines words set
 
@@ -627,7 +637,7 @@ counted() {
 	OUT=${OUT#+} IN=${IN#+}
 }
 
-# use_devices DEVICE DEVICE: do these devices have the programs' connections, and no others?
+# use_devices DEVICE DEVICE: fail unless these two devices, and no others, have the connections of the two programs
 use_devices() {
 	local what line ns lines want
 
@@ -649,7 +659,8 @@ use_devices() {
 	done
 }
 
-# said PROGRAM up|failed:|listens: set SAID to the rest of a line that begins with this word
+# said PROGRAM up|failed:|listens: find a line of the program's output that begins with this word, and set SAID to the
+# rest of the line
 said() {
 	local line
 
@@ -666,7 +677,7 @@ said() {
 # has_said PROGRAM WORD: has the program printed WORD, or that it failed?
 has_said() { said "$1" "$2" || said "$1" failed:; }
 
-# try ROLE PORT: set GOT to the same three columns as in EXPECTED
+# try ROLE PORT: connect in this role, and set GOT to what happened, in the form of the last three columns of EXPECTED
 try() {
 	local role=$1 port=$2 any=0.0.0.0 server=$HOST client=$HOST at=$HOST_IP from=- to=$HOST_IP
 
@@ -692,7 +703,7 @@ try() {
 	try_what_is_up "$role" "$port"
 }
 
-# The connection is up, and both programs have printed their devices.
+# try_what_is_up ROLE PORT: the end of try when the connection is up, and both programs have printed their devices
 try_what_is_up() {
 	local client server host
 
@@ -726,7 +737,7 @@ as_expected() {
 	[[ $GOT == $device' '$out' '$in ]]
 }
 
-# arr_try ARRANGEMENT PORT ROLE...: test these roles, with ports from PORT on
+# arr_try ARRANGEMENT PORT ROLE...: test these roles, each TIMES times, with ports from PORT on
 arr_try() {
 	local arrangement=$1 port=$2 role status=0 i
 
@@ -750,7 +761,7 @@ arr_try() {
 	return "$status"
 }
 
-# log_start: lines that the kernel logs from now on belong to this arrangement.
+# log_start: mark the place in the kernel's log where the lines of this arrangement begin
 log_start() {
 	LOG_MARK="arrangement $RANDOM$RANDOM"
 	echo "$LOG_MARK" >/dev/kmsg
@@ -778,8 +789,8 @@ logged() {
 	done <<<"$awaited"
 }
 
-# arr_sample FIRST STEP PORT ARRANGEMENT[/FAMILY]...: test one role and one address family of each arrangement; roles
-# and families alternate, beginning with number FIRST
+# arr_sample FIRST STEP PORT ARRANGEMENT[/FAMILY]...: of these arrangements test every STEP-th, from number FIRST on,
+# each in one role and with one address family, which alternate
 arr_sample() {
 	local number=$1 step=$2 port=$3 family
 	local -a all
@@ -792,7 +803,8 @@ arr_sample() {
 	done
 }
 
-# arr_run ARRANGEMENT FAMILY PORT all|NUMBER: test all roles that EXPECTED has, or only one
+# arr_run ARRANGEMENT FAMILY PORT all|NUMBER: test an arrangement in all roles that EXPECTED has for it, or only in one
+# of them, which NUMBER selects
 arr_run() {
 	local role
 	local -a roles=()

@@ -45,17 +45,18 @@ leaks() {
 	[[ -z $found ]] || { echo "${found// | /$'\n'}"; return 1; }
 }
 
-# lockdep turns itself off after a report.
+# lockdep_is_on: after a report lockdep turns itself off, and finds nothing more
 lockdep_is_on() {
 	[[ ! -e /proc/lockdep_stats ]] || grep -Eq 'debug_locks: +1$' /proc/lockdep_stats
 }
 
-# A KCSAN that is off reports nothing.
+# kcsan_is_on: KCSAN may be off, and then reports nothing
 kcsan_is_on() {
 	[[ ! -e /sys/kernel/debug/kcsan ]] || grep -qx 'enabled: 1' /sys/kernel/debug/kcsan
 }
 
-# KCSAN only logs its reports, and nothing stops then, so the log has to be complete since the boot.
+# log_is_whole: KCSAN's reports are only in the log, since the kernel continues after them. So the log must not have
+# lost its beginning.
 log_is_whole() {
 	[[ ! -e /sys/kernel/debug/kcsan ]] || dmesg | grep 'Linux version ' >/dev/null
 }
@@ -90,7 +91,8 @@ reports() {
 	return "$status"
 }
 
-# make_mistake WHAT [COMMAND...]: COMMAND runs insmod, for example in a namespace
+# make_mistake WHAT [COMMAND...]: load the module that makes this mistake. COMMAND, if any, runs insmod, for example in
+# a namespace.
 make_mistake() {
 	[[ ! -d /sys/module/mistake ]] || rmmod mistake
 	"${@:2}" insmod /share/modules/mistake.ko what="$1"
@@ -108,7 +110,8 @@ has_seen_leak() {
 	grep '\[mistake\]' "$LEAKS" >/dev/null || { echo 'no report: leak'; return 1; }
 }
 
-# The reference keeps the network namespace in memory; net_refs prints which function took it.
+# has_seen_net_ref: the module "mistake" takes a reference on a network namespace, which then stays in memory. net_refs
+# has to print which function took the reference.
 has_seen_net_ref() {
 	ip netns add mistake
 	make_mistake net_ref ip netns exec mistake

@@ -44,7 +44,8 @@ if kernel_debugs "${KERNEL:?}"; then
 	GUEST_MEM=${GUEST_MEM:-2G}
 fi
 
-# Without this the guest would measure its TSC against emulated timers: see tsc_khz.c.
+# guest_tsc ARCH: print the kernel's parameter with the frequency of the TSC. Without it the guest would measure the
+# frequency with emulated timers, and get a wrong result: see tsc_khz.c.
 guest_tsc() {
 	[[ -z ${GUEST_ACCEL:-} && $1$(uname -m) == amd64x86_64 ]] || return 0
 	[[ -e $GUEST_RUN/tsc_khz ]] ||
@@ -52,11 +53,11 @@ guest_tsc() {
 	echo "tsc_early_khz=$("$GUEST_RUN/tsc_khz")"
 }
 
-# The kernel's command line. A warning is a failure; the kernel never waits for input. The TSC is as good as QEMU's
-# clock, and each read of the HPET, which the kernel would use instead, costs an exit to QEMU. By default the kernel
-# records the names of tasks with traced events, for which it patches the scheduler's code while that runs. An emulated
-# processor may execute such code half patched: the guest then ends with "Oops: int3" in ttwu_do_activate(). So the
-# names are not recorded.
+# guest_cmdline NAME NUMBER IMAGE: print the kernel's command line. A warning or an oops ends the guest, which is a
+# failure. tsc=reliable: the TSC is as good as QEMU's clock, and each read of the HPET, which the kernel would use
+# instead, costs an exit to QEMU. By default the kernel records the names of tasks with traced events, for which it
+# patches the scheduler's code while that runs. An emulated processor may execute such code half patched: the guest then
+# ends with "Oops: int3" in ttwu_do_activate(). So the names are not recorded.
 guest_cmdline() {
 	local name=$1 number=$2 image=$3 arch console=ttyS0
 
@@ -130,7 +131,8 @@ guest_share_all() {
 	[[ -z $root || -n ${GUEST_ROOT[$name]:-} ]] || mkdir -p "$root$image" "$root$TOP"
 }
 
-# The first guest listens on the socket of the wire.
+# guest_start_qemu NAME NUMBER IMAGE: the wire between two guests is a socket, on which the QEMU of the first one
+# listens.
 guest_start_qemu() {
 	local name=$1 number=$2 image=$3 role=off machine
 	local -a disk=() SHARES=()
@@ -168,7 +170,7 @@ guest_start_qemu() {
 guest_kernel() { echo "${GUEST_KERNEL[$1]:-$KERNEL}"; }
 guest_is_running() { kill -0 "${GUEST_PID[$1]}" 2>/dev/null; }
 
-# Old runs are kept for a while, so that their logs can be read.
+# Make the folder of this run, and delete folders of runs more than two days ago. Until then their logs can be read.
 guest_make_run_folder() {
 	local old
 
@@ -198,7 +200,7 @@ guest_share_modules() {
 	)
 }
 
-# For callers without tap.sh
+# A replacement for callers that have not sourced tap.sh
 declare -F tap_retried >/dev/null || tap_retried() { echo "# retried: $1"; }
 
 REPLACED='QEMU ran an instruction that the kernel had replaced'
@@ -235,7 +237,7 @@ guest_broken_by_qemu() {
 	return 1
 }
 
-# guest_boot calls this as a condition, where errexit is off, so each failure has to return.
+# guest_boot calls this function as a condition. There errexit is off, so the function has to return after each failure.
 guest_boot_once() {
 	local name image number=0 limit=$((SECONDS + ${GUEST_BOOT_LIMIT:-600} * SLOW))
 
@@ -258,8 +260,9 @@ guest_boot_once() {
 	done
 }
 
-# First both ends of the FIFO are opened: otherwise open() would wait for ever for a QEMU that failed. Then only the
-# reading end is kept, so that end of file shows that QEMU has ended.
+# guest_connect NAME LIMIT: open the FIFOs, and wait until the agent is ready. The FIFO from QEMU is opened for reading
+# and writing first: otherwise open() would wait for ever if QEMU has failed. Then only the descriptor for reading stays
+# open, so that end of file shows that QEMU has ended.
 guest_connect() {
 	local name=$1 limit=$2 both fd
 
@@ -297,7 +300,8 @@ guest_answer() {
 	return 1
 }
 
-# guest_tell_broken NAME...: write to a file that scripts/check.sh reads when the suite has ended
+# guest_tell_broken NAME...: if QEMU broke one of these guests, write that to a file that scripts/check.sh reads when
+# the suite has ended
 guest_tell_broken() {
 	! guest_broken_by_qemu "$@" || echo "$REPLACED" | tee -a "${BROKEN_BY_QEMU:-/dev/null}" >&2
 }
@@ -348,7 +352,7 @@ guest_bg_run() {
 }
 guest_stop() { guest_run "$1" "bg_stop $2 ${3:-}"; }
 
-# Paths are relative, as in guest_start_qemu.
+# The paths of QEMU's sockets are relative, as in guest_start_qemu.
 guest_flap() {
 	(
 		cd "$GUEST_RUN" || exit
@@ -357,7 +361,7 @@ guest_flap() {
 	GUEST_FLAP_PID=$!
 }
 
-# Print what the detectors of a debug kernel have found; on another kernel nothing.
+# Print what the guest's detectors have found, or warnings of a kernel without detectors; fail if there is anything.
 guest_detectors() {
 	guest_run "$1" "$(printf '/host%q reports' "$TOP/scripts/lib/guest/detectors.sh")"
 }
@@ -387,7 +391,8 @@ guest_down() {
 	for name in "${!GUEST_PID[@]}"; do
 		command='busybox poweroff -f'
 		[[ -z ${GUEST_ROOT[$name]:-} ]] || command='systemctl poweroff'
-		# The guest's clock must not limit this, since it may jump: see boot_counted of bench.sh.
+		# The limit of the command is an hour, since the guest's clock, which measures it, may jump: see
+		# boot_counted of bench.sh.
 		guest_is_dead "$name" || printf 'off 3600 %q\n' "$command" >&"${GUEST_IN[$name]}"
 	done
 	for name in "${!GUEST_PID[@]}"; do
@@ -401,5 +406,5 @@ guest_down() {
 	return "$status"
 }
 
-# The logs are only needed after a failure.
+# Delete the logs of this run, which are only needed after a failure.
 guest_forget_logs() { [[ -z $GUEST_RUN ]] || rm -rf "$GUEST_RUN"; }

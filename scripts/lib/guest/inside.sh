@@ -17,7 +17,7 @@ poll() {
 	done
 }
 
-# doze SECONDS: sleep without a program, since starting one costs an emulated processor 0.1 s.
+# doze SECONDS: sleep by means of bash itself, since starting the program sleep takes an emulated processor 0.1 s.
 doze() { ! read -r -t "$1" <>/run/silence; }
 
 # --- background jobs ---------------------------------------------------------------------
@@ -96,7 +96,8 @@ bg_sleepers() {
 	done < <(bg_processes "$1")
 }
 
-# Sometimes bash does not notice the end of its child, so a zombie is waited for here.
+# bg_gone NAME: have all processes of the job ended? Sometimes bash does not notice that its child has ended: then the
+# child is a zombie, and "wait" removes it.
 bg_gone() {
 	local pid stat
 
@@ -128,8 +129,8 @@ bg_stop_all() {
 #   flap    packets are sent as they are; but the peer's hardware address is fixed, since the links go down and up,
 #           and rdma_cm gives up when an answer of ARP is lost
 #
-# clean_up does not undo this. A wire that is not clean is always set again, since a test may have undone a part by
-# changes of links and routes.
+# clean_up does not make the wire clean again. If the wire is not clean, each call sets all of it again, since a test
+# may have undone a part by changes of links and routes.
 wire_set() {
 	[[ $1 != clean || -e /run/wire ]] || return 0
 	: >/run/wire
@@ -155,7 +156,8 @@ peer_is_known() {
 	done
 }
 
-# advmss_set BYTES: the largest segment that our SYN allows the peer; TCP's time stamps take 12 of them. 0: the default.
+# advmss_set BYTES: set the largest segment that SYNs of this guest allow the peer (MSS); TCP's time stamps take 12 of
+# these bytes. 0: the default.
 advmss_set() {
 	ip route change "10.0.0.0/24" dev eth0 proto kernel scope link src "10.0.0.$number" \
 		advmss "$1" || return 1
@@ -163,7 +165,7 @@ advmss_set() {
 	ip -6 route change fe80::/64 dev eth0 proto kernel metric 256 advmss "$1"
 }
 
-# link_flap SECONDS: take the link down for this time; addresses stay.
+# link_flap SECONDS: take the link down for this time. The interface keeps its addresses.
 link_flap() {
 	echo 1 >/proc/sys/net/ipv6/conf/eth0/keep_addr_on_down
 	ip link set eth0 down
@@ -171,7 +173,7 @@ link_flap() {
 	ip link set eth0 up
 }
 
-# tcp_cut PORT: end the connections to that port, as a reset does; fail if there is none.
+# tcp_cut PORT: end all connections to that port, as if RST had arrived; fail if there is none.
 tcp_cut() { [[ $(ss -HKtn state established "dport = :$1") ]]; }
 
 # tcp_counter NAME: print a counter of TCP
@@ -220,11 +222,11 @@ serve() {
 
 listens_or_ended() { rdma_listens "$2" || bg_ended "$1"; }
 
-# Objects that applications left in the device: "qp 0 cq 0 ..." without the zeroes.
+# Matches the objects that exist in the device, in the output of rdma: of "qp 0 cq 2 pd 1" the last two.
 LEFTOVER='(qp|cq|pd|cm_id|mr|ctx|srq) [1-9][0-9]*'
 rdma_leftovers() { rdma resource show siw0 | grep -Eo "$LEFTOVER"; }
 rdma_is_idle() { [[ ! $(rdma resource show siw0) =~ $LEFTOVER ]]; }
-# Only completion queues are left, which the kernel keeps for the next consumer.
+# only_pool: are only completion queues left? The kernel keeps these for the next consumer.
 only_pool() { ! rdma_leftovers | grep -v '^cq'; }
 
 driver_get() {
@@ -262,7 +264,7 @@ rdma_add() {
 		rdma link add siw0 type "$(link_type)" netdev eth0 || return 1
 		lost=no
 		! carrier_was_lost "$changes" || lost=yes
-		# A device that was added without a carrier comes up at once, or, with siw, never.
+		# A siw device that was added without a carrier comes up within 2 seconds, or never.
 		! poll "$([[ $lost$(link_type) == yessiw ]] && echo 2 || echo 10)" rdma_is_up || return 0
 		rdma link delete siw0
 		[[ $lost == yes && $(link_type) == siw ]] || return 1
@@ -320,7 +322,7 @@ crc32c_by_hardware() {
 	[[ $driver == *-intel || $driver == library ]] && grep -qw sse4_2 /proc/cpuinfo
 }
 
-# Before the modules are unloaded, all of their objects have to be freed.
+# Succeed if iw_mpa has destroyed all objects that it has created, by its counters, as it has to before it is unloaded.
 driver_is_balanced() {
 	local stats=/sys/kernel/debug/iw_mpa/stats
 
@@ -371,7 +373,7 @@ clean_up() {
 	poll 10 rdma_is_idle || fail "still in use: $(rdma_leftovers | paste -sd ' ')"
 }
 
-# Print a connection that is not OFFLOADED, or else the last one in the kernel's log.
+# Print an endpoint that is not in the state OFFLOADED; if there is none, the last message of iw_mpa about a connection.
 connections_in_trouble() {
 	local line
 
@@ -420,9 +422,9 @@ diagnose() {
 
 capture_runs() { grep -q '^File: ' /run/bg/capture/output; }
 
-# capture_start [BYTES [INTERFACE [FILTER]]]: capture TCP on eth0 from the moment of return, BYTES of each packet.
-# capture_stop FILE: end the capture, and write it to FILE in /share. capture_is_whole, after that: fail if a packet was
-# lost.
+# capture_start [BYTES [INTERFACE [FILTER]]]: start to capture TCP on eth0, BYTES of each packet, and return when the
+# capture runs. capture_stop FILE: end the capture, and write it to FILE in /share. capture_is_whole, after that: fail
+# if a packet was lost.
 capture_start() {
 	bg_start capture "dumpcap -q -B 32 -i ${2:-eth0} -s ${1:-0} -f '${3:-tcp}' -w /run/capture.pcapng"
 	poll 60 capture_runs || fail "dumpcap does not start: $(</run/bg/capture/output)"
@@ -468,11 +470,11 @@ listening() {
 		match($0, / sk:[0-9a-f]+/) { print substr($0, RSTART + 4, RLENGTH - 4), $4 }'
 }
 
-# listens_anew PORT: does a socket listen there that is not in /run/listening?
+# listens_anew PORT: does a socket listen on PORT that is not in /run/listening, the list of refusals_start?
 listens_anew() { listening | grep -vxFf /run/listening | grep -q " $1\$"; }
 
-# refusals_start: capture SYNs and refusals of TCP, and record which sockets listen now. refusals_stop FILE: end that,
-# and write the capture to FILE in /share. A capture by capture_start may run at the same time.
+# refusals_start: capture SYNs and refusals of TCP, and record which sockets listen now. refusals_stop FILE: end the
+# capture, and write it to FILE in /share. A capture by capture_start may run at the same time.
 refusals_start() {
 	[[ ! -s /run/bg/refusals/pid ]] || bg_stop refusals INT >/dev/null || return 1
 	listening >/run/listening

@@ -37,15 +37,16 @@ iser_serve() {
 	poll 20 "${STORAGE_OVER}_listens" "$2"
 }
 
-# A portal has to listen with TCP before RDMA can be enabled for it, on the same port. With srnic and siw RDMA uses the
-# host's TCP ports, too: so the portal's TCP socket is made in another network namespace.
+# A portal of the target has to listen with TCP before RDMA can be enabled for it, on the same port. With srnic and siw
+# RDMA uses the host's TCP ports, and TCP's socket would occupy the port. So this socket is made in another network
+# namespace.
 iser_portal() {
 	local portal=$ISER_TARGET/$ISER_IQN/tpgt_1/np/$1
 
 	[[ $STORAGE_OVER == rdma ]] || { mkdir -p "$portal" && return; }
 	ip netns add portal
 	ip netns exec portal sysctl -q net.ipv4.ip_nonlocal_bind=1
-	# ip netns exec would mount another /sys, without the target's folders.
+	# nsenter, since "ip netns exec" would mount another /sys, without the configfs folders of the target.
 	nsenter --net=/run/netns/portal mkdir -p "$portal"
 	echo 1 >"$portal/iser"
 }
@@ -91,7 +92,7 @@ iser_discover() {
 		--op nonpersistent
 }
 
-# iser_login ADDRESS PORT [NAME=VALUE...]: log in with these of iscsiadm's settings of a connection
+# iser_login ADDRESS PORT [NAME=VALUE...]: log in, with these settings of iscsiadm for a connection
 iser_login() {
 	local setting node=(iscsiadm --mode node --targetname "$ISER_IQN" --portal "$1:$2" --interface "$ISER_INTERFACE")
 

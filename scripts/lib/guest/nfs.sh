@@ -21,7 +21,8 @@ nfs_serve() {
 	exportfs -i -o rw,no_root_squash,insecure,fsid=0 "*:$NFS_EXPORT"
 	bg_start mountd "rpc.mountd --foreground --no-nfs-version 2 --no-nfs-version 3"
 	rpc.nfsd --no-nfs-version 3 --grace-time 10 "--${STORAGE_OVER/tcp/port}=$1" 2
-	# No client has state to reclaim. A kernel that keeps no list of clients refuses this write.
+	# End the server's grace period, since no client has state to reclaim. A kernel that keeps no list of clients
+	# refuses this write.
 	(echo Y >/proc/fs/nfsd/v4_end_grace) 2>/dev/null || true
 	poll 20 "${STORAGE_OVER}_listens" "$1"
 }
@@ -44,7 +45,7 @@ nfs_mount() {
 	grep " $NFS_MOUNT nfs4 .*proto=$STORAGE_OVER" /proc/mounts
 }
 
-# Drop caches, so that the data comes from the server.
+# nfs_read FILE: drop caches before, so that the data comes from the server.
 nfs_read() {
 	echo 3 >/proc/sys/vm/drop_caches
 	cat "$NFS_MOUNT/$1"

@@ -98,7 +98,10 @@ static int receive_block(struct rdma_cm_id *id, struct ibv_mr *mr)
 	return rdma_post_recv(id, NULL, in, sizeof(in), mr) ? failed("rdma_post_recv") : 0;
 }
 
-/* Each block has another letter. The client sends first, and the server answers with the same. */
+/*
+ * Each block of data has another letter. The client sends a block, and the server answers with the
+ * same block.
+ */
 static int exchange(struct rdma_cm_id *id, struct ibv_mr **mr, int is_server)
 {
 	int i, err;
@@ -153,7 +156,7 @@ static void serve_one(struct rdma_cm_id *id)
 	if (rdma_accept(id, &param))
 		failed("rdma_accept");
 	else if (!exchange(id, mr, 1))
-		await(rdma_get_recv_comp, id);	/* returns when the peer has gone */
+		await(rdma_get_recv_comp, id);	/* this returns when the peer has gone */
 	rdma_disconnect(id);
 	rdma_dereg_mr(mr[0]);
 	rdma_dereg_mr(mr[1]);

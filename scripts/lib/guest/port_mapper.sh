@@ -15,7 +15,7 @@ mapper_start() {
 # find_out [PREFIX]: start a program that listens, so that the kernel talks to iwpmd
 find_out() { serve find_out 19999 "${1:-} rping -s -P -p 19999" && bg_stop find_out >/dev/null; }
 
-# iwpmd opens the netlink socket to the kernel last, to ask for the kernel's ports.
+# mapper_is_up: is iwpmd ready? At the end of its start it opens a netlink socket, to ask the kernel for its ports.
 mapper_is_up() { ! bg_ended iwpmd && ss -Hf netlink 2>/dev/null | grep -q 'rdma:iwpmd'; }
 
 # End iwpmd; the kernel notices that when the next program listens.

@@ -25,13 +25,13 @@ import tempfile
 import unittest
 
 HERE = "/run/pyverbs"
-# What the suites import; that includes files of other providers, which need no device.
+# Files that the suites import; those of other providers do not need a device of that provider.
 SHARED = ("__init__", "args_parser", "base", "base_rdmacm", "efa_base", "mlx5_base",
           "mlx5_prm_structs", "rdmacm_utils", "utils")
 # A suite may import other suites.
 IMPORTED = re.compile(r"^ *(?:from|import) tests\.(\w+)", re.M)
 PASS, FAIL, SKIP = "pass", "fail", "skip"
-PATIENCE = 4        # a multiple of the time limits of the suites
+PATIENCE = 4        # the time limits of the suites are multiplied by this
 
 
 def unpack(tools, suites):
