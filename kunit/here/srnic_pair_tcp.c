@@ -15,7 +15,7 @@
 
 #include "fpdu.h"
 #include "sq.h"
-#include "../srnic/mem.h"	/* by its path: user mode Linux has a mem.h, too */
+#include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
 #include "tx.h"
 
 struct pair_tcp pair_tcp;
@@ -40,15 +40,12 @@ static void tcp_is_full(struct sock *sk)
 }
 
 /*
- * Return the error by which TCP refuses bytes, or 0. Like TCP's write_space this wakes the sender
- * if bytes are refused by -EAGAIN although the send queue is not full.
+ * Return the error by which TCP refuses bytes, or 0. Like TCP this calls write_space if bytes are
+ * refused although all earlier ones are acknowledged.
  */
 static int tcp_refuses(struct sock *sk, int flags)
 {
-	/*
-	 * By this flag the sender promises not to write to pages that TCP has: pair_tcp_acked()
-	 * checks this.
-	 */
+	/* The sender promises not to write to what TCP has: tcp_keep() checks this. */
 	WARN_ON_ONCE(!(flags & MSG_NO_SHARED_FRAGS));
 	pair_tcp.calls++;
 	pair_tcp.task_flags = current->flags;
@@ -74,7 +71,7 @@ static void tcp_keep(struct page *page, u32 offset, u32 len)
 	};
 }
 
-/* Accept as many of the @len bytes as there is room for; return their number */
+/* Take as many bytes of a piece as there is room for */
 static int tcp_take(struct sock *sk, struct page *page, u32 offset, u32 len)
 {
 	struct pair_end *e = pair_tcp.to;
@@ -94,14 +91,14 @@ static int tcp_take(struct sock *sk, struct page *page, u32 offset, u32 len)
 	return len;
 }
 
-/* The sender calls this function on kernels before Linux 6.5. */
+/* The sender calls this before Linux 6.5 */
 int pair_kernel_sendpage_locked(struct sock *sk, struct page *page, int offset, size_t size,
 				int flags)
 {
 	return tcp_refuses(sk, flags) ?: tcp_take(sk, page, offset, size);
 }
 
-/* The sender calls this function on kernels since Linux 6.5. */
+/* The sender calls this since Linux 6.5 */
 int pair_tcp_sendmsg_locked(struct sock *sk, struct msghdr *msg, size_t size)
 {
 	struct iov_iter *iter = &msg->msg_iter;
@@ -123,9 +120,7 @@ int pair_tcp_sendmsg_locked(struct sock *sk, struct msghdr *msg, size_t size)
 	return sent;
 }
 
-/*
- * The peer has acknowledged all bytes. Check that no page changed that TCP kept for retransmission.
- */
+/* The peer has acknowledged all. Check that nobody wrote to what TCP kept for retransmission. */
 void pair_tcp_acked(struct kunit *test)
 {
 	while (pair_nkept) {
@@ -137,7 +132,7 @@ void pair_tcp_acked(struct kunit *test)
 	}
 }
 
-/* A test's pointer to an endpoint is not valid, so it is not dereferenced. */
+/* The endpoint of a test is a pointer that is not followed. */
 struct iw_mpa_ep *pair_iw_mpa_ep_get(struct iw_mpa_ep *ep)
 {
 	return ep;
@@ -172,10 +167,7 @@ bool pair_skb_page_frag_refill(unsigned int sz, struct page_frag *frag, gfp_t gf
 {
 	unsigned int order = pair_tcp.whole ? SKB_FRAG_PAGE_ORDER : 0;
 
-	/*
-	 * This function may sleep, but the sender turns softirqs off while it accesses a region.
-	 * User mode Linux has no DEBUG_ATOMIC_SLEEP to detect this.
-	 */
+	/* User mode Linux has no DEBUG_ATOMIC_SLEEP. Softirqs are off while a region is held. */
 	WARN_ON(softirq_count());
 	if (pair_tcp.wants_page)
 		pair_tcp.wants_page();
@@ -194,7 +186,7 @@ bool pair_skb_page_frag_refill(unsigned int sz, struct page_frag *frag, gfp_t gf
 		return false;
 	frag->size = PAGE_SIZE << order;
 	frag->offset = frag->size - pair_tcp.piece;
-	/* This pattern shows bytes that the sender passes to TCP without having written them. */
+	/* Bytes that TCP gets without being written are found by this pattern. */
 	memset(page_address(frag->page), 0xa5, frag->size);
 	return true;
 }
@@ -224,7 +216,7 @@ void pair_tcp_exit(struct kunit *test)
 	pair_tcp.wants_page = NULL;
 	for (i = 0; p && i < 2; i++) {
 		srnic_tx_stop(p->end[i].qp);
-		/* The work item would find no stream, but it must not run after the QP is freed. */
+		/* The work item finds no stream, but needs the QP. */
 		cancel_work_sync(&p->end[i].qp->tx.work);
 	}
 	pair_tcp_acked(test);

@@ -121,10 +121,7 @@ struct socket *peer_connect(struct fakes *f, const struct fake_id *listener)
 	return sock;
 }
 
-/*
- * Connect by TCP Fast Open: the bytes are sent with the SYN, unless TCP has to ask for a cookie
- * first.
- */
+/* TCP Fast Open: the bytes go with the SYN, or TCP asks for a cookie with it. */
 struct socket *peer_connect_and_send(struct fakes *f, const struct fake_id *listener,
 				     const void *buf, size_t len)
 {
@@ -218,8 +215,8 @@ void peer_expect_end(struct fakes *f, struct socket *sock)
 }
 
 /*
- * Expect RST for bytes that the peer sends: the library has sent FIN, and closes its socket some
- * time later.
+ * The library has sent FIN, and closes the socket some time later: from then on TCP answers bytes
+ * that the peer sends by RST.
  */
 void peer_expect_rst_on_send(struct fakes *f, struct socket *sock)
 {

@@ -41,10 +41,7 @@ static void cursor_past_the_end_is_broken(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, cur.broken);
 }
 
-/*
- * srnic_rq_post() returns the first bad receive. Those before it are posted, those after it are
- * not.
- */
+/* The first bad receive is named; those before it are posted, those after it are not. */
 static void rq_post_names_the_first_bad_one(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -65,14 +62,14 @@ static void rq_post_names_the_first_bad_one(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_rq_post(rq, wrs, 2, &bad), 0);
 	KUNIT_EXPECT_PTR_EQ(test, bad, NULL);
 	KUNIT_EXPECT_EQ(test, rq->put, put + 4);
-	/* There is room for one more receive in the queue, and two are posted. */
+	/* The queue has room for one more. */
 	rq->put = rq->get + rq->size - 1;
 	KUNIT_EXPECT_EQ(test, srnic_rq_post(rq, wrs, 2, &bad), -ENOMEM);
 	KUNIT_EXPECT_PTR_EQ(test, bad, (const struct ib_recv_wr *)&wrs[1]);
 	KUNIT_EXPECT_EQ(test, rq->put, rq->get + rq->size);
 }
 
-/* RX calls srnic_sq_oldest_read() for each segment of a response, and has to get the same Read. */
+/* RX calls this for each segment of a response. */
 static void sq_oldest_read_asked_twice_is_the_same(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -111,10 +108,7 @@ static void writer_without_crc_has_zeroes_there(struct kunit *test)
 					     UNIT_CRC_LEN), NULL);
 }
 
-/*
- * Lengths of truncated headers. Padding, or a CRC field of zeroes, looks like the rest of such a
- * header.
- */
+/* Lengths that cut the header: padding, or a CRC field of zeroes, looks like its end */
 static const struct unit_cut {
 	bool	crc;
 	u8	len;
@@ -199,7 +193,7 @@ static void fault_counted_once(struct kunit *test)
  * The QP may be modified to ERR while RX runs. Receives that the ULP posts later are flushed, so a
  * missing receive is then no error of the peer.
  */
-/* Rules: R-7-1: what is posted after a modify to ERR that comes while RX runs is flushed */
+/* Rules: R-7-1: what is posted after a modify to ERR that comes while RX is at work */
 static void place_behind_modify_to_err_takes_no_receive(struct kunit *test)
 {
 	const struct ib_send_wr wr = { .opcode = IB_WR_SEND };
@@ -254,7 +248,7 @@ static void read_request_wakes_the_sender(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_NONE);
 }
 
-/* Each FPDU takes time, so even a short one uses a minimum of RX's budget. */
+/* Each FPDU takes time, so RX's budget counts a minimum for a short one. */
 static void take_counts_short_fpdus_for_more(struct kunit *test)
 {
 	static const int posted = 5, taken = 2;
@@ -366,7 +360,7 @@ static void unit_no_work(struct work_struct *work)
 {
 }
 
-/* A poll that is queued for seconds from now does not delay one that is due soon. */
+/* A poll that is queued for seconds from now does not delay an earlier one. */
 static void flush_finds_something_and_looks_soon(struct kunit *test)
 {
 	struct srnic_qp *qp = pair_user(test->priv, &unit_opts)->qp;

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2153
 #
-# Functions that foreign suites share, for their sources, expectations and results. scripts/test/suites.sh sources
-# this. scripts/suites/NAME.sh is a suite. It sets
+# Functions that foreign suites share, for their sources, expectations and results. scripts/test/suites.sh sources this
+# file. scripts/suites/NAME.sh is a suite, and sets
 #
 #   DESCRIPTION   one line: what it is
 #   SOURCE        "ADDRESS COMMIT" of a repository of git, if the source is no Debian package; or "ADDRESS
@@ -61,7 +61,7 @@ repository() {
 	echo "${address%.git}"
 }
 
-# For folders of another user, which git would refuse to read
+# Have git read repositories of another user, which it refuses by default.
 foreign_git() { git -c safe.directory='*' -c advice.detachedHead=false "$@"; }
 commits() { tr ' ' '\n' <<<"${SOURCE#* }" | sed 's/.*://'; }
 
@@ -74,7 +74,7 @@ has_commits() {
 	done
 }
 
-# has_packages: does this release of Debian have them?
+# has_packages: does this release of Debian have the suite's PACKAGES?
 has_packages() {
 	local package
 
@@ -84,7 +84,8 @@ has_packages() {
 	done
 }
 
-# has_source: fetch each commit that the cache lacks, from SUITES if that is set, else or if that fails from the network
+# has_source: fetch each commit that the cache lacks: from the folder SUITES, if that is set and has it, else from the
+# network
 has_source() {
 	local have from
 
@@ -148,7 +149,8 @@ build_suite() {
 
 declare -A WANT=() SAYS=() SEEN=()
 
-# read_expected FILE: set WANT and SAYS of each case that does not pass on this kernel
+# read_expected FILE: for each case of the list that applies to this kernel, set WANT to the outcome and SAYS to the
+# message
 read_expected() {
 	local line outcome name says reason=
 
@@ -173,7 +175,7 @@ read_expected() {
 EXPECTED_TO_FAIL=0
 EXPECTED_TO_SKIP=0
 
-# judge_case OUTCOME CASE TEXT [LOG]
+# judge_case OUTCOME CASE TEXT [LOG]: compare outcome and message of a case with what is expected, and print the result
 judge_case() {
 	local want=${WANT[$2]:-pass} verdict
 
@@ -209,7 +211,8 @@ judge_case() {
 	esac
 }
 
-# judged_by_siw OUTCOME WANT: siw may fail where srnic passes, which proves nothing about srnic; the reverse is an error
+# judged_by_siw OUTCOME WANT: the result with DRIVER=siw: siw may fail where srnic passes, which proves nothing about
+# srnic. A case that siw passes, and that the list says cannot pass, is an error.
 judged_by_siw() {
 	if [[ $1 == pass && $2 != pass ]]; then
 		echo unexpected
@@ -255,7 +258,7 @@ judge_absent() {
 
 results_folder() { echo "$CACHE/suites/results"; }
 
-# Results of a part of a suite do not replace those of the whole suite.
+# Begin the file of results. Those of a part of a suite have another file than those of the whole suite.
 results_begin() {
 	local part=
 
@@ -265,7 +268,7 @@ results_begin() {
 	: >"$RESULTS"
 }
 
-# The first line names suite, kernel, driver, time and version.
+# Keep the results of this run; their first line names suite, kernel, driver, time and version.
 results_end() {
 	{
 		printf '%s\t' "$NAME" "$KERNEL" "$DRIVER" "$(date -u +%Y-%m-%dT%H:%MZ)"
@@ -276,7 +279,7 @@ results_end() {
 	rm "$RESULTS"
 }
 
-# One row for each suite, kernel and driver, of all results that exist
+# Write a table of all results that exist, with a row for each suite, kernel and driver.
 results_table() {
 	local file table
 

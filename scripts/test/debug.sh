@@ -26,7 +26,7 @@ main() {
 	shift $(($# > 0))
 	[[ $KERNEL == kasan || " $* " != *' faults '* ]] ||
 		die "faults are for kasan: the kernel of $KERNEL does not let allocations fail"
-	unset -v KERNELS	# or KERNELS would override KERNEL
+	unset -v KERNELS	# otherwise KERNELS would override KERNEL
 	[[ $# -gt 0 ]] || set -- wire e2e
 	"$TOP/scripts/lib/setup.sh" build guest
 	for suite in "$@"; do

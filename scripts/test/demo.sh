@@ -24,11 +24,11 @@ FAILED=0
 STEPS=0
 OUT=$CACHE/demo
 TITLE=
-# Read by the tests: the capture goes on from step to step; one program of perftest is enough.
+# Variables that the tests read: the capture continues from step to step; only one program of perftest runs.
 export KEEP_JOB=capture
 export PERFTESTS=ib_write_bw
 
-# step NAME TEST-FILE CLIENT SERVER FAMILY
+# step NAME TEST-FILE CLIENT SERVER FAMILY: run a test of scripts/e2e, and print its result
 step() {
 	local name=$1 file=$2 client_driver=$DRIVER_A server_driver=$DRIVER_B family=$5
 	local log began=$SECONDS verdict=ok
@@ -72,7 +72,7 @@ give_up() {
 	exit 1
 }
 
-# One capture for all steps of a pair of drivers.
+# part TITLE ...: set both drivers, and start the capture for all steps with this pair of drivers
 part() {
 	TITLE=$1
 	echo

@@ -22,10 +22,10 @@
 CARD=10.0.0.2
 LIMIT=1200	# seconds for one run, so that a hang ends
 SAID=		# output of the last run
-HIDDEN=/usr/bin/tshark	# a program that the user's host lacks; tshark would take long
-UNDO=()		# commands that undo the changes of a test
+HIDDEN=/usr/bin/tshark	# program that guest A lacks; tshark by default, which would take long
+UNDO=()		# commands that undo the changes of a test, in the order of the changes
 
-# Guest B is the card's host: it accepts A's key.
+# Let A, the judging host, reach B, the host of the card, by ssh without a password.
 let_in() {
 	local home=/root/.ssh
 
@@ -37,7 +37,8 @@ let_in() {
 			bg_start sshd 'dropbear -F -E -r /run/host_key -p 22' && poll 20 tcp_listens 22"
 }
 
-# For A: a program that runs the package's command with this tree hidden, and with programs that were built before
+# Make /share/person for guest A: it runs iw-mpa-judge as a user does, from the package, with this tree and the program
+# $1 hidden. The test programs were built before: see build_programs.
 make_person() {
 	local deb
 
@@ -144,7 +145,7 @@ test_refused() {
 		HIDDEN=/usr/bin/python3 refused 'there is no python3' --device siw0 -k rtr_offer responder
 }
 
-# Tests that need --hazards are skipped by name. tshark judges, too.
+# Without --hazards, tests that need it are reported as skipped. tshark is not hidden, and judges, too.
 test_startup() {
 	HIDDEN=/usr/bin/false judge --device siw0 --sample -k 'request_v1|rtr_offer|own_depths|rejected_v1|connect_to_where' \
 		initiator responder hazards || return
@@ -156,7 +157,7 @@ test_startup() {
 	said '^ok .* siw0 initiator tshark: [1-9][0-9]* connections' '^ok .* siw0 responder tshark: .* FPDUs dissect'
 }
 
-# The card's host also has addresses of IPv6.
+# The report is as good if the device is tested over IPv6.
 test_ipv6() {
 	CARD=fd00::2 judge --device siw0 --sample -k 'rtr_offer|own_depths' responder initiator &&
 		said 'wire: siw0, fd00::2, with its peer at fd00::1$' &&
@@ -181,7 +182,8 @@ test_beside() {
 
 peer_to_peer() { guest_run B "echo $1 >/proc/sys/net/iw_mpa/peer_to_peer"; }
 
-# --hazards runs these tests. A device that asks for no RTR message breaks no rule by that.
+# --hazards runs these tests. The device is told not to ask for RTR messages, which breaks no rule: the report has to
+# say that it does not support that.
 test_hazards() {
 	changes 'peer_to_peer 0' 'peer_to_peer 1' || return
 	judge --hazards --device siw0 --sample -k 'read_rtr_works|request_by_default|no_rtr_in_common' \
@@ -190,7 +192,7 @@ test_hazards() {
 	reports '^asks for an RTR message: no$' '^not supported by the device:$' ': to ask for an RTR message$'
 }
 
-# Memory of the card's host is compared, too.
+# Tests of the data path, in which memory of the card's host is compared, too.
 test_data() {
 	judge --device siw0 --sample -k 'D_5_2_3|D_5_2_6|D_7_1_1_|F_4_1_1|F_8_1_(reset|time)' \
 		data_ddp data_mpa || return
@@ -240,7 +242,7 @@ test_mistakes() {
 		fails M-4.3-1 F-4.3-3 F-4.3-4
 }
 
-# The kernel's own driver: results about siw are ignored, but the judge has to work.
+# The device is unmodified siw: whether its tests pass is not checked, but iw-mpa-judge has to run them and to report.
 test_siw() {
 	guest_run B 'driver_clear && driver_set siw' || return
 	judge --device siw0 --sample -k rtr_offer responder >/dev/null || true
@@ -250,7 +252,7 @@ test_siw() {
 	reports '^Markers: no$' >/dev/null
 }
 
-# With --hazards the judge warns, and runs such tests against siw.
+# With --hazards iw-mpa-judge warns, and runs tests against siw that may crash siw's host.
 test_hazards_of_others() {
 	guest_run B 'driver_clear && driver_set siw' || return
 	judge --device siw0 --hazards -k 'longest_private_data_of_the_ulp_reject_247' hazards >/dev/null || true
@@ -287,7 +289,7 @@ main() {
 	guest_boot A B
 	make_person
 	build_programs
-	# Without repeats, which tests would wait for on this slow device.
+	# Repeats of RTR messages are off, since the device is slow, and tests would have to wait for them.
 	guest_run B 'driver_set srnic && echo 0 >/proc/sys/net/iw_mpa/rtr_repeat_ms'
 	tap_run 'ssh from A to B' let_in
 	for name in "${ALL[@]}"; do

@@ -30,7 +30,7 @@ KIT=nvme	# the kit for inside() of e2e/lib.sh
 VERSION=$(our_version)
 NAME=iw_mpa/$VERSION
 
-# cover FOLDER LOWER...: writes into FOLDER go to a throw-away layer
+# cover FOLDER LOWER...: mount a layer over FOLDER that takes all writes, and is thrown away at the end
 cover() {
 	local folder=$1 dir=$WORK/layers$1
 
@@ -75,7 +75,7 @@ installed() {
 		sed 's/\.ko.*//' | sort
 }
 
-# expect_installed MODULE...: exactly these are installed; dkms and depmod agree
+# expect_installed MODULE...: check that exactly these modules are installed, also according to dkms and depmod
 expect_installed() {
 	local have module
 
@@ -96,7 +96,8 @@ test_add() {
 		expect_text "$(dkms status)" "^$NAME: added"
 }
 
-# with_package_version VERSION COMMAND...: dpkg-query prints this version of linux-source; empty: not installed.
+# with_package_version VERSION COMMAND...: run COMMAND with a dpkg-query that reports this version of linux-source;
+# empty: linux-source is not installed
 with_package_version() (
 	mkdir -p "$WORK/bin"
 	cat >"$WORK/bin/dpkg-query" <<-END
@@ -116,7 +117,7 @@ test_install() {
 	install_expecting iw_mpa srnic
 }
 
-# install_expecting MODULE...
+# install_expecting MODULE...: install by dkms, and check that exactly these modules are installed
 install_expecting() {
 	local output
 
@@ -126,8 +127,8 @@ install_expecting() {
 	expect_installed "$@"
 }
 
-# skips MODULE/VERSION KERNEL [SED]: dkms does not build for KERNEL, whose configuration is ours after SED, and exits
-# with 77, which packages do not count as a failure.
+# skips MODULE/VERSION KERNEL [SED]: check that dkms refuses to build for KERNEL, which gets our kernel's configuration
+# after SED, and exits with 77, which packages do not count as a failure
 skips() {
 	local status=0
 
@@ -143,7 +144,7 @@ test_skipped() {
 		skips "$NAME" 6.13.0-plain /^CONFIG_LIBCRC32C=/d
 }
 
-# linux-source is not installed.
+# siw_mpa is asked for, but linux-source is not installed: dkms leaves siw_mpa out, and says what to install.
 test_no_source() {
 	local output want
 
@@ -172,7 +173,7 @@ test_other_source() {
 		expect_text "$output" "apt-get install $KSOURCE=$want"
 }
 
-# The administrator does what the message says.
+# With linux-source dkms builds siw_mpa after the commands that the message of the tests above names.
 test_with_siw() {
 	touch /etc/dkms/iw_mpa-siw
 	run_dkms unbuild "$NAME" -k "$KREL" && install_expecting iw_mpa siw_mpa srnic
@@ -193,7 +194,7 @@ test_modinfo() {
 		field siw_mpa depends '\biw_mpa\b'
 }
 
-# field MODULE NAME REGEX
+# field MODULE NAME REGEX: check that this field of modinfo matches REGEX
 field() {
 	local value
 
@@ -215,7 +216,7 @@ test_rping() (
 	rping_over siw_mpa siw
 )
 
-# rping_over DRIVER TYPE-OF-LINK
+# rping_over DRIVER TYPE-OF-LINK: load the driver on both hosts, and run rping over it
 rping_over() {
 	local guest module
 
@@ -235,8 +236,8 @@ rping_over() {
 	done
 }
 
-# in_guests UPDATES NAME COMMAND...: boot two guests with the modules of a folder, and run a test. errexit has to be on
-# in the test: so no "if", no "||"
+# in_guests UPDATES NAME COMMAND...: boot two guests with the modules of a folder, and run COMMAND as a test. COMMAND is
+# not called behind "if" or before "||", which would switch errexit off in it.
 in_guests() {
 	local updates=$1 name=$2 status
 
@@ -258,7 +259,8 @@ in_guests() {
 	fi
 }
 
-# modules.* is written by depmod, and has to be without our names; dkms keeps its key.
+# List the files that "dkms remove" has to leave as they were. Left out are modules.*, which depmod writes, and dkms's
+# key, which stays.
 list_files() {
 	find "/lib/modules/$KREL/" /var/lib/dkms ! -name 'modules.*' ! -name 'mok.*' | sort
 }
@@ -323,20 +325,21 @@ make_host() {
 	need_kernel "$2"
 	SECOND=$KREL
 	rm -f "$HOST/lib/modules/$SECOND/build"
-	# dpkg runs packages' scripts with its own PATH, so replace uname itself.
+	# The copy's kernel is $FIRST. dpkg runs packages' scripts with its own PATH, so the file of uname is replaced.
 	mv "$HOST/usr/bin/uname" "$HOST/usr/bin/uname.real"
 	printf '%s\n' '#!/bin/sh' "[ \"\$*\" = -r ] && echo $FIRST || exec /usr/bin/uname.real \"\$@\"" \
 		>"$HOST/usr/bin/uname"
 	chmod +x "$HOST/usr/bin/uname"
 }
 
-# headers_come KERNEL: do what a headers package does before the scripts in header_postinst.d run
+# headers_come KERNEL: have the headers of KERNEL on the copy, as when their package is unpacked, and before the scripts
+# in header_postinst.d run
 headers_come() {
 	need_kernel "$1"
 	[[ -e $HOST/lib/modules/$KREL/build/Makefile ]] || ln -sfn "$KDIR" "$HOST/lib/modules/$KREL/build"
 }
 
-# there COMMAND...: run what an administrator types on that host
+# there COMMAND...: run a command on the copy of the host, as an administrator who types it
 there() {
 	env -i HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive PATH=/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin \
 		chroot "$HOST" bash -ec "$1" </dev/null
@@ -388,7 +391,7 @@ test_author() {
 		rm -r /lib/modules/$kernel; [[ $status -eq 77 ]]; done'
 }
 
-# iw_mpa is built first, then its drivers
+# When the headers of the other kernel are installed, dkms builds iw_mpa for it, and after that the driver.
 test_kernel_comes() {
 	headers_come "$1"
 	there "run-parts --verbose --exit-on-error --arg=$SECOND /etc/kernel/header_postinst.d" || return
@@ -442,7 +445,7 @@ test_compiles() {
 	status_is '' acme/0.2 added
 }
 
-# The kernel or iw_mpa refuses an old module with a reason, and iw_mpa still works.
+# When the driver's old module is loaded beside the new iw_mpa, the kernel or iw_mpa refuses it, and logs the reason.
 # shellcheck disable=SC2016 # expands on the guest
 test_refused() {
 	local guest
@@ -491,7 +494,7 @@ test_packages() {
 	tap_run 'an upgrade builds the driver again, for each kernel' test_compiles
 	need_kernel "$1"
 	GUEST_KERNEL=([B]=$2)
-	mkdir -p "$CACHE/build/$SECOND"		# guests must have no other modules than those
+	mkdir -p "$CACHE/build/$SECOND"		# guest_boot copies modules from this folder, which has to exist
 	say "booting two guests with $FIRST and $SECOND"
 	in_guests "$HOST/lib/modules/$FIRST/updates" 'the old modules are refused; NVMe over the new ones' test_old_and_new
 	GUEST_KERNEL=()

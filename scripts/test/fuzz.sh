@@ -17,7 +17,7 @@ LIB=$TOP/drivers/infiniband/sw/iw_mpa
 SRNIC=$TOP/drivers/infiniband/sw/srnic
 WORK=$CACHE/fuzz
 
-# l0: the library's L0; session: SCTP's session control; r0: srnic's R0
+# l0: MPA frames and negotiation of the library; session: SCTP's session control; r0: RDMAP and DDP headers of srnic
 TARGETS=(l0 session r0)
 declare -A SOURCES=(
 	[l0]="$LIB/frame.c $LIB/negotiate.c $LIB/fpdu.c $LIB/reason.c"

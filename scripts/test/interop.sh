@@ -43,7 +43,8 @@ ours() {
 	esac
 }
 
-# variant_file VARIANT: print the file of a variant, for need_kernel's kernel; its name changes with siw and the values.
+# variant_file VARIANT: print the file of a variant of siw, for need_kernel's kernel. Its name contains a checksum of
+# unmodified siw and of the variant's constants.
 variant_file() {
 	local key
 
@@ -51,7 +52,7 @@ variant_file() {
 	echo "$CACHE/siw-with/$KREL.ko/$1-${key:0:16}.ko"
 }
 
-# A subshell, like build_peer, since need_kernel changes KERNEL.
+# build_ours PEER: build our modules for guest A; in a subshell, like build_peer, since need_kernel changes KERNEL
 build_ours() (
 	need_kernel "$(ours "$1")"
 	export KERNEL
@@ -94,7 +95,7 @@ load_variant() {
 	LOADED=$1
 }
 
-TRIES=4		# tries of a step in which siw failed: a guest that gets too little time is late each time
+TRIES=4		# tries of a step if siw fails: on a busy host it may fail several times
 
 # left_by_siw LOG PORT: does LOG show just one connection of ours to PORT, of which siw's TCP has acknowledged all
 # bytes, while bytes of this connection are unread in siw's socket?
@@ -135,7 +136,7 @@ proof_of() {
 	siw_left_octets "$log" 7000
 }
 
-# Only unread bytes of the failed connection itself are a proof.
+# Test proof_of: only unread bytes of the failed connection itself prove that siw failed.
 self_test() {
 	local ours4='0 0 10.0.0.1:50 10.0.0.2:7000' theirs4='48 0 10.0.0.2:7000 10.0.0.1:50'
 	local ours6='0 0 [fd00::1]:50 [fd00::2]:7001' theirs6='48 0 [fd00::2]:7001 [fd00::1]:50'

@@ -27,8 +27,8 @@
 . "$TOP/scripts/e2e/lib.sh"
 
 WORK=$CACHE/package
-NEXT=0.3		# the version to upgrade to beside a mounted disk
-LAST=0.4		# the version to upgrade to after that
+NEXT=0.3		# version of the first upgrade, while a disk is mounted over RDMA
+LAST=0.4		# version of the second upgrade
 
 # --- roots -------------------------------------------------------------------------------------
 
@@ -41,7 +41,8 @@ make_debs() {
 	cd "$dir" || return
 	archive_refresh "$KSUITE"
 	mapfile -t packages < <(depends "$KSUITE" "linux-headers-$KREL" 'linux-(headers|kbuild|compiler|base)-.*')
-	# Packages of programs serve all kernels of a release, and the archive may have a later version of them.
+	# Only headers have to be of the kernel's version. The other packages serve all kernels of a release of Debian,
+	# and the archive may have later versions of them.
 	for index in "${!packages[@]}"; do
 		[[ ${packages[index]} != linux-headers-* ]] || packages[index]+="=$version"
 	done
@@ -68,7 +69,8 @@ debs_of() {
 	echo "$dir"
 }
 
-# Hard links: a package replaces files, and changes none, so the base stays as it is.
+# make_guest_root BASE FOLDER DEBS: copy BASE by hard links, and install the packages. BASE stays as it is, since dpkg
+# replaces files, and does not write into them.
 make_guest_root() {
 	local base=$1 dir=$2 debs=$3
 
@@ -95,7 +97,7 @@ make_fresh_root() {
 	mv -T "$dir.new" "$dir"
 }
 
-# make_root_once guest|fresh BASE FOLDER
+# make_root_once guest|fresh BASE FOLDER: make FOLDER, unless it exists and is newer than BASE
 make_root_once() {
 	local debs
 
@@ -116,14 +118,14 @@ guest_root() {
 	echo "$dir"
 }
 
-# make_disk FILE SIZE
+# make_disk FILE SIZE: make FILE an empty disk with ext4
 make_disk() {
 	rm -f "$1"
 	truncate -s "$2" "$1"
 	mke2fs -q -t ext4 -b 4096 -O ^orphan_file "$1" 2>/dev/null || mke2fs -q -t ext4 -b 4096 "$1"
 }
 
-# Delete most modules first, since depmod reads each one, which takes an emulated processor minutes.
+# Delete most of the kernel's drivers: depmod reads each of them, which takes an emulated processor minutes.
 prune_modules() {
 	inside "cd /usr/lib/modules/$KREL/kernel/drivers; rm -rf ../sound
 		ls | grep -vxE 'infiniband|net|virtio|block|char|scsi|target|nvme' | xargs rm -rf
@@ -144,10 +146,10 @@ power_off() {
 	guest_down
 }
 
-# Minutes that --readme may take for a system, however busy the machine is: it took 40 minutes beside other tests. A
+# Minutes that --readme may take for one kernel, however busy the machine is: it took 40 minutes beside other tests. A
 # part of check-all, which contains other tests as well, may take 240 (PART_LIMIT_MIN).
 README_MINUTES=${README_MINUTES:-200}
-ENDS=	# when these are over, by SECONDS; empty: never
+ENDS=	# value of SECONDS when these minutes are over; empty: no limit
 
 has_time() {
 	[[ -z $ENDS || $SECONDS -lt $ENDS ]] || { echo "this system takes more than $README_MINUTES minutes" && return 1; }
@@ -227,7 +229,8 @@ expect_modules() {
 	done" 300
 }
 
-# uname prints the host's kernel here, whose headers are missing.
+# The package is installed in a chroot, where uname prints the host's kernel: if that is another one, the package has to
+# say that its headers are missing.
 test_install() {
 	local output
 
@@ -240,7 +243,7 @@ test_install() {
 	inside '! find /lib/modules/ /usr/src/iw_mpa-* -name "siw_mpa*" | grep .'
 }
 
-# Configuration for the first boot
+# Configure three links and a setting before the first boot.
 test_configure() {
 	inside "printf '%s\n' 'rnic-0 eth0' 'rnic-lo lo' 'rnic-spare spare0' >>/etc/iw-mpa/links
 		sed 's/^#\(net.iw_mpa.reply_timeout_ms\) .*/\1 = 12345/' \
@@ -248,7 +251,7 @@ test_configure() {
 		grep -x 'net.iw_mpa.reply_timeout_ms = 12345' /etc/sysctl.d/iw-mpa.conf"
 }
 
-# Lines with mistakes, and links on missing interfaces, are reported.
+# "link up" reports lines of /etc/iw-mpa/links that have mistakes, and links on missing interfaces.
 test_bad_links() {
 	local output
 
@@ -289,7 +292,7 @@ test_lo() {
 	fi
 }
 
-# The boot alone has made the links. An interface that appears later gets its link, too.
+# The boot has made the links, without a command. An interface that appears later gets its link, too.
 test_boot() {
 	link_works
 	inside 'grep -x 12345 /proc/sys/net/iw_mpa/reply_timeout_ms'
@@ -306,7 +309,7 @@ test_restart() {
 	inside "sed -i '/^rnic-0 /d' /etc/iw-mpa/links
 		systemctl stop iw-mpa-link@rnic-0
 		[[ ! -e /sys/class/infiniband/rnic-0 ]]; systemctl daemon-reload"
-	# Change a line. The last line may lack its newline.
+	# A changed line gives the link another interface. The last line of the file may lack its newline.
 	inside "printf 'rnic-0 spare0' >>/etc/iw-mpa/links; rdma link delete rnic-spare
 		systemctl daemon-reload && systemctl restart iw-mpa-link@rnic-0
 		rdma link show rnic-0/1 | grep 'netdev spare0'"
@@ -378,7 +381,7 @@ test_doctor() {
 test_netdev() {
 	local unit=iw-mpa-netdev@ output
 
-	# Where lo can have no link, "link up" would fail because of this line.
+	# Remove the line of lo: on kernels where lo can have no link, "link up" would fail because of it.
 	inside "iw-mpa link down rnic-lo; sed -i '/^rnic-lo /d' /etc/iw-mpa/links; systemctl daemon-reload"
 	inside "ip link add plain0 type veth peer name plain1; systemctl enable --now ${unit}plain0
 		rdma link show srnic_plain0/1 | grep 'netdev plain0'
@@ -395,7 +398,7 @@ test_netdev() {
 		[[ \$(systemctl is-active iw-mpa-link@rnic-0) == inactive ]]
 		iw-mpa link up; rdma link show srnic_plain0/1; rdma link show rnic-0/1
 		systemctl is-active ${unit}plain0 iw-mpa-link@rnic-0" 180
-	# For systemd a renamed interface is a new one; the link has to stay.
+	# When an interface is renamed, systemd stops its unit, as if the interface was removed. The link has to stay.
 	inside "ip link set plain0 name plain9; poll 60 eval '! systemctl is-active ${unit}plain0'; sleep 1
 		journalctl -u ${unit}plain0 | grep 'srnic_plain0 stays'; rdma link show srnic_plain0/1 | grep 'netdev plain9'
 		ip link set plain9 name plain0; poll 60 systemctl is-active ${unit}plain0" 180
@@ -471,7 +474,8 @@ test_prebuild() {
 # expect_loaded VERSION
 expect_loaded() { inside "for module in ${MODULES[*]}; do grep -x $1 /sys/module/\$module/version; done"; }
 
-# The writer appends a line only when the one before is on the target's disk.
+# start_writer: start a job that writes numbered lines to the mounted disk, each when the one before is on the target's
+# disk
 # shellcheck disable=SC2016 # expands on the guest
 start_writer() {
 	inside '. /share/guest/nvme.sh; mount "$(nvme_block)" /mnt
@@ -510,7 +514,8 @@ test_upgrade_mounted() {
 	writer_goes_on
 	[[ $before == *$'\n'* && $(connections) == "$before" ]] || fail 'other connections are there'
 
-	# Removing the link would break the mounted disk.
+	# "link restart" and the removal of the package are refused: they would remove the link, and break the mounted
+	# disk.
 	output=$(inside 'refused() { ! "$@" 2>&1; }
 		refused iw-mpa link restart; iw-mpa doctor eth0
 		refused env DEBIAN_FRONTEND=noninteractive apt-get -q -y remove iw-mpa-dkms; dpkg -s iw-mpa-dkms' 300) ||
@@ -532,9 +537,10 @@ test_upgrade_mounted() {
 	link_works
 }
 
-# The units of the examples, on one host. /srv is a separate file system, since the guest's layered root cannot tell
-# where a file's blocks are. The target is at an address of the link, and the link is removed in two ways: the port
-# listens again, and the host connects again. The last file is written right before the host shuts down.
+# The units of the package's examples, with target and host on one machine. /srv is a separate file system, since the
+# guest's root, an overlay, cannot tell where a file's blocks are. The target is at an address of the link, and the link
+# is removed in two ways: the port listens again, and the host connects again. The last file is written right before the
+# host shuts down.
 # shellcheck disable=SC2016 # expands on the guest
 test_storage() {
 	local way
@@ -559,7 +565,7 @@ test_storage() {
 	inside 'cp /root/wanted /mnt/last'
 }
 
-# The boot alone has mounted the disk.
+# The boot has mounted the disk, without a command.
 # shellcheck disable=SC2016 # expands on the guest
 test_storage_boot() {
 	inside 'poll 300 mountpoint -q /mnt; findmnt -n -o SOURCE /mnt | grep -x "/dev/nvme[0-9]*n1"
@@ -569,7 +575,7 @@ test_storage_boot() {
 		systemctl daemon-reload' 120
 }
 
-# The modules are built while the guest is off.
+# Upgrade while the guest is off; the modules are built in its disk.
 test_upgrade() {
 	install_package "$NEWEST"
 	expect_modules "$LAST"
@@ -591,7 +597,7 @@ test_second_kernel() {
 	mkdir -p "$HERE/share/second"
 	(need_kernel "$1" && cp "$(locked package-root debs_of)"/*.deb "$HERE/share/second/")
 	inside 'dpkg -i --force-depends /share/second/*.deb'
-	# apt refuses everything as long as it finds broken packages.
+	# apt must find no broken packages: as long as there are any, it installs nothing.
 	inside 'apt-get -q check'
 	inside "dkms status iw_mpa -k $release | grep installed"
 	inside "modinfo -F vermagic /usr/lib/modules/$release/updates/dkms/iw_mpa.ko* | grep -F $release"
@@ -634,12 +640,13 @@ as_typed() {
 	return "$status"
 }
 
-# By this interface QEMU leads to the host's network, but not to servers on the host's loopback device. It is the first
-# interface, so its name is eth0, and it has the address of the guest.
+# QEMU's arguments for an interface by which the guest reaches the host's network, but no servers on the host's loopback
+# device. As the first interface it is eth0, and gets the guest's address.
 WAY_OUT=(-netdev 'user,id=out,ipv6=off,net=10.0.0.0/24,host=10.0.0.254,dns=10.0.0.253'
 	-device 'virtio-net-pci,netdev=out,romfile=,mac=52:54:00:00:01:01')
 
-# Like on other hosts, /srv is on a file system that can tell where a file's blocks are; the guest's layers cannot.
+# Put /srv on a file system that can tell where a file's blocks are, as most hosts have it. The guest's root, an
+# overlay, cannot.
 test_readme_fresh() {
 	inside "cp /share/${OLD##*/} /root; ! type -P dkms rping make | grep ."
 	inside 'mke2fs -q -t ext4 /var/layer 2G; echo "/var/layer /srv ext4 loop" >>/etc/fstab'
@@ -669,7 +676,8 @@ test_readme_try() {
 	[[ $(grep -c '^ping data: ' <<<"$output") -eq 10 ]]
 }
 
-# Data is written, and read again after the disk was disconnected.
+# After README.md's commands the disk is mounted. Data that was written is read again after a disconnect and a new
+# connect.
 # shellcheck disable=SC2016 # expands on the guest
 test_readme_disk() {
 	local block
@@ -693,7 +701,7 @@ test_readme_nfs() {
 		umount /media; systemctl stop nfs-server' 180
 }
 
-# The host shuts down while the disk is mounted: the last write has to reach the target's disk.
+# The guest was shut down with the disk mounted: the last write has to be on the target's disk.
 # shellcheck disable=SC2016 # expands on the guest
 test_readme_boot() {
 	inside 'poll 60 eval "rdma link show srnic_eth0/1 | grep \"netdev eth0\""' 90
@@ -742,7 +750,8 @@ ci_setup() {
 		/root/ci-setup ${*:2} /root/${OLD##*/} 2>&1"
 }
 
-# The packages follow the name of the running kernel, whatever it is: here a hosted runner's
+# ci-setup derives the names of packages from the running kernel's name. For that of a hosted CI runner Debian has no
+# package, which ci-setup reports.
 test_ci_install() {
 	local output cloud=6.14.0-1017-azure
 
@@ -824,7 +833,8 @@ test_containers_install() {
 	inside 'cp /usr/sbin/iw-mpa /srv/image/usr/sbin'
 }
 
-# podman cannot put its layers on this root's overlay. A container without devices must name what is missing.
+# podman's layers are on a tmpfs, since they cannot be on the guest's root, an overlay. In a container without devices
+# iw-mpa says what is missing.
 # shellcheck disable=SC2016 # expands on the guest
 test_containers_host() {
 	local output run='podman run --rm --network host --rootfs /srv/image'
@@ -902,7 +912,7 @@ test_containers() {
 # --- emulation of other processors --------------------------------------------------------------
 
 MISC=/proc/sys/fs/binfmt_misc
-FOREIGN=/run/iw_mpa-foreign	# the emulators that this test has registered there
+FOREIGN=/run/iw_mpa-foreign	# file with the emulators that this test has registered there
 
 # emulators_of KERNEL...: print the names of the emulators for the kernels' processors
 emulators_of() {
@@ -913,9 +923,9 @@ emulators_of() {
 	done | sort -u
 }
 
-# emulated NAMES COMMAND...: run a command with root.sh in it, which has the kernel give programs of other processors to
-# an emulator. If several such tests run at the same time, the last one removes the entries that the kernel did not have
-# before.
+# emulated NAMES COMMAND...: run a command that may call root.sh, which has the kernel run programs of other processors
+# by these emulators. If several such tests run at the same time, the last one removes the entries that the kernel did
+# not have before.
 emulated() {
 	local name
 
@@ -944,7 +954,7 @@ emulators_go() {
 
 version_of() { dpkg-deb -f "$1" Version | sed 's/-[^-]*$//'; }
 
-# step NAME FUNCTION [ARGUMENT]: errexit has to be on in FUNCTION, so no "if", no "||"
+# step NAME FUNCTION [ARGUMENT]: run FUNCTION as a test, with errexit, which would be off behind "if" or before "||"
 step() {
 	local name="$KERNEL: $1" status
 
@@ -975,7 +985,7 @@ second_kernel() {
 	done
 }
 
-# test_begin KERNEL guest|fresh
+# test_begin KERNEL guest|fresh: prepare a root of that kind, and an empty disk over it, for a guest
 test_begin() {
 	local root
 
@@ -1000,14 +1010,14 @@ test_finish() {
 	[[ $KEEP == yes ]] || guest_forget_logs
 }
 
-# The guest has to be booted here, since it belongs to the shell that started it.
+# boot is not called by step: the guest would end with the subshell in which step runs a test.
 test_kernel() {
 	local second
 
 	test_begin "$1" guest
 	second=$(second_kernel)
 	cp "$NEW" "$NEWEST" "$HERE/share/"
-	# Units of nvme-cli, which take an emulated processor a minute at each boot
+	# Disable units of nvme-cli, which take an emulated processor a minute at each boot.
 	inside 'systemctl -q disable nvmf-autoconnect nvmefc-boot-connections'
 	list_files >"$HERE/before"
 	step 'apt installs the package, DKMS builds the modules' test_install

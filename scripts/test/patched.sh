@@ -19,10 +19,10 @@
 NAME=6.12
 WORK=$CACHE/patched
 CORE=$WORK/core		# iw_cm.ko and rdma_cm.ko
-NEW=$WORK/new		# output of compose
-TREE=$WORK/tree		# a copy of this tree with these files
-OWN=$WORK/cache		# that tree's cache, with its own image; the rest is this tree's cache
-KEPT='apt debian root tools'	# folders that both caches share
+NEW=$WORK/new		# our files as the kernel tree has them: see compose.sh
+TREE=$WORK/tree		# a copy of this tree with the files of NEW
+OWN=$WORK/cache		# cache of TREE: has its own image for guests, and links to folders of this cache
+KEPT='apt debian root tools'	# names of these folders
 
 patches() { grep -l '^+++ b/drivers/infiniband/core/' "$TOP"/scripts/test/series/iw_mpa/*.diff; }
 
@@ -61,7 +61,7 @@ make_tree() {
 	compose
 	rm -r "$ours/siw_mpa" "$ours/iw_mpa/iwcm_faults.c"
 	(cd "$NEW" && cp --parents -t "$TREE" $SW/{iw_mpa,srnic}/Makefile $SW/{iw_mpa{,/takeover},srnic}/*.[ch] include/rdma/*)
-	# The compiler finds this before the kernel's header
+	# The compiler finds this header before the kernel's, which lacks the patches.
 	install -D -m 644 -t "$ours/compat/rdma" "$CORE/include/rdma/iw_cm.h"
 }
 

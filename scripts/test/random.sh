@@ -18,10 +18,10 @@ export KERNEL=${KERNEL:-${DEBUG:-kasan}}
 
 USAGE='usage: random.sh [--seed N] [--minutes N]'
 
-# restrack only logs the objects of a removed device, and does not warn.
+# Check the log for objects of a removed device: the RDMA core only logs them, by restrack, without a warning.
 nothing_was_left() { guest_run A '! dmesg | grep RESTR[A]CK'; }
 
-# fail-nth can make allocations of any kind fail
+# Set up fail-nth, by which a process lets one of its allocations fail, for all kinds of allocations.
 let_allocations_fail() {
 	# shellcheck disable=SC2016 # of the guest's shell
 	guest_run A 'cd /sys/kernel/debug; for file in {failslab,fail_page_alloc}/{verbose,ignore-gfp-wait}; do
@@ -63,7 +63,7 @@ main() {
 		"cp /share/random /run && /run/random $seed $((minutes * 60)) $SLOW >/share/said" \
 		$((minutes * 60 + 900))
 	[[ ! -e $GUEST_RUN/share/said ]] || sed 's/^/# /' "$GUEST_RUN/share/said"
-	# Counters, as a sign of how far connections got
+	# print iw_mpa's counters, which show how far connections got
 	guest_run A "grep -v ' 0\$' /sys/kernel/debug/iw_mpa/stats" | paste -sd ' ' | tr -s ' ' | fold -sw 110 | sed 's/^/# /' || :
 	end_guest
 	tap_end random || die "logs: $GUEST_RUN"

@@ -12,7 +12,7 @@
 # shellcheck source=scripts/lib/tap.sh
 . "$TOP/scripts/lib/tap.sh"
 
-HERE=/mnt	# covered by a separate file system
+HERE=/mnt	# mount point of a tmpfs in this script's mount namespace
 
 # fresh MEGABYTES: make an empty cache of that size, writable for all users
 fresh() {
@@ -26,15 +26,15 @@ make_places() {
 	mkdir "$HERE"/{tree,cache,bin,root,ubuntu}
 	mount --bind "$TOP" "$HERE/tree"
 	mount -t tmpfs -o size=10m refusals "$HERE/root"
-	# The package sparse is missing, in the list of all packages and when it is queried.
+	# A dpkg-query for which the package sparse is missing, in the list of all packages and when it is queried
 	printf '%s\n' '#!/bin/sh' 'case "$*" in *sparse*) exit 1 ;; esac' \
 		"$(command -v dpkg-query) \"\$@\" | grep -v ' sparse$'" >"$HERE/bin/dpkg-query"
 	printf '%s\n' 'ID=ubuntu' 'ID_LIKE=debian' 'VERSION_ID="24.04"' >"$HERE/ubuntu/os-release"
 	printf '%s\n' '#!/bin/sh' '[ "$1" = -r ] && echo 6.14.0-1017-azure || exec /usr/bin/uname "$@"' >"$HERE/ubuntu/uname"
-	# ubuntu COMMAND...: run it as on a host with another distribution
+	# ubuntu COMMAND...: run COMMAND as on a host with another distribution
 	printf '%s\n' '#!/bin/sh -e' 'mount --bind "${0%/*}/os-release" /etc/os-release' 'exec "$@"' >"$HERE/ubuntu/ubuntu"
 	chmod +x "$HERE/bin/dpkg-query" "$HERE"/ubuntu/{uname,ubuntu}
-	# An apt that only knows the release, without updates, as in a root of debootstrap
+	# A configuration of apt that has only the release, without updates, as in a root of debootstrap
 	echo "deb $(archive_mirror main) bookworm main" >"$HERE/bin/sources.list"
 	printf '%s\n' "Dir::Etc::sourcelist \"$HERE/bin/sources.list\";" 'Dir::Etc::sourceparts "/dev/null";' >"$HERE/bin/apt.conf"
 }
@@ -60,7 +60,7 @@ outcome() {
 	[[ -z $left ]] || { printf 'left:\n%s\n' "$left"; return 1; }
 }
 
-# refused NAME REGEX COMMAND...
+# refused NAME REGEX COMMAND...: test that COMMAND is refused: see outcome
 refused() {
 	local name=$1
 

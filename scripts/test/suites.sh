@@ -53,7 +53,7 @@ chosen_suites() {
 	if [[ -n $SUITE ]]; then echo "${SUITE//,/ }"; else suite_names; fi
 }
 
-# chosen_groups: print the chosen groups of the loaded suite
+# chosen_groups: print those groups of the loaded suite that -k and --sample choose
 chosen_groups() {
 	groups | while read -r group; do
 		[[ $SAMPLE == no || $group =~ $SAMPLED ]] || continue
@@ -122,7 +122,7 @@ prepare() {
 	esac
 }
 
-# Print the last line.
+# Print the summary line.
 sum_up() {
 	local note="; $EXPECTED_TO_FAIL failed and $EXPECTED_TO_SKIP skipped as expected"
 

@@ -70,7 +70,8 @@ control_not_frozen_4	serve	4 clean --mirror
 control_stamp_4		serve	4 clean --skew -600000 --limit 30
 control_deaf_4		move	4 clean --move --deaf --limit 30
 '
-declare -A WHY=(	# regular expressions; the output has to match each line
+# Controls, and how each has to fail: regular expressions, one a line, all of which the output has to match
+declare -A WHY=(
 	[control_not_frozen_4]="^not ok - the window's edge does not move back
 ^the frozen socket has spoken, or is gone: TCP has counted it
 ^the frozen socket has spoken: netfilter has counted it"
@@ -116,7 +117,7 @@ client_at_peer() {
 	esac
 }
 
-# server_at_peer ROLE REMOTE: start it as the background job "server", and wait until it listens
+# server_at_peer ROLE REMOTE: start the server of this role as the background job "server", and wait until it listens
 server_at_peer() {
 	case $1 in
 	client | again | shut) guest_serve B server "$PORT" "rping -s -a $2 -p $PORT -C 3 -v -V" ;;
@@ -124,7 +125,7 @@ server_at_peer() {
 	esac
 }
 
-# Prepare a role before the capture begins; after() undoes that in any case.
+# before ROLE REMOTE: prepare a role before the capture begins; after() undoes that, also after a failure
 before() {
 	case $1 in
 	fill) guest_run A "$INSIDE memory_scarce" ;;

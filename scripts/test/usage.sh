@@ -12,7 +12,7 @@
 # shellcheck source=scripts/lib/tap.sh
 . "$TOP/scripts/lib/tap.sh"
 
-WORK=${USAGE_FOLDER:-}	# folder of this run, also for programs that it starts
+WORK=${USAGE_FOLDER:-}	# folder of this run; the environment names it if this script has started itself
 
 # ends COMMAND...: the command has to succeed; its stdout is in $WORK/said
 ends() { "$@" >"$WORK/said" || { cat "$WORK/said"; return 1; }; }
@@ -28,7 +28,7 @@ said() {
 
 # --- targets -----------------------------------------------------------------------------------
 
-# "make" without a target names each target.
+# "make" without a target prints a line about each target.
 test_help() {
 	local target
 	local -a targets
@@ -41,7 +41,7 @@ test_help() {
 	done
 }
 
-# With unmodified siw: its results are ignored, but tests that are left out have to be reported.
+# wire.sh --device siw: the results of siw are ignored, but tests that are left out have to be reported.
 test_wire_device() {
 	KERNELS=$KERNEL "$TOP/scripts/wire.sh" --device siw -k 'request_v1|rtr_offer_1|connect_to_where|segments_of_a_message' \
 		initiator responder hazards data_ddp >"$WORK/said" || true
@@ -51,7 +51,7 @@ test_wire_device() {
 	grep -qE '^[0-9]+ rules: ' "$(sed -n 's/^# report: //p' "$WORK/said")/report.txt"
 }
 
-# A module given by its file: srnic, as if nothing was known of it.
+# wire.sh --module: srnic's module, given by its file, as if it was a driver that the tests do not know.
 test_wire_module() {
 	need_krel
 	"$TOP/scripts/lib/build.sh" || return
@@ -64,8 +64,8 @@ test_wire_module() {
 	grep -q '^repeats it: yes$' "$(sed -n 's/^# report: //p' "$WORK/said")/report.txt"
 }
 
-# A driver without a provider in rdma-core is tested through the kernel: startup, and data in both directions. Tests of
-# what only a program can do are skipped by name.
+# wire.sh --module: a driver without a provider in rdma-core is tested by a kernel ULP: startup, and data in both
+# directions. Tests of what only a program can do are skipped by name.
 test_wire_kernel() {
 	need_krel
 	rm -rf "$WORK/acme"
@@ -108,7 +108,7 @@ test_any_kernel() {
 }
 
 # make's targets for which no kernel is needed work where we have no kernel: on another distribution, with its kernel,
-# on another processor. This is pretended by other contents of /etc/os-release and another dpkg.
+# on another processor. A replaced /etc/os-release and a replaced dpkg pretend that.
 # shellcheck disable=SC2016 # expands in the inner shell
 test_any_host() {
 	local host=$WORK/ubuntu root=$WORK/root version
@@ -174,12 +174,13 @@ test_deb() {
 	unshare -m "$0" --deb-goes "$deb"
 }
 
-# headers_of RELEASE PACKAGE...: scripts/deb/headers names these packages, on an Ubuntu
+# headers_of RELEASE PACKAGE...: check that scripts/deb/headers names these packages for the kernel RELEASE of Ubuntu
 headers_of() {
 	OS_RELEASE=$WORK/os-release "$TOP/scripts/deb/headers" "$1" | diff - <(printf '%s\n' "linux-headers-$1" "${@:2}")
 }
 
-# Kernels of scripts/kernels have the packages named there, also with unknown numbers; other kernels have others.
+# scripts/deb/headers names the package that scripts/kernels has for a kernel, also for releases with other numbers. For
+# kernels that are not in that table it names the package of Debian or Ubuntu, if there is one.
 test_headers() {
 	local name suite
 
@@ -263,7 +264,7 @@ make_link() {
 
 has_link() { [[ -e $WORK/host/root/sys/class/infiniband/$1 ]]; }
 
-# The fakes are first in PATH, whatever the caller's is.
+# enter COMMAND...: with a PATH in which the fakes are first, and without a network
 enter() { env PATH=/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin unshare -n "$@"; }
 
 # there COMMAND...: run it on the copy, with its own process 1 and network; the output is in $WORK/said
@@ -281,7 +282,7 @@ logged() { grep -qsE -- "$1" "$WORK/host/root/log" || { echo "not called: $1" &&
 
 links_are() { printf '%s\n' "$@" >"$WORK/host/root/etc/iw-mpa/links"; }
 
-# No reader of the file accepts a line that is not a link.
+# No program that reads /etc/iw-mpa/links takes a line with a mistake for a link.
 file_is_read() {
 	local root=$WORK/host/root
 
@@ -300,7 +301,7 @@ file_is_read() {
 	END
 }
 
-# If the module is loaded late, the link sets sysctl.d's settings.
+# If "link up" loads the module after the boot, it has the settings of sysctl.d applied.
 module_comes_late() {
 	rm -rf "$WORK"/host/root/sys/module/*
 	links_are 'srnic1 eth0'
@@ -318,7 +319,8 @@ down_by_name() {
 	link down srnic9
 }
 
-# For systemd eth0 is gone; for the kernel it has another name.
+# When an interface gets another name, systemd stops the unit of its link, as if the interface was removed: the link
+# stays.
 rename_keeps_link() {
 	local sys=$WORK/host/root/sys name
 
@@ -339,7 +341,7 @@ rename_keeps_link() {
 	link down srnic1 && ! has_link srnic1
 }
 
-# A link without a line prevents another link, and new modules, and is named.
+# A link that has no line in the file, and prevents another link or the loading of new modules, is named in the message.
 old_link_is_named() {
 	local sys=$WORK/host/root/sys
 
@@ -352,7 +354,8 @@ old_link_is_named() {
 	link --follow down srnic_old && ! has_link srnic_old
 }
 
-# The package's removal removes links and modules, but not those of the host if it runs in a chroot.
+# "link remove", which the removal of the package calls, removes links and modules, but not those of the host if it runs
+# in a chroot.
 removal() {
 	local root=$WORK/host/root
 
@@ -368,12 +371,12 @@ removal() {
 	link remove && ! has_link srnic1 && logged '^rmmod iw_mpa$'
 }
 
-# A failed build is reported. A kernel that dkms skips is no failure.
+# The package's postinst reports a failed build of dkms. A kernel that dkms skips is no failure.
 dkms_fails() {
 	local root=$WORK/host/root status=0 build
 
 	build=$root/lib/modules/$(uname -r)/build
-	# If it is a link to the headers, the test would write there.
+	# This may be a symlink to the kernel's headers, into which the test would write.
 	rm -rf "${build%/build}"
 	cp "$WORK/host/control/postinst" "$root/postinst"
 	mkdir -p "$root/usr/lib/dkms" "$build"
@@ -474,7 +477,7 @@ test_demo() {
 
 # --- scripts -----------------------------------------------------------------------------------
 
-# A suite as argument
+# check.sh with a suite as argument
 test_check() {
 	ends env T=1 "$TOP/scripts/check.sh" fuzz || return
 	said '^# fuzz +[0-9]+ passed, 0 failed' '^[1-9][0-9]* passed, 0 failed$'
@@ -562,7 +565,7 @@ short() {
 	ends env IW_MPA_BENCH="$WORK/bench" "$@"
 }
 
-# Includes storage, which needs most features of a guest
+# One measure of each kind; storage needs the most features of a guest.
 test_bench_table() {
 	local row numbers=' +- +[0-9,]+ +- +[0-9,]+ '
 

@@ -112,7 +112,7 @@ def R_7_2_1_failed_read_behind_good_ones(b, role):
     link.refused(rdmap.READ_STAG, bad)
 
 
-# Counter -> how the peer misuses a region that allows Reads and Writes, and its STag
+# For each counter of errors: how the peer misuses a region that allows Reads and Writes
 COUNTED = {
     "err_WRITE_STAG": lambda peer, mr: peer.write(mr.rkey ^ 1, mr.start, b"x"),
     "err_WRITE_BOUNDS": lambda peer, mr: peer.write(mr.rkey, mr.start + 64, b"x"),
@@ -242,7 +242,7 @@ def R_8_1_1_8_stags_are_hard_to_guess(b):
     """1000 of them: few are equal, keys are spread, and who knows one knows nothing of the next."""
     link = Link(b, "responder")
     offset = link.dut.memory.allocate(64)
-    # The regions stay registered: otherwise a freed index might always be the nearest one.
+    # The regions stay registered: otherwise the index that was freed last might always be the next one.
     stags = [link.dut.mr(64, 0, offset=offset).rkey for _ in range(1000)]
     check(len(set(stags)) > 990, f"{len(set(stags))} STags of 1000 registrations")
     check(0 not in {stag >> 8 for stag in stags}, "index 0 is in use")
@@ -283,14 +283,15 @@ def R_8_1_2_1_pages_of_others(b):
     check(foreign, "no key is the other's alone")
     for key in foreign | {0, 0x1000, 0x7ffff000, 1 << 40}:
         other.verbs.fails(f"map_key stolen {key:#x} 4096", errno.EINVAL)
-    # The same key means a different ring in each process. The last entry is unused so far.
+    # The same key means a different ring in each process. The pattern is in the ring's last entry, which is still
+    # unused.
     size, key = link.dut.rings["scq.ring"]
     check(key in own, "the first keys are not the same")
     at = size - rings.CQE
     link.verbs.do(f"poke scq.ring {at} {b'pattern!'.hex()}")
     other.verbs.do(f"map_key same {key:#x} {size}")
     equal(other.verbs.do(f"peek same {at} 8"), ["DATA " + "00" * 8], "octets of an own ring")
-    # Nor may it map more of its own ring than exists, or a private copy
+    # A program must not map more of its own ring than exists, nor a private copy.
     for size, key in other.dut.rings.values():
         other.verbs.fails(f"map_key more {key:#x} {size + 4096}", errno.EINVAL)
         other.verbs.fails(f"map_key copy {key:#x} 4096 private", errno.EINVAL)
@@ -322,7 +323,7 @@ def R_8_1_2_1_qp_of_another_user(b, call):
             program.do(f"accept_number {asked} {own}")
         program.fails(f"accept_number {asked} {qp.number}", errno.EINVAL)
         peer.recv_reply()
-        program.do(f"destroy {asked}")      # iw_cm keeps the own QP of a rejected id until this
+        program.do(f"destroy {asked}")      # until then iw_cm keeps the program's own QP for the id
     sock = b.listen()
     owner.verbs.do(f"resolve id {b.listen_address} {b.port}")
     owner.verbs.do(f"connect_number id {qp.number}")

@@ -30,7 +30,7 @@ LARGE = 20000       # bytes, in several page fragments
 
 # --- verbs ---------------------------------------------------------------------------------
 
-VERBS = {   # function: command, its name in messages, least number of allocations
+VERBS = {   # function of srnic: command of verbs_probe that calls it, least number of allocations
     "srnic_create_cq": ("cq new 200", 5),
     "srnic_create_srq": ("srq new pd 200 1 0", 5),
     "srnic_create_qp": ("qp new pd scq rcq - 100 100 6 6 80 0", 8),
@@ -89,7 +89,7 @@ def link_that_is_added(b, each, stride):
     b.things.append(lambda: run("ip link delete fault0 2>/dev/null || true"))
     run("ip link add fault0 type dummy; ip link set fault0 up")
 
-    def rdma_link(*words):      # runs hundreds of times, so without a shell
+    def rdma_link(*words):      # called hundreds of times, so it starts no shell
         return subprocess.run(("rdma", "link", *words), stderr=subprocess.DEVNULL,
                               timeout=LIMIT, check=False).returncode == 0
 
@@ -98,7 +98,7 @@ def link_that_is_added(b, each, stride):
         equal(os.path.exists("/sys/class/infiniband/siw9"), done, "is there a device?")
         check(not done or rdma_link("delete", "siw9"), "it cannot be deleted")
         return done
-    # A device left by one attempt would make the next one fail before the allocation does.
+    # way() deletes the device: if one was left, the next attempt would fail before its allocation does.
     fail_each(b, "srnic_newlink", way, lambda: None, each, each=each, stride=stride)
     check(way(), "no device any more")
 

@@ -31,7 +31,7 @@ RIGHTS = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ
 EDGES = (0, 1, 2, 3, 7, 8, 63, 64, 65, 127, 128, 255, 256, 0x7fff, 0x8000, 0xfffe, 0xffff,
          0x7fffffff, 0x80000000, 0xfffffff0, 0xffffffff, 1 << 32, (1 << 63) - 1, 1 << 63,
          (1 << 64) - 8, (1 << 64) - 1)
-EVERY = 25          # streams between two good connections
+EVERY = 25          # number of bad streams after which a good connection is tried
 SLABS = ("TCP", "TCPv6", "sock_inode_cache", "request_sock_TCP")
 
 
@@ -108,7 +108,7 @@ class Stream:
     def change(self, ulpdu):
         """Flip bits of it, or put an edge into a field; its CRC will be right."""
         octets = bytearray(ulpdu)
-        # An earlier change may have made it empty, without bits to flip.
+        # An earlier change may have made the ULPDU empty, so that there are no bits to flip.
         if self.dice.random() < 0.5 and octets:
             for _ in range(self.dice.choice((1, 1, 2, 8))):
                 octets[self.dice.randrange(min(len(octets), 46))] ^= 1 << self.dice.randrange(8)
@@ -323,7 +323,7 @@ def scribble_on(link, dice, turns):
     victim = link.dut
     data = victim.out(b"x")
     for ring in SCRIBBLED:
-        # the whole ring, or the element that is read next
+        # the whole ring, its first 64 bytes, or eight of these
         at, size = dice.choice(((0, victim.rings[ring][0]), (0, 64), (8, 8)))
         victim.verbs.do(f"scribble {ring} {at} {size} {dice.getrandbits(63)}")
     for n in range(turns):

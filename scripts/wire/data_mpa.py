@@ -344,7 +344,7 @@ NO_LOSS = "tc", "qdisc", "del", "dev", "lo", "root"
 def F_8_1_time_out_of_tcp(b, role):
     """Neither FIN nor RST: nothing comes from the peer any more, nor an acknowledgement."""
     b.put("/proc/sys/net/ipv4/tcp_retries2", "3")
-    b.may_reset = True      # the peer ends later, when the device's socket no longer exists
+    b.may_reset = True      # the peer sends its FIN when the device's socket no longer exists
     link = Link(b, role)
     link.works()
     link.qp.recv()
@@ -416,9 +416,9 @@ def F_8_3_end_of_this_side(b, how, when, role):
     """No local end is an error of startup any more."""
     ground = Ground(b)
     b.address = b.listen_address = ground.address
-    b.may_reset = True      # a program or a device that has ended receives nothing
+    b.may_reset = True      # a program or device that has ended answers data by RST
     link = Link(b, role, narrow=True)
-    Verbs.end_spare()       # its program has the device open
+    Verbs.end_spare()       # the program for the next test, which has the device open
     link.pong()
     want = full_write(link, 60000) if when == "amid" else b""
     at = len(link.peer.fpdus)

@@ -418,7 +418,7 @@ def R_5_3_2_solicited_events(b, op, solicited, role):
     else:
         link.qp.received(place, b"data")
         link.verbs.nothing_happens()
-    # The request is for one event only.
+    # "arm" asks for one event only.
     place = link.qp.recv()
     link.peer.send(b"more", op=SEND)
     link.qp.received(place, b"more")

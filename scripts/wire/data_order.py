@@ -124,7 +124,7 @@ def R_5_5_14_memory_may_change_after_the_completion(b, opcode, op, role):
         if not done:
             break
         equal([wc.status for wc in done], [SUCCESS], "statuses")
-    # The last one may not have completed; then its memory has to stay as it is.
+    # If the last WR has not completed, its memory must not change before the peer has the message.
     for data in sent:
         equal(link.peer.hear_message(op), data, "message")
     if not done:
@@ -438,7 +438,7 @@ def as_many_reads_are_taken(link, depth):
     for _ in range(depth - 1):
         link.peer.read(1, 1, 0)
     link.peer.read(1, 1, 0, good=False)
-    # From here on the peer reads, and responses can be sent.
+    # Wait until the device has got all Reads. After that refused() reads, and the device can send the responses.
     check(link.peer.wait_taken(), "no acknowledgement")
     link.refused(rdmap.UNTAGGED_BUFFER)
 

@@ -452,7 +452,7 @@ PAIRS = {
     "response_stag_offset": (rdmap.TAGGED_STAG, lambda two: two.response(xor=0x100, by=8)),
     "response_offset_gone": (rdmap.TAGGED_BOUNDS, lambda two: two.response(by=8, gone=True)),
 }
-# The only counter that may count each of these
+# For each counter of errors: the pairs that this counter has to count, and no other
 COUNTED = {
     "err_SHORT": ("room_dv", "room_t"),
     "err_DV_TAGGED": ("dv_rv_tagged",),
@@ -530,7 +530,7 @@ BODIES = {
     "trailing": rdmap.terminate_body(rdmap.TAGGED_STAG, rdmap.write(1, 2)) + b"trailing octets",
     "long": bytes([0x20, 0x02, 0, 0]) + bytes(1000),
 }
-# Bytes of a complete DDP header after the length; no other body has one.
+# Bodies that have a whole DDP header after the length field, and its size in bytes
 WHOLE = {"tagged": 14, "untagged": 18, "read": 18, "r_without_request": 18, "trailing": 14}
 
 

@@ -135,7 +135,7 @@ def R_7_1_1_inline_where_it_cannot_be(b, op, role):
     if op == OP_READ:
         locally_refused(link, 0x77)
         return
-    # The fields of a Read do not matter for a Send.
+    # For a Send the device ignores those fields that only a Read uses.
     link.qp.sq.add(0x77)
     equal(link.peer.hear_message(SEND_INV), b"x" * 8, "Send")
     link.qp.sent()
@@ -297,7 +297,8 @@ class Flipped:
         self.dut = Dut(b)
         v = self.dut.verbs
         v.do("pd other")
-        # A foreign region follows: a device that checks one value and uses another would reach its bytes.
+        # Behind this region in memory is one of another PD: a device that reads a field twice, checks the first value
+        # and uses the second, would reach its bytes.
         self.mr = self.dut.mr(self.ROOM, LOCAL_WRITE)
         self.mr.put(self.OWN[:self.ROOM])
         self.foreign = self.dut.mr(4096, LOCAL_WRITE, pd="other",

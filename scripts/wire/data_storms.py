@@ -26,7 +26,7 @@ from verbs import Dut, Qp, Verbs
 PROGRAM = "storm_verbs"
 WAITS = "connect", "reply", "request", "verdict", "rtr", "linger"
 ROUND = 3 * SLOW        # seconds for one program
-ALL_DONE = 300          # seconds within which each deed has to succeed once
+ALL_DONE = 300          # seconds of a storm in which each of DEEDS has to succeed once
 WORDS = 22              # name and number of each kind of object that is counted
 
 
@@ -130,7 +130,7 @@ def netdev_changes_as_its_device_is_added(b):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         adding, slow = slowly_added(b)
         with open("/sys/class/net/new0/flags", "w", encoding="ascii") as flags:
-            flags.write("0x1003")   # IFF_UP and the flags that it had
+            flags.write("0x1003")   # IFF_UP, and the flags that it had before
         fcntl.ioctl(sock, SIOCSIFHWADDR, struct.pack("16sH6s8x", b"new0", 1, NEW_MAC))
     equal(adding.poll(), None, "exit status of rdma link add, before it was to end")
     slow.release()
@@ -246,7 +246,7 @@ def port_goes_down_and_up(b):
     """A program hears of it once each time, and can ask how it is."""
     ground = Ground(b)
     verbs = Dut(b.another(ground.address)).verbs
-    Verbs.end_spare()       # its program has the device open
+    Verbs.end_spare()       # the program for the next test, which has the device open
     for _ in range(2):
         for name, state, deed in (("PORT_ERR", "DOWN", "down"), ("PORT_ACTIVE", "ACTIVE", "up")):
             run(f"ip link set storm0 {deed}")
@@ -262,7 +262,7 @@ def netdev_changes_under_connections(b):
     quiet()
     ground = Ground(b)
     verbs = Dut(b.another(ground.address)).verbs
-    Verbs.end_spare()       # its program has the device open
+    Verbs.end_spare()       # the program for the next test, which has the device open
     helds = hold_all(b, ground)
     run(f"ip link set storm0 address {NEW_MAC.hex(':')}")
     for guid in ("node_guid", "sys_image_guid"):
@@ -290,7 +290,7 @@ def program_outlives_its_device(b):
     ground = Ground(b)
     dut = Dut(b.another(ground.address))
     Qp(dut, "qp", "pd", "scq", "rcq")
-    Verbs.end_spare()       # its program has the device open
+    Verbs.end_spare()       # the program for the next test, which has the device open
     run("rdma link delete siw1")
     dut.verbs.async_event("DEVICE_FATAL -")
     for line in ("pd more", "mr more pd memory 0 4096 1", "cq more 8", "modify qp ERR",
@@ -371,8 +371,8 @@ CLEAN = "tc qdisc del dev lo root 2>/dev/null || true"
 ANEW = ("ip link add storm0 type veth peer name storm1; ip link set storm1 up; ip link set storm0 up; "
         "ip addr add 10.1.0.1/24 dev storm0; rdma link add siw1 type srnic netdev storm0")
 
-# The deed "module" also removes siw0, the device of the other tests, and makes it again. The last command of each deed
-# shows whether it was done.
+# What an administrator does during a storm: name and command. "module" also removes siw0, the device of the other
+# tests, and makes it again. The last command of each deed shows whether it was done.
 DEEDS = (
     ("link", "rdma link delete siw1 2>/dev/null; rdma link add siw1 type srnic netdev storm0"),
     ("link", "rdma link delete siw1 2>/dev/null; rdma link add siw1 type srnic netdev storm0"),
@@ -401,9 +401,9 @@ def objects_come_and_go(b, seconds):
     """Programs end in order or are killed, links and modules are removed and made again: all of it succeeds, no object
     is left, and the next connection comes up."""
     quiet()
-    Verbs.end_spare()       # its device is going to be removed
+    Verbs.end_spare()       # the program for the next test, whose device will be removed
     b.things.append(lambda: run(CLEAN))
-    # These limits end an id whose connection waits for a peer that no longer exists.
+    # With short limits an id ends soon if its connection waits for a peer that no longer exists.
     b.set(**{f"{wait}_timeout_ms": 2000 * SLOW for wait in WAITS})
     storm = Storm(b, max(seconds, 5 * ROUND))
     player = threading.Thread(target=storm.play)
@@ -513,7 +513,7 @@ def kernel_ulps_meet(address, port, dice, counts):
     """One connection, from nothing to the end; regions come and go as the other end uses them."""
     listening, dialling = ends = [KernelUlp(dice, counts) for _ in range(2)]
     listening.other, dialling.other = dialling, listening
-    stop = dice.choice((0, 1, 2, 3, 100, 100, 100, 100))       # steps before the end
+    stop = dice.choice((0, 1, 2, 3, 100, 100, 100, 100))       # number of steps before the end
     steps = ((listening, "listen", f"listen {address} {port}"),
              (dialling, "resolve", f"resolve {address} {port}"),
              (dialling, "connect", "connect 4 4"),
@@ -546,7 +546,7 @@ def kernel_ulps_come_and_go(b, seconds):
     """Kernel ULPs register, invalidate and free regions while Writes, Reads and Sends use them; half of the time
     packets get lost and reordered."""
     quiet()
-    Verbs.end_spare()       # its program has the device open
+    Verbs.end_spare()       # the program for the next test, which has the device open
     seed = random.SystemRandom().getrandbits(32)
     say(f"seed {seed}")
     b.things.append(lambda: run(CLEAN))

@@ -17,7 +17,7 @@ from registry import rule
 from storms import SLOWLY, SOON, Ground
 from verbs import LOCAL_WRITE, REMOTE_WRITE, SUCCESS, Verbs
 
-STEP = 0.5          # seconds between two moves
+STEP = 0.5          # seconds from one step of Mover to the next
 SIP = 1 << 14       # bytes that a slow reader reads at once: fewer would not open the window
 KERNEL_WRITE = 60000
 DEPTH = 64          # the device's limit of the peer's open Reads: more than a test sends
@@ -28,7 +28,7 @@ class Mover:
 
     def __init__(self, b, link, how, state=None):
         self.peer, self.moved, self.stopped = link.peer, 0, threading.Event()
-        self.is_answered = state == "FINISHING"     # else the device has already sent its FIN
+        self.is_answered = state == "FINISHING"     # in all other states the device has sent its FIN
         self.lost = 0.0     # seconds by which the host has delayed steps
         self.move = getattr(self, how)
         self.fpdu = link.peer.make(rdmap.write(1, 2, bytes(1000)))
@@ -129,7 +129,7 @@ def on_ground_of_its_own(b, make, role):
     one.listen_address = ground.address
     one.may_reset = True
     link = make(one, role)
-    Verbs.end_spare()       # its program has the device open, which may be that of the next test
+    Verbs.end_spare()       # the program for the next test, which may have the device open
     return link
 
 
@@ -163,7 +163,7 @@ WAYS = [("bytes", "FINISHING"), ("writes", "FINISHING"), ("reads", "FINISHING"),
         ("reads", "HALF_CLOSED"), ("acks", "PEER_FINISHED")]
 ROLES = "responder", "initiator"
 FINISH_MS = 10000
-LINGER_MS = 4000    # so long that a step may be late by seconds
+LINGER_MS = 4000    # so long that a step of Mover may be seconds late
 
 
 @rule("M-7.2-1 D-6.2.1-4: DISCONNECTED at finish_timeout_ms, and not before, while a byte, an empty "
@@ -213,7 +213,7 @@ def L_02_device_does_not_wait_for_an_end(b, who, role):
     Mover(link.b, link, "bytes")
     deletion = subprocess.Popen(["rdma", "link", "delete", "siw1"])
     b.things.append(lambda: deletion.wait(SLOWLY))
-    if who == "kernel":     # rdma_cm waits for the ULP
+    if who == "kernel":     # rdma_cm waits until the ULP has closed
         b.things.append(link.kv.close)
     check(poll(lambda: not list(endpoints(link.b.port)), SOON), "the connection stays")
     if who == "kernel":

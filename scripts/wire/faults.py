@@ -83,7 +83,7 @@ class Refusals:
 
     def __init__(self):
         self.counted = counter("LOCAL")
-        self.of_frames = 0      # of these, how many for a frame that was too long
+        self.of_frames = 0      # how often a frame found no memory for its private data
         self.heard = False
 
     def of_an_initiator(self, fpdu, peer):

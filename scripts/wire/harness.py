@@ -220,7 +220,7 @@ class Event:
                 f"pd={self.pd.hex()}")
 
 
-# With CRC off the field exists, and may hold anything; None stands for the CRC.
+# Contents of the CRC field to test when CRCs are off, as any contents are allowed then; None stands for the right CRC.
 CRC_FIELDS = bytes(4), b"\xff" * 4, b"\xde\xad\xbe\xef", None
 
 
@@ -341,9 +341,9 @@ class Bench:
     port = 20000
 
     def __init__(self, program, address):
-        self.program = program      # words; a test may insert words before the program
+        self.program = program      # a command line, as words; a test may insert words in front
         self.address = address
-        self.listen_address = needs.Place.peer or address   # where the test listens
+        self.listen_address = needs.Place.peer or address   # address at which the test listens
         self.netns = None           # the program's namespace, if the test runs in another one
         self.family = socket.AF_INET6 if ":" in address else socket.AF_INET
         self.things = []
@@ -383,7 +383,7 @@ class Bench:
         """Begin to trace; the function returned gives the lines so far."""
         trace = TRACEFS + "trace"
         self.put(TRACEFS + f"events/{system}/enable", 1)
-        needs.write(trace, "")      # writing empties the trace
+        needs.write(trace, "")      # this empties the trace
 
         def lines():
             return [line.rstrip() for line in needs.read(trace).splitlines()

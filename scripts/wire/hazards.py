@@ -98,7 +98,7 @@ def more_clients_than_the_backlog(b, backlog, count):
     for thread in threads:
         thread.join()
     equal(len(peers), count, "clients that TCP let in")
-    with server.paused():       # each request that the ULP takes makes room for another
+    with server.paused():       # otherwise each request that the ULP gets would make room for another
         for peer in peers:
             peer.send(mpa.request2(ird=4, ord=4))
         time.sleep(QUIET)
@@ -133,7 +133,7 @@ def listener_goes_while_requests_wait(b, count):
     server.end()
     for peer in peers:
         check(peer.recv_reply().flags & R, "no Reject")
-    # The ULP has withdrawn, which is no error of this end, so there is no Terminate.
+    # The ULP has destroyed its listener, which is no error, so the Rejects come without a Terminate.
     peers[0].expect_rejected()
     for peer in peers:
         peer.close()
@@ -443,7 +443,7 @@ def end_of_a_connection_that_was_up_is_logged_if_it_is_an_error(b):
         peer.recv_reply()
         peer.send(mpa.rtr_write())
         equal(server.event("ESTABLISHED").status, 0, "status")
-        server.do("recv")   # siw needs a receive before it checks the CRC
+        server.do("recv")   # siw checks the CRC of a Send only if there is a receive for it
         end(peer)
         server.event("DISCONNECTED")
         peer.close()

@@ -680,7 +680,8 @@ def depths_above_8_bits_are_in_the_trace(b):
 
 # --- revisions ---------------------------------------------------------------------------
 
-# Settings, and the device's setting. Revision 1 lacks the features of the last five.
+# Settings of the namespace, and peer_to_peer of the device if it has its own. The last five ask for something that a
+# connection of revision 1 cannot have.
 WISHES = {
     "defaults": ({}, None),
     "client_server": ({"peer_to_peer": 0}, None),

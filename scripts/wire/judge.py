@@ -73,7 +73,7 @@ LONGEST = 60000             # bytes in a packet of the selftest's captures
 ANY_END = "RST", OWN_RST, "FIN"
 
 Uncaptured = namedtuple("Uncaptured", "octets")
-Ahead = namedtuple("Ahead", "octets")       # an acknowledgment that arrives before these bytes
+Ahead = namedtuple("Ahead", "octets")       # bytes that the capture has after their acknowledgment
 
 # --- captures of the selftest ------------------------------------------------------------------
 
@@ -194,7 +194,7 @@ class Side:
             self.packets.append(read_packet(
                 self.octets, number if was_captured else self._captured(*span), span,
                 seen.get(number, judge_tshark.Seen([], []))))
-        # No message of tshark about this direction is left out.
+        # A packet about which tshark says something, and which has no new bytes, is a complaint, too.
         told = {number for number, _, _ in packets_of(direction)}
         for packet in connection.packets:
             if connection.is_out(packet) == (role == "initiator") and packet.number in seen and \
@@ -324,7 +324,7 @@ def read_map(path):
 
 class Report:
     def __init__(self, may):
-        self.may = may              # port -> some of "reset", "terminate": see run.py
+        self.may = may              # port -> what the device may do there, of "reset" and "terminate": see run.py
         self.count = Counter()
         self.blind = {}             # reason why tshark cannot judge -> count of each name
         self.beside = Counter()     # FPDUs whose CRC tshark could not check
@@ -598,7 +598,8 @@ def selftest(path):
     yield from (f"{name}: not found" for name in sorted(bad - found))
     yield from (f"{name}: but it is not" for name in sorted(found - bad))
 
-    # The test's peer may do all of this, except for two: tshark cannot judge ORDER, and no capture may lack bytes.
+    # If the bad end is the test's own peer, only two of these faults are reported: ORDER, which tshark cannot judge,
+    # and GAP, since no capture may lack bytes.
     found = found_bad(path, streams, ports, both_peers(ports), cuts)
     yield from (f"as the test's peer, {line}" for line in sorted(found - {ORDER, GAP}))
     if GAP not in found:

@@ -21,8 +21,8 @@ import startup      # noqa: E402
 
 MAX_PD = 512
 TERMINATE = 7
-SMALLEST = 8                # bytes of an FPDU that tshark has to recognize at once
-TAIL = 4096                 # bytes that are not MPA; no more are needed
+SMALLEST = 8                # bytes of the shortest FPDU that tshark has to recognize at once
+TAIL = 4096                 # of bytes that are not MPA, no more are examined
 JOINED = 32768              # bytes of FPDUs in one segment
 OWN_RST = "its own RST"
 
@@ -211,7 +211,7 @@ class Exchange:
         itself does"""
         self.connection = connection
         self.behind_reject = behind_reject
-        self.has_old_ports = False  # those of an earlier connection in the capture
+        self.has_old_ports = False  # set if an earlier connection in the capture has the same ports
         self.ports = connection.sport, connection.dport
         self.sides = {"initiator": Octets(connection.out, "Request"),
                       "responder": Octets(connection.back, "Reply")}

@@ -3,7 +3,8 @@
 #
 # Functions that scripts/wire.sh and scripts/test/soak.sh share, for the tests of this folder.
 
-# share_tests: build into the shared folder, since the guest's own /tmp would hide this tree if it is below /tmp.
+# share_tests: build the tests into the folder that host and guest share. In this tree the guest might not find them: if
+# the tree is below /tmp, the guest's own /tmp hides it.
 share_tests() { tests_build "$GUEST_RUN/share/wire"; }
 
 # tests_build FOLDER: make the folder, with the tests and their programs
@@ -24,7 +25,8 @@ probes_build() {
 	cp "$TOP"/scripts/wire/*.py "$dir"
 	gcc -Wall -Wextra -Werror -O2 -o "$dir/cm_probe" "$TOP/scripts/wire/cm_probe.c" \
 		-lrdmacm -libverbs
-	# -rdynamic lets it intercept libsiw's calls of mmap(); handlers do not use all of their arguments.
+	# -rdynamic: verbs_probe has its own mmap(), which libsiw has to call. -Wno-unused-parameter: functions in its
+	# tables do not use all of their arguments.
 	gcc -Wall -Wextra -Wno-unused-parameter -Werror -O2 -rdynamic -o "$dir/verbs_probe" \
 		"$TOP"/scripts/wire/verbs_*.c -lrdmacm -libverbs -lpthread
 	gcc -Wall -Wextra -Werror -O2 -shared -fPIC -o "$dir/crc32c.so" "$TOP/scripts/wire/crc32c.c"
@@ -59,7 +61,8 @@ run_tests() {
 		tap 'not ok' "$prefix $pattern: not all tests ran"
 }
 
-# end_guest: nothing is left, the modules unload, and the kernel has reported nothing
+# end_guest: test that nothing is left, that the modules unload, and that the kernel has reported nothing; then switch
+# the guest off
 end_guest() {
 	tap_run 'what was created was destroyed' guest_run A 'poll 10 driver_is_balanced'
 	tap_run 'the modules unload' guest_run A driver_clear

@@ -22,7 +22,7 @@ from verbs import ERR, WR_FLUSH_ERR, Dut, Qp
 
 ROLES = "responder", "initiator"
 TIMESTAMPS = 12         # bytes of time stamps in each segment, which are not part of EMSS
-TCPI_OPTIONS = 5        # its offset in struct tcp_info; bit 0 is for time stamps
+TCPI_OPTIONS = 5        # offset of tcpi_options in struct tcp_info; bit 0 is for time stamps
 MSS = 1460
 NARROW = 1 << 14        # bytes of a receive buffer; the kernel doubles them
 
@@ -108,7 +108,7 @@ class Link:
             b.set(peer_to_peer=0)
         b.set(**(settings or {}))
         if narrow:
-            # Data that the peer does not read has to stay in the device, not in its TCP.
+            # A small send buffer: data that the peer does not read has to stay in the device, not in its TCP.
             b.put("/proc/sys/net/ipv4/tcp_wmem", "4096 16384 32768")
         self._make_qp(dut, qp or {})
         if setup:

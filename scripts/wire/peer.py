@@ -26,7 +26,7 @@ from rdmap import Read, Segment
 SETTLE = 0.3 * SLOW     # seconds in which an unexpected event must not occur
 FIN, RST = "FIN", "RST"
 SIOCOUTQNSD = 0x894b     # bytes that TCP has not sent yet
-DATA_SEGS_OUT = 156     # its offset in struct tcp_info
+DATA_SEGS_OUT = 156     # offset of tcpi_data_segs_out in struct tcp_info
 
 
 class Ended(Failed):

@@ -24,7 +24,8 @@ from registry import rule, say
 P2P = mpa.request2(a=1, rtr=WRITE, ird=4, ord=4)
 SLOWLY = 60 * SLOW      # seconds for links, modules and crowds
 NET_REFS = "/share/modules/net_refs.ko"
-# If rdma_cm is built in, uverbs learns first that a device is removed, and waits for the programs.
+# Is rdma_cm a module? If it is built in, the RDMA core tells uverbs of a removed device first, which waits for the
+# programs.
 RDMA_CM_IS_FIRST = os.path.exists("/sys/module/rdma_cm/initstate")
 
 
@@ -135,7 +136,7 @@ HOLD = {
     ("responder", "AWAIT_RTR"): hold_await_rtr,
     ("responder", "FENCED"): hold_fenced,
     ("responder", "OFFLOADED"): hold_responder_offloaded,
-    # last: some tests need their timer
+    # these are last, since some tests need the timer that ends them
     ("initiator", "LINGER"): hold_initiator_linger,
     ("responder", "LINGER"): hold_responder_linger,
 }
@@ -165,7 +166,8 @@ def ulp_is_killed(held):
         raise Failed("the program cannot be killed") from None
 
 
-# iw_cm destroys an id whose QP stays only after an event, without calling the driver.
+# If an id is destroyed in one of these states, and its QP stays, iw_cm does not call the driver, and waits for an
+# event. These limits cause the event.
 IW_CM_WAITS = {"TCP_CONNECT": "connect_timeout_ms", "V2_OFFERED": "reply_timeout_ms",
                "AWAIT_REP": "reply_timeout_ms", "AWAIT_RTR": "rtr_timeout_ms"}
 ULP_ENDS = {"destroy_id": ulp_destroys_id, "destroy_qp": ulp_destroys_qp, "kill": ulp_is_killed}
@@ -245,7 +247,7 @@ def hold_all(b, ground, linger_ms=5000 * SLOW):
     if ground.netns:
         ground.inside("; ".join(f"echo {value} >/proc/sys/net/iw_mpa/{name}"
                                 for name, value in settings.items()))
-        # TCP's limit is 127 s by default, which a busy machine may need for the whole test.
+        # More repeats of SYN: by default TCP gives up after 127 s, and on a busy machine the test may take longer.
         ground.inside("echo 20 >/proc/sys/net/ipv4/tcp_syn_retries")
     else:
         b.set(**settings)
@@ -473,7 +475,7 @@ def client_comes_up(b, failed):
 def clients_at_once(b, count, backlog):
     """Nobody is rejected, and all come up in the end."""
     quiet()
-    b.set(verdict_timeout_ms=3600000)       # the ULP may be slow for each request
+    b.set(verdict_timeout_ms=3600000)       # the ULP may take long for each request
     server = b.server(str(backlog))
     server.do("serve")
     failed = []

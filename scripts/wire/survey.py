@@ -125,7 +125,7 @@ def learn(make):
             _marks(bench)
     except (Failed, mpa.Bad, OSError):
         it.has_markers = False
-    # Without the setting a silent device could be one that waits.
+    # Without a setting for the time of repeats, a device that is silent may only wait longer.
     if it.asks_rtr and it.rtr & WRITE and needs.has("settings"):
         with contextlib.suppress(Failed, mpa.Bad, fpdu.Bad, rdmap.Bad, OSError), _ended(make()) as bench:
             _repeats(bench)

@@ -56,7 +56,7 @@ class Event:
 class Verbs:
     """verbs_probe, told what to do."""
 
-    spare = None        # the next test's program, started while a test runs
+    spare = None        # verbs_probe for the next test, started while a test runs
 
     def __init__(self, program, address):
         self.proc = subprocess.Popen((*program, address), stdin=subprocess.PIPE,

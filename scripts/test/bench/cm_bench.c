@@ -444,7 +444,8 @@ static void print_memory(int n, long octets)
 
 	for (i = 0; i < CACHES; i++) {
 		/*
-		 * A cache with less than one object for four connections does not belong to them.
+		 * A slab cache that has grown by less than one object for four connections has no
+		 * objects of connections.
 		 */
 		if (caches[i].objects * 4 < n)
 			continue;

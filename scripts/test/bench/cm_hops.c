@@ -59,7 +59,7 @@ static void destroy(struct rdma_cm_id *id)
 	need(!rdma_destroy_id(id), "rdma_destroy_id");
 }
 
-/* The server sleeps in "connect" while the client prepares the next. */
+/* While the client prepares its next connection, the server sleeps in the phase "connect". */
 static void serve_one(void)
 {
 	struct rdma_conn_param param = conn_param();
@@ -97,7 +97,8 @@ static void pause_between(void)
 }
 
 /*
- * siw does not try another source port if TCP uses rdma_cm's choice: use ports one after the other.
+ * rdma_cm chooses a source port at random, and siw tries no other one if TCP uses that port: so use
+ * ports one after the other.
  */
 static void call_one(struct sockaddr_in *address)
 {

@@ -29,7 +29,7 @@
 #define TIMEOUT_MS	5000
 #define START_LIMIT_MS	120000
 
-/* Other processes write to this. */
+/* Shared by all processes: what each client has done, which listeners are ready, and the end. */
 static volatile struct shared {
 	long up[MOST];
 	long failed[MOST];

@@ -41,7 +41,7 @@ struct client {
 static struct sockaddr_in address = { .sin_family = AF_INET };
 static struct client *clients;
 static int nr_clients, rejected, failed;
-static long long least_free;	/* the minimum since it was set, in bytes */
+static long long least_free;	/* least free memory since this was set, in bytes */
 
 static long long now_ms(void)
 {
@@ -123,7 +123,7 @@ static pid_t start_server(char **argv)
 
 /* --- the clients ------------------------------------------------------------------------------ */
 
-/* siw uses no other source port than rdma_cm's choice: each try has its own. */
+/* siw tries no other source port than the one that rdma_cm has chosen: so each try has its own. */
 static void resolve(struct client *client)
 {
 	static in_port_t port = FIRST_PORT;
@@ -209,7 +209,10 @@ static void try_again(void)
 
 		if (client->state != DOWN || !client->again || client->again > now)
 			continue;
-		/* Without a QP this is the cm_id of the next try, which is still being resolved. */
+		/*
+		 * A cm_id without a QP is that of a client's next try, whose address is still being
+		 * resolved.
+		 */
 		if (!client->id->qp)
 			continue;
 		hang_up(client);

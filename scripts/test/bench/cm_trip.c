@@ -171,7 +171,10 @@ static void await(struct end *end, int n, void (*completes)(struct end *, enum i
 		need(!ibv_get_cq_event(end->wake, &cq, &context), "ibv_get_cq_event");
 		ibv_ack_cq_events(cq, 1);
 		need(!ibv_req_notify_cq(end->cq, 0), "ibv_req_notify_cq");
-		/* A completion before the request makes no event: poll again. */
+		/*
+		 * There is no event for a completion that arrived before the event was requested:
+		 * poll once more.
+		 */
 	}
 }
 
@@ -205,7 +208,7 @@ static void *respond(void *unused)
 	return unused;
 }
 
-/* siw uses no other source port than rdma_cm's choice: each connection has its own. */
+/* siw tries no other source port than rdma_cm has chosen: so each connection has its own. */
 static void prepare(struct end *end)
 {
 	static in_port_t port = FIRST_PORT;

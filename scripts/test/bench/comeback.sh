@@ -9,7 +9,8 @@
 
 live() { [[ $(cat /sys/class/nvme/nvme*/state | grep -c live) -eq $1 ]]; }
 
-# comeback_begin NUMBER: connect NUMBER paths; nvme-cli would refuse to connect a path twice, so write the request here
+# comeback_begin NUMBER: connect NUMBER paths; the request is written to /dev/nvme-fabrics here, since nvme-cli refuses
+# to connect the same path twice
 comeback_begin() {
 	local i host="nqn.2014-08.org.nvmexpress:uuid:$NVME_UUID"
 

@@ -7,7 +7,7 @@
 LOAD_VARIANTS=${LOAD_VARIANTS:-'siw siw_mpa plain srnic'}
 LOAD_QPS=${LOAD_QPS:-'1 8 64'}
 LOAD_OCTETS=16384
-LOAD_MS=${LOAD_MS:-1500}	# for each number of QPs
+LOAD_MS=${LOAD_MS:-1500}	# milliseconds that each number of QPs is measured
 
 measure_load() {
 	local round variant

@@ -99,7 +99,7 @@ static void pair_connect(struct rdma_cm_id *listener, const char *address, size_
 	prepare(server, octets);
 }
 
-/* Wait for a completion, asleep. */
+/* Sleep until a completion arrives. */
 static void await(int (*get)(struct rdma_cm_id *id, struct ibv_wc *wc), struct rdma_cm_id *id)
 {
 	struct ibv_wc wc;

@@ -103,7 +103,7 @@ static void of_process(const char *device, int count)
 	struct ibv_pd *pd;
 
 	need(memory != MAP_FAILED && mrs, "memory");
-	memset(mrs, 1, count * sizeof(*mrs));	/* page faults of it are not measured */
+	memset(mrs, 1, count * sizeof(*mrs));	/* now, so that its page faults are not measured */
 	need(!!context, "ibv_open_device");
 	pd = ibv_alloc_pd(context);
 	need(!!pd, "ibv_alloc_pd");

@@ -5,7 +5,8 @@
 # same guest.
 
 REGISTRATIONS=${REGISTRATIONS:-100000}
-# Limit in hundredths: of siw's cost; and for one of the last registrations, of the cost of one of the first thousand
+# Limit, in hundredths of siw's cost; and for one of the last registrations also in hundredths of one of the first
+# thousand
 REGISTERED_LIMIT=110
 
 # The process is in a memory cgroup, as under systemd, since srnic's charging of the cgroup costs
@@ -33,7 +34,8 @@ registered() {
 # registered_value VARIANT KIND KEY
 registered_value() { awk -v key="$3" '$1 == key { print $2 }' "$OUT/register/$1.$2"; }
 
-# registered_least VARIANT KIND WHAT: the least cost: of one of the first thousand, of the last thousand, or of all
+# registered_least VARIANT KIND WHAT: print the least of three figures: the cost of one of the first thousand, of the
+# last thousand, and of all
 registered_least() {
 	awk -v key="$3" '$1 ~ "^" key "(_first|_last)?$" { print $2 }' "$OUT/register/$1.$2" | sort -n | head -n 1
 }
@@ -84,6 +86,6 @@ measure_registrations() {
 	build_program registrations
 	boot_counted
 	judge_registrations "$REGISTRATIONS"
-	guest_kill_all		# other tests judge how guests end
+	guest_kill_all		# other tests check that guests shut down
 	tap_end bench
 }

@@ -254,7 +254,7 @@ MTU_VARIANTS = ("tcp", "siw", "srnic", "plain", "markers")
 MTU_MEASURES = ("write-64k", "read-64k", "send-64k", "write-4k", "send-4k", "ping-64")
 MTU_RATIOS = (("srnic", "tcp"), ("plain", "tcp"), ("plain", "siw"))
 DRIVER = 6
-TCP_HEADERS, FPDU_HEADERS = 52, 20      # IPv4 and TCP with time stamps; length, DDP header and CRC
+TCP_HEADERS, FPDU_HEADERS = 52, 20      # bytes: IPv4 and TCP with time stamps; MPA length, DDP header and CRC
 
 
 def mtu_rows(folder, mtu):

@@ -44,8 +44,8 @@ size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
 
 int qemu_plugin_version = 1;
 
-#define PHASES		8	/* 0: not counted */
-#define GROUPS		16	/* 0: that of the caller */
+#define PHASES		8	/* phase 0 is not counted */
+#define GROUPS		16	/* functions of group 0 count for their caller's group */
 #define GROUP_USER	1
 #define BUCKETS		(1 << 18)
 

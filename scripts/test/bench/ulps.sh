@@ -21,7 +21,7 @@ in_kit() {
 	guest_run A "set -e; STORAGE_OVER=$STORAGE_OVER; . /host$TOP/scripts/lib/guest/$1.sh; $2" "$LIMIT"
 }
 
-# ulp_command BYTES TIMES KIND WHAT: print a command that makes I/Os: with a disk eight at a time, over NFS one
+# ulp_command BYTES TIMES KIND WHAT: print a command that makes I/Os: eight at a time on a disk, one at a time over NFS
 ulp_command() {
 	case "$3 $4" in
 	nvme* | iser*)
@@ -108,7 +108,7 @@ measure_comebacks() {
 		guest_run A ". /share/comeback.sh; comeback_end" "$LIMIT" >"$OUT/log" ||
 			gap "$variant: the controllers did not end: $(cat "$OUT/log")"
 	done
-	guest_kill_all		# other tests judge how guests end
+	guest_kill_all		# other tests check that guests shut down
 	python3 "$TOP/scripts/test/bench/report.py" --comeback "$OUT"
 	cat "$OUT/comeback.rst"
 	say "in $OUT: comeback.rst, comeback.html"

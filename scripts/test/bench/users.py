@@ -35,7 +35,7 @@ ROWS = {
     "iser-read-128k": "iSCSI, read 128 KiB",
 }
 TCP_NAME = {"nvme": "NVMe/TCP", "nfs": "NFS over TCP", "iser": "iSCSI over TCP"}
-# Fair pairs: both transports checksum all bytes, or neither does.
+# Pairs of columns that can be compared: both transports checksum all bytes, or neither does.
 RATIOS = (("plain", "tcp"), ("srnic", "tcp-digest"), ("plain-large", "tcp"), ("srnic-large", "tcp-digest"))
 NEAR = 0.05     # a smaller difference is no reason to prefer one
 PAGE = "Documentation/infiniband/iw_mpa_performance.rst"

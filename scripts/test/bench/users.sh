@@ -64,7 +64,8 @@ users_begin() {
 	esac && tell_plugin
 }
 
-# users_end KIND COLUMN: stop both. rxe always has its own QP, so it is never idle.
+# users_end KIND COLUMN: stop client and server, and wait until no RDMA object is left, except with rxe, which always
+# has a QP of its own.
 users_end() {
 	case $1 in
 	nvme) in_kit nvme 'nvme_detach; nvme_serve_end' ;;
@@ -94,7 +95,7 @@ users_times() {
 	if [[ $1 == nfs ]]; then echo "$file_long $file_short"; else echo "$io_long $io_short"; fi
 }
 
-# users_rows COLUMN: measure all kinds in turn
+# users_rows COLUMN: measure the chosen rows of each kind
 users_rows() {
 	local kind rows row
 
@@ -137,13 +138,13 @@ users_take() {
 	guest_run A "echo 1 >$large" "$LIMIT"
 }
 
-# users_cost COLUMN ROW: print a figure of the table
+# users_cost COLUMN ROW: print the figure of that column and row
 users_cost() {
 	awk -F '\t' -v column="$1" -v row="$2" 'NR == 1 { for (i = 2; i <= NF; i++) if ($i == column) at = i }
 		$1 == row { print $at + 0 }' "$RAW.tsv"
 }
 
-# judge_ios KERNEL: judge the rows of GUARDED_IOS, in the guest of boot_counting
+# judge_ios KERNEL: measure the rows of GUARDED_IOS in the guest of boot_counting, and compare them with their limits
 judge_ios() {
 	local row column other most cost base USERS_TIMES=$GUARDED_IO_TIMES RAW=$OUT/guard ONLY
 	local -a columns

@@ -20,8 +20,8 @@ RECORD=scripts/test/check/passed	# relative to TREE
 # Variables that would change what a row tests
 FOREIGN=(AFRESH DEBUG DRIVER KERNEL KERNELS KREL MAKEFLAGS MAKEOVERRIDES MFLAGS PAIRS PART PEER PEERS ROUNDS SUITE T)
 
-ROWS=()		# rows of scripts/test/check/rows, in their order
-MINUTES=()	# the minutes there of each row
+ROWS=()		# all rows of scripts/test/check/rows, in the order of that file
+MINUTES=()	# minutes of each row, from that file
 PART_OF=()	# the part of each row, from 1 on
 PARTS=0
 CHOSEN=.	# regular expression for the rows to run
@@ -77,11 +77,11 @@ commit_of_tree() {
 	[[ -n $changes ]] || in_git rev-parse HEAD 2>/dev/null || true
 }
 
-# tests_concern NAME: print what the tests of scripts/wire/NAME.py concern, in the form of concerned_by. A row may name
-# the files with its tests, or suites of debug.sh, and these may import NAME.
+# tests_concern NAME: print which rows can run a test of scripts/wire/NAME.py, in the form of concerned_by: rows that
+# name the file, or none; and rows of soak.sh and debug.sh, whose files may import this one.
 tests_concern() {
 	case $1 in
-	# These are imported by others, or are part of debug.sh's storms and faults
+	# Other files import these, or debug.sh runs them as "storms" or "faults".
 	initiator | responder | hazards | faults | storms | data_term | data_storms | data_faults | data_fuzz)
 		echo 'wire soak debug:wire|faults|storms'
 		;;
@@ -169,7 +169,7 @@ concerns() {
 	return 1
 }
 
-# without_words FILE: print stdin without text that no test uses: comments, and sentences of the guide
+# without_words FILE: print stdin without text that no test uses: comments, and sentences of the administrator's guide
 without_words() {
 	local first
 
@@ -181,7 +181,8 @@ without_words() {
 text = sys.stdin.read()
 print(text.startswith("#!") and text.splitlines()[0], ast.dump(ast.parse(text)))' 2>/dev/null
 		;;
-	# As bash parses it; in a block bash prints empty lines only where they are data, as in here documents.
+	# Have bash print how it parses the file: without comments. In a block, { }, it prints an empty line only where
+	# that is data, as in a here document.
 	*.sh)
 		IFS= read -r first || return
 		[[ $first != '#!'* ]] || echo "$first"
@@ -206,15 +207,15 @@ words_of() {
 	[[ $WORDS != *none ]]
 }
 
-# same_but_words FILE BLOB: is FILE in the tree the same as git's BLOB, apart from such text?
+# same_but_words FILE BLOB: do FILE in the tree and git's BLOB differ in such text alone, or not at all?
 same_but_words() {
 	local WORDS was
 
 	words_of "$1" "$2" && was=$WORDS && words_of "$1" && [[ $WORDS == "$was" ]]
 }
 
-# changes_since COMMIT: set CHANGES to the files that are not in the tree as in COMMIT. As changed comments concern the
-# same suites as a page, README.md stands for files that differ in comments alone.
+# changes_since COMMIT: set CHANGES to the files that are not in the tree as in COMMIT. A file that differs in comments
+# alone appears there as README.md, since changed comments concern the same suites as a page.
 declare -A CHANGES_SINCE=()
 changes_since() {
 	local raw was is blob file files
@@ -231,7 +232,7 @@ changes_since() {
 	CHANGES=${CHANGES_SINCE[$1]}
 }
 
-# look_again: forget what is known of the tree, since a file may have changed
+# look_again: forget the checksums and changes that were computed, since a file of the tree may have changed
 look_again() { WORDS_OF=() CHANGES_SINCE=(); }
 
 # holds COMMIT ROW: is ROW's result on COMMIT still valid for the tree, with its uncommitted changes?
@@ -248,7 +249,7 @@ holds() {
 
 kept_file() { echo "$KEPT/$(cksum <<<"$1" | cut -d ' ' -f 1)"; }
 
-# recorded ROW: print the result that another machine may have recorded
+# recorded ROW: print the row's result in the file RECORD, which another machine may have written
 recorded() {
 	local commit passed took used row
 

@@ -9,7 +9,7 @@ fake() {
 	chmod +x "$SCRIPTS/$1.sh"
 }
 
-# outcome COMMAND...: run it in a subshell; write its output and exit status into $OUTPUT
+# outcome COMMAND...: run COMMAND in a subshell; write its output, the totals and its exit status into $OUTPUT
 outcome() {
 	look_again
 	(
@@ -29,7 +29,7 @@ says() {
 	done
 }
 
-# within SECONDS COMMAND...
+# within SECONDS COMMAND...: run COMMAND with a time limit for all suites
 within() {
 	DEADLINE=$((SECONDS + $1))
 	"${@:2}"
@@ -96,7 +96,7 @@ mended_beside() {
 	finish_beside
 }
 
-# No suite has a time limit of its own; all of them together have one.
+# When the time for all suites is over, those that still run and those that have not begun are reported.
 selftest_of_limit() {
 	local late='did not end within the time for all; the last that it said'
 
@@ -143,7 +143,7 @@ while time.process_time() < 1.2: pass"
 		'3/3 +70 +[0-9]+ +[0-9]+  passed .* wire'
 	read_kept wire
 	[[ $USED -ge 1 ]] || die "wire took no processor: $(<"$(kept_file wire)")"
-	# Another machine knows the results that were recorded, which are only those that passed.
+	# A machine without results of its own knows those that were recorded, which are only those that passed.
 	outcome all_of_it --record
 	mv "$KEPT" "$KEPT.here"
 	outcome all_of_it -l
@@ -156,7 +156,7 @@ while time.process_time() < 1.2: pass"
 	says '3/3 +70 +[0-9]+ +[0-9]+  passed .* wire'
 	rm -r "$KEPT"
 	mv "$KEPT.here" "$KEPT"
-	# Rows that have passed are not run again; the others are.
+	# Rows that have passed do not run again; the other rows do.
 	rm "$TREE/kunit/broken"
 	commit_all
 	outcome all_of_it
@@ -193,7 +193,8 @@ while time.process_time() < 1.2: pass"
 	says '.*there is no part 2/4.*' 'exit status 1'
 }
 
-# words FILE BEFORE WORDS CODE: formats for printf: a file, the file with other comments, or empty, and with other code
+# words FILE BEFORE WORDS CODE: formats for printf: the file before; the same with other comments, or nothing; the same
+# with other code. Only the last one must count as a change.
 words() {
 	local commit
 
@@ -226,11 +227,11 @@ selftest_of_words() {
 	words d.sh 'a=1 # one\ncat <<E\n# c\nE\n' '# two\na=1\ncat <<E\n# c\nE\n' 'a=1 # one\ncat <<E\n# d\nE\n'
 	words d.sh '#!/bin/bash\na=1 # one\n' '#!/bin/bash\n# two\n\na=1\n' '#!/bin/sh\na=1 # one\n'
 	words d.py '#!/bin/a\na = 1  # one\n' '#!/bin/a\n# two\na = 1\n' '#!/bin/b\na = 1  # one\n'
-	# An empty line may be data.
+	# An empty line is code only in a here document.
 	words d.sh 'f() {\n\tcat <<E\na\n\nb\nE\n}\n' '# word\nf() {\n\n\tcat <<E\na\n\nb\nE\n}\n' \
 		'f() {\n\tcat <<E\na\nb\nE\n}\n'
 	words d.sh "a='b\n\nc'\n" "a='b\n\nc' # word\n" "a='b\nc'\n"
-	# What cannot be parsed cannot be compared.
+	# A file that cannot be parsed counts as changed if only a comment differs.
 	words d.sh 'a=1\nif # one\n' '' 'a=1\nif # two\n'
 	words d.py 'a = 1\nif  # one\n' '' 'a = 1\nif  # two\n'
 	words d.c '#define A 1\n/* one\n' '' '#define A 1\n/* two\n'
@@ -335,7 +336,8 @@ selftest_of_tests() {
 	done
 }
 
-# named_by SUITE: print the scripts that it names, and the possible scripts of make targets that it names
+# named_by SUITE: print the paths of the scripts that the suite's files name, and those of the suites that these files
+# call by make
 named_by() {
 	local script folder
 	local -a files
@@ -370,7 +372,7 @@ selftest() (
 	KEPT=$dir/kept
 	OUTPUT=$dir/output
 	mkdir -p "$SCRIPTS/test/check"
-	# Fakes must not report to an outer check.sh, whose file the environment names.
+	# The environment may name a file by which suites report to an outer check.sh: fake suites get another one.
 	export BROKEN_BY_QEMU=$dir/told
 	OUTER=
 	unset -v AFRESH

@@ -36,7 +36,7 @@ connect_both() {
 	done
 }
 
-# call GUEST FUNCTION ARGUMENT...: run a function of this file in the guest
+# call GUEST FUNCTION ARGUMENT...: run FUNCTION of this file in the guest
 call() {
 	local guest=$1 function=$2
 
@@ -44,7 +44,8 @@ call() {
 	on "$guest" "$(declare -f "$function"); $(printf '%q ' "$function" "$@")" 100
 }
 
-# outcome FAMILY TEXT: called before "||", where errexit is off, so each failure has to be tested
+# outcome FAMILY TEXT: judge the client's output TEXT of one family. This is called before "||", where errexit is off,
+# so each failure has to be tested.
 outcome() {
 	local family=$1 text pings how=otherwise
 

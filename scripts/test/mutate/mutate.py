@@ -52,7 +52,8 @@ GROUPS = {
     'library L1 to L3': ('iw_mpa', ('iw_mpa-l1', 'iw_mpa-l2-memory', 'iw_mpa-l2-takeover', 'iw_mpa-l2', 'iw_mpa-l3')),
 }
 WANTED = 95             # per cent
-FEWEST = 20             # with fewer mutants the share means nothing; survivors still have to be explained
+# in a group with fewer mutants the share is not checked; those not found still have to be explained
+FEWEST = 20
 SLOWEST = 15            # seconds for one suite, at least
 
 HEADER = '''/* SPDX-License-Identifier: GPL-2.0 */
@@ -320,7 +321,7 @@ def kunit(args, state, suites):
             print("# to be continued")
             return
         reaching = [name for name in suites if mutant["number"] in known[name]["reached"]]
-        # First try the suite that finds most in the least time
+        # First the suites that have found most mutants in the least time
         reaching.sort(key=lambda name: known[name]["seconds"] / (1 + found_by.get(name, 0)))
         how = None
         for name in reaching:

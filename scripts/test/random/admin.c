@@ -26,7 +26,7 @@
 #define VRF		"rvrf"
 #define MOST_SETTINGS	64
 
-/* The message that is sent, and then the last answer */
+/* Buffer of the netlink message that is sent, and then of the last answer */
 static union {
 	struct nlmsghdr hdr;
 	char octets[16384];
@@ -247,7 +247,7 @@ static bool is_exclusive;	/* each namespace has devices of its own */
 #define RDMA(command)	RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_##command)
 #define MOST_FOUND	16
 
-/* Our links as last found: their index, and the number in their names */
+/* What any_link() found last: the index of each of our links, and the number in its name */
 static uint32_t found[MOST_FOUND];
 static int digits[MOST_FOUND];
 static int nr_found;
@@ -326,7 +326,8 @@ static bool op_link_netns(void)
 {
 	uint32_t link = any_link();
 
-	if (!is_exclusive)	/* then a link can only move with its network device */
+	/* In the shared mode a link can only move with its network device. */
+	if (!is_exclusive)
 		return op_net_netns();
 	begin(RDMA(SET), 0, NULL, 0);
 	word(RDMA_NLDEV_ATTR_DEV_INDEX, link);
@@ -418,7 +419,10 @@ static bool any_of(const char *folder, char *path)
 	return count;
 }
 
-/* The settings at first. If an odd value stayed for long, few connections would come up. */
+/*
+ * The settings as they were at first. If an odd value stayed for long, few connections would come
+ * up.
+ */
 static char names[MOST_SETTINGS][64], values[MOST_SETTINGS][24];
 
 static void restore(void)

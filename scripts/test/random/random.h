@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 #define LINKS		4	/* srnic on network devices rv0, rv1 ... */
-#define PORTS		3	/* of listeners, from PORT on */
+#define PORTS		3	/* number of ports for listeners, from PORT on */
 #define PORT		7000
-#define OWN_PORT	7100	/* of TCP alone: cm.c answers there */
+#define OWN_PORT	7100	/* from here on sockets of cm.c listen, and no RDMA */
 #define NAMESPACES	3	/* the first one is that of the host */
 
 /* An operation does something, or is refused. */
@@ -44,7 +44,7 @@ void *map_far(int number, size_t size);
 int open_namespace(int number);
 
 #define one_in(n)	(chance(n) == 0)
-/* One of some numbers; one that is listed twice is twice as likely */
+/* A random one of these numbers; a number that is listed twice is twice as likely */
 #define CHOOSE(...) ({ static const unsigned int of_[] = { __VA_ARGS__ };	\
 	of_[chance(sizeof(of_) / sizeof(of_[0]))]; })
 

@@ -50,9 +50,10 @@ static struct context { int fd, async, link; } contexts[CONTEXTS];
 static struct object objects[OBJECTS];
 static char *memory;
 static uint32_t response[64];
-static bool is_second;		/* this is the child of two processes with the same files */
+/* This process is the child of go_on_as_two(), which has the same open files as its parent. */
+static bool is_second;
 
-/* Another thread writes into this ring, whatever happens to the ring. */
+/* A ring into which another thread writes random bytes, whatever happens to the ring's object */
 static pthread_mutex_t target_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ring target;
 
@@ -92,7 +93,7 @@ void verbs_start(void)
 	pthread_create(&thread, NULL, scribble, (void *)any());
 }
 
-/* The child has no such thread, but the thread may have held the lock. */
+/* A child does not have that thread, which may have held the lock at the fork. */
 void verbs_forked(void)
 {
 	pthread_mutex_init(&target_lock, NULL);
@@ -704,7 +705,7 @@ static bool op_poll(void)
 	return count;
 }
 
-/* Give the thread that scribbles another ring, or none. */
+/* Choose another ring for the thread that writes random bytes, or none. */
 static bool op_scribble(void)
 {
 	struct object *o = find(CHOOSE(QP, SRQ, CQ), NULL);
@@ -783,7 +784,7 @@ void verbs_peer(uint32_t number, const struct key *key)
 			o->key = *key;
 }
 
-/* cm.c's operations are here, too. */
+/* Operations of cm.c, for the same table */
 #define CM_OPS										\
 	CM_OP(cm_step, 60) CM_OP(cm_listen, 10) CM_OP(cm_connect, 20) CM_OP(cm_disconnect, 2)	\
 	CM_OP(cm_destroy, 4) CM_OP(cm_odd, 6) CM_OP(cm_reopen, 1) CM_OP(socket_connect, 10)	\

@@ -20,7 +20,7 @@ places() {
 			s:^kunit/([a-z_]+)/(.*):& $SW/\1/tests/\2:p; t
 			\:^$DOC/: { \:/($pages)\.rst$: !d }
 			s:.*:& &:p"
-	# For iw_cm as the first patches change it
+	# These two replace files of this tree. They are for iw_cm as the first patches of the series change it.
 	echo "scripts/test/series/iw_mpa/iwcm.h $SW/iw_mpa/iwcm.h"
 	echo "scripts/test/series/iw_mpa/iw_mpa_fake_owner.c $SW/iw_mpa/tests/iw_mpa_fake_owner.c"
 }
@@ -45,6 +45,6 @@ compose() {
 		install -D -m 644 "$TOP/$from" "$NEW/$to"
 		[[ $to != *.rst ]] || page "$TOP/$from" >"$NEW/$to"
 	done < <(places)
-	sed -i 1d "$NEW/$ABI"	# these files have no comments
+	sed -i 1d "$NEW/$ABI"	# the licence: files of Documentation/ABI have no comments
 	perl "$TOP/scripts/test/series/in-tree.pl" "$NEW"
 }

@@ -13,7 +13,8 @@ configure() {
 	mkdir -p "$OBJ"
 	cp "$KDIR/.config" "$KDIR/Module.symvers" "$OBJ/"
 	"$TREE/scripts/config" --file "$OBJ/.config" -d DEBUG_INFO_BTF -d MODULE_SIG -e KUNIT -e SAMPLES -m RDMA_SIW
-	# Some callers switch errexit off; and only a complete tree may be used again.
+	# "&&", since errexit is off if the caller is part of a condition. The version comes last: it marks a complete
+	# tree, which is used again.
 	tree_make olddefconfig && tree_make modules_prepare && source_version >"$OBJ/version"
 }
 
@@ -52,9 +53,9 @@ build_all() {
 	! grep -iE 'warning|error:' "$log"
 }
 
-# Ignored messages: test_maintainers checks what "Does MAINTAINERS need updating?" asks, and trace headers are not laid
-# out like other C. checkpatch.pl runs outside of a git tree, since in one it would ask git about a kernel; so it does
-# not know the commits of Fixes: tags.
+# checkpatch PATCH: some messages are ignored. test_maintainers checks what "Does MAINTAINERS need updating?" asks, and
+# trace headers are not laid out like other C. checkpatch.pl runs outside of a git tree, since in one it would ask git
+# about a kernel; so it does not know the commits of Fixes: tags.
 checkpatch() (
 	ignore=$(awk '/^[A-Z]/ { print $1 }' "$TOP/scripts/test/static/checkpatch.ignore" | paste -sd ,),FILE_PATH_CHANGES,UNKNOWN_COMMIT_ID
 	! grep -q '^+++ b/.*/trace.*\.h' "$1" || ignore+=,OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT
@@ -84,12 +85,13 @@ test_names() (
 	! grep -rnE "$NOT_IN_TREE" .
 )
 
-# Names that only this tree has; numbers of rules in its pages; and faults of an iw_cm without the patches
+# What test_names must not find: names that only this tree has; numbers of rules in its pages; and what works around
+# faults of an iw_cm without the patches
 NOT_IN_TREE='make (check|static|kunit|demo|wire|install)|README|CHANGELOG|Debian|\bcompat[_/]|_compat\b|KBUILD_EXTMOD'
 NOT_IN_TREE+='|LINUX_VERSION_CODE|[CS]_HAS_|out of tree|MODULE_VERSION|IW_MPA_(API|VERSION)|iw_mpa_api|iwcm_faults'
 NOT_IN_TREE+='|accept(ed)?_again|\b[A-Z]-[0-9]{2}\b([^-.]|$)'
 
-# In pages also old kernels, and descriptions of this tree. (RFCs have sections with such numbers, too.)
+# What pages must not have, too: numbers of old kernels (which are no sections of RFCs), and descriptions of this tree
 NOT_IN_PAGES='(?<!section )(?<![.\d])6\.(1|5|6|9|12)(?![.\d])|\b([Bb]efore|until|since|[Ll]ater than) Linux|/etc/iw-mpa'
 NOT_IN_PAGES+='|the source tree|the file changes|\bDKMS\b|\bscripts/'
 

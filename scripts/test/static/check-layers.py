@@ -34,7 +34,8 @@ def name_of(path):
     """Return the name of a file's object in the link line. A header in a folder belongs to the
     folder's main object, unless it has an object of its own."""
     name = path.with_suffix('').as_posix()
-    name = {'iwcm': 'iwcm_faults'}.get(name, name)  # only the header, which the patches need, has this name
+    # iwcm.h is the header of iwcm_faults.c, under a name that the series needs
+    name = {'iwcm': 'iwcm_faults'}.get(name, name)
     folder = path.parent.as_posix()
     if name not in LAYER_OF and folder != '.':
         name = '%s/%s' % (folder, folder)
@@ -49,12 +50,12 @@ LAYER_OF = {name: layer for layer, names in LAYERS.items() for name in names}
 ORDER = tuple(LAYERS)
 LINKED = [name for names in LAYERS.values() for name in names]
 GLUES = ('drivers/infiniband/sw/siw_mpa',)
-# Devices with their own TCP engine only use the protocol.
+# Drivers of devices with their own TCP engine, which may only use the library's protocol layer
 ENGINES = ('drivers/infiniband/hw/cxgb4_mpa',)
 PUBLIC = 'include/rdma/iw_mpa.h'
 PROTO = 'include/rdma/iw_mpa_proto.h'
 
-# The only headers of the kernel that the pure layer may include
+# The only headers of the kernel that the library's protocol layer, L0, may include
 L0_INCLUDES = re.compile(
     r'linux/(types|stddef|string|kernel|limits|bits|bitops|bitfield|bug|build_bug|errno|minmax|'
     r'align|array_size|const|stringify|byteorder|unaligned|crc32c|export)\.h$|'
@@ -64,7 +65,7 @@ L0_SYMBOLS = re.compile(
     r'__stack_chk_fail$|(__)?fortify_panic$|__(read|write)_overflow\w*$|'
     r'__fentry__$|__x86_(return|indirect)_thunk\w*$|__(asan|ubsan|sanitizer|tsan)_\w+$')
 
-# Each of these interfaces may be used by one file
+# Interfaces that may be used by one file each
 TCP_SYMBOLS = re.compile(r'(kernel|sock|tcp)_')
 EVENT_HANDLER = re.compile(r'->\s*event_handler\b')
 DRIVER_OP = re.compile(r'\(\s*\*\s*(\w+)\s*\)\s*\(')

@@ -24,7 +24,8 @@ TOP = pathlib.Path(__file__).resolve().parents[3]
 NOT_RUN = {'check-all'}         # this target runs all others
 FOLDERS = ('scripts/', 'scripts/lib/', 'scripts/test/')       # folders of scripts that offer something
 OWN = {'check.sh': {'--all', '--part', '-k', '--record'}}
-SHORTER = {'-k', '--sample', '--seed', '--count', '--minutes', '--keep'}    # with these a script does less of the same
+# options with which a script does less of the same
+SHORTER = {'-k', '--sample', '--seed', '--count', '--minutes', '--keep'}
 STANDS_FOR = {'VARIABLE', 'NAME', 'PACKAGE'}    # not variables, though "=" follows
 
 Offer = collections.namedtuple('Offer', 'script kind what')     # kind: option, word, value, variable
@@ -101,7 +102,7 @@ def calls_in(text):
         yield Run(None, set(re.findall(r'(?<![\w$])([A-Z][A-Z_]*)=', line)), [])
         for match in re.finditer(r'scripts/(?:lib/|test/)?([a-z0-9-]+\.sh)"?(?=(.*))', line):
             yield Run(match[1], set(), list(words_of(match[2])))
-        # Without -s this is text, or another make.
+        # Without -s "make" is a word of a text, or another program's make.
         for match in re.finditer(r'\b(?:user_make|make -s)\b((?: .*)?)$', line):
             yield Run(None, set(), list(words_of(match[1])))
         # check.sh has a table with options of suites
@@ -187,7 +188,7 @@ def main():
     texts = dict(scripts)
     for path in (*TOP.glob('scripts/*/**/*.sh'), TOP / 'scripts/new-driver', TOP / 'dkms.conf', TOP / '.ci/run'):
         folder = f'{path.parent.relative_to(TOP)}/'
-        if folder in (*FOLDERS, 'scripts/test/check/'):     # scripts there name all others, and run the rows
+        if folder in (*FOLDERS, 'scripts/test/check/'):     # scripts there name all others, but only to run the rows
             continue
         texts[str(path)] = path.read_text(encoding='utf-8')
     rows = (TOP / 'scripts/test/check/rows').read_text(encoding='utf-8')

@@ -61,7 +61,7 @@ job_start() {
 
 job_is_ready() { grep -q '^ready' "/run/bg/$1/output"; }
 
-# rping_left REMOTE PORT: run a client of 1000 rounds, whose server ends the connection after 3
+# rping_left REMOTE PORT: run a client that asks for 1000 rounds; its server ends the connection after 3
 rping_left() {
 	rping -c -a "$1" -p "$2" -C 1000 -v -V >/run/rping.out || true
 	cat /run/rping.out

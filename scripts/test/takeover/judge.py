@@ -37,7 +37,7 @@ PROBE = FIELDS[15:17]
 DISCARD = "9"
 MASK = 0xffffffff
 
-LATE = 0.1              # seconds; TCP repeats after 0.2 at the earliest
+LATE = 0.1              # seconds by which a segment may be late; TCP sends again after 0.2 at the earliest
 TRY_AGAIN = 75
 SENT_AGAIN = "nothing is sent again"
 UNASKED = "no acknowledgment of nothing new"
@@ -187,7 +187,7 @@ def judge(found, taker, rough=False, reset=False, edge=None, wrap=None):
         yield "the hold is there", "" if hold else "no datagram"
         later = [seg for seg in segs if seg.number > (hold or 0)]
         yield SENT_AGAIN, numbers(seg.number for seg in later if seg.again)
-        # A challenge ACK acknowledges nothing new.
+        # A challenge ACK is one that nothing asked for, and that acknowledges nothing new.
         yield UNASKED, numbers(unasked(later, edge))
         told = list(in_order(seg for seg in ours if not seg.reset))
         yield "time stamps do not fall", numbers(falls(

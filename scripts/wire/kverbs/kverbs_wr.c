@@ -244,7 +244,7 @@ int kv_poke(struct kv *kv, char *args)
 	return p ? hex2bin(p, args + skip, size) : -ERANGE;
 }
 
-/* Has to be called before that WR is posted. */
+/* This has to be called before the WR is posted whose completion fills the memory. */
 int kv_fill(struct kv *kv, char *args)
 {
 	unsigned int at, size, octet;

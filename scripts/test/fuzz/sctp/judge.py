@@ -124,7 +124,7 @@ def some_sequences(dice):
     """All of up to four chunks; longer ones that begin well"""
     for size in range(1, 5):
         for letters in itertools.product(EACH, repeat=size):
-            # No rule says what follows a fault.
+            # No rule says what may follow a fault, so all chunks before the last one are legal.
             if size < 3 or session.TAKEN.fullmatch("".join(letters[:size - 1])):
                 yield "".join(letters)
     for _ in range(5000):

@@ -220,13 +220,13 @@ static int twin_accept(struct iw_cm_id *cm_id)
 		twin.cm_id = cm_id;
 	mutex_unlock(&twin.lock);
 	if (err)
-		return err;	/* iw_cm destroys the cm_id */
+		return err;	/* for this errno iw_cm destroys the cm_id */
 	err = iw_cm_accept(cm_id, &param);
 	twin_tell("event accepted status=%d\n", err);
 	return 0;
 }
 
-/* For inbound connections, too: these begin with their listener's handler. */
+/* Also called for inbound connections, whose cm_id begins with the handler of their listener. */
 static int twin_cm_event(struct iw_cm_id *cm_id, struct iw_cm_event *event)
 {
 	twin_tell("event %s status=%d\n", twin_event_name(event->event), event->status);
