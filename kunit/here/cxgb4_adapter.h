@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A fake adapter, shared by the suites of cxgb4_mpa: a test feeds it bytes and reads what was sent,
- * the events for iw_cm are recorded, and each operation can be made to fail.
+ * A fake adapter (an RNIC with its own TCP), shared by the suites of cxgb4_mpa. A test passes
+ * received bytes to cxgb4_mpa and reads what cxgb4_mpa has sent. The events for iw_cm are recorded,
+ * and each operation of the adapter can be made to fail.
  */
 #ifndef _CXGB4_ADAPTER_H
 #define _CXGB4_ADAPTER_H
@@ -140,7 +141,7 @@ static inline struct adapter *adapter_new(struct kunit *test, bool initiator)
 	return a;
 }
 
-/* An initiator that has sent its Request, which is taken out of @a->out */
+/* Have @a send its Request as initiator, and discard the Request from @a->out */
 static inline void adapter_connect(struct kunit *test, struct adapter *a)
 {
 	KUNIT_ASSERT_EQ(test, c4mpa_connect(&a->conn, 4, 2, "hello", 5), 0);
@@ -149,7 +150,10 @@ static inline void adapter_connect(struct kunit *test, struct adapter *a)
 	a->sends = 0;
 }
 
-/* Bytes may arrive in pieces of any size: pass each in a buffer of exactly its size */
+/*
+ * Pass @octets to cxgb4_mpa in pieces of at most @piece bytes, each in a buffer of exactly its
+ * size, so that KASAN detects a read after it
+ */
 static inline enum c4mpa_verdict adapter_rx(struct kunit *test, struct adapter *a,
 					    const u8 *octets, size_t len, size_t piece)
 {

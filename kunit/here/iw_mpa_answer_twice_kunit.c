@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests of a ULP that accepts a connection twice, or rejects it after it has accepted it. iw_cm
- * allows both until it has handled ESTABLISHED, but loses references on QPs when a ULP does so.
+ * Tests of a ULP that accepts a connection twice, or rejects it after accepting it. iw_cm allows
+ * both until it has handled ESTABLISHED, but loses references on QPs when a ULP does so.
  */
 
 #include "iw_mpa_fakes.h"
 
-/* With a second accept iw_cm gets another reference on the QP, and forgets the first. */
+/*
+ * With a second accept iw_cm gets another reference on the QP, and forgets its first one, which the
+ * library drops.
+ */
 static void accept_again_is_accepted_once(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -84,7 +87,10 @@ static void accept_of_another_qp_ends_what_is_up(struct kunit *test)
 	closed_with_references(c, 2);
 }
 
-/* The connection of QP 1 ends, and iw_cm has not handled the events of that. */
+/*
+ * Accept with QP 1 and reset the connection. The events of its end are queued: iw_cm has not
+ * handled them yet.
+ */
 static void accept_and_end_late(struct fake_conn *c, struct fakes *f)
 {
 	conn_call(c);
@@ -94,7 +100,10 @@ static void accept_and_end_late(struct fake_conn *c, struct fakes *f)
 	FAKE_WAIT(f, c->fid->nr_held == 2 && c->fid->refs == 1);
 }
 
-/* If iw_accept failed, iw_cm would go to IDLE, and ESTABLISHED would be a BUG() there. */
+/*
+ * iw_accept returns 0 although the connection has ended. After an error iw_cm would enter the state
+ * IDLE, and then handling the queued ESTABLISHED would be a BUG().
+ */
 static void accept_behind_the_end_is_void(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -108,7 +117,10 @@ static void accept_behind_the_end_is_void(struct kunit *test)
 	closed_with_references(c, 2);
 }
 
-/* iw_cm forgets two references while iw_get_qp does not find the QP, which is destroyed later. */
+/*
+ * iw_cm forgets two references on QP 1 while iw_get_qp does not find the QP. The library drops both
+ * when the QP is destroyed.
+ */
 static void accept_behind_the_end_of_its_qp_is_void(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -127,7 +139,10 @@ static void accept_behind_the_end_of_its_qp_is_void(struct kunit *test)
 	closed_with_references(c, 2);
 }
 
-/* iw_cm should not call for a removed device, but an error would lead to the same BUG(). */
+/*
+ * iw_cm should not call iw_accept for a removed device. If it does, an error would lead to the same
+ * BUG().
+ */
 static void accept_behind_the_end_of_the_device_is_void(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -143,7 +158,7 @@ static void accept_behind_the_end_of_the_device_is_void(struct kunit *test)
 	closed_with_references(c, 1);
 }
 
-/* When destroy_qp hides the QP and calls the library */
+/* The moment at which destroy_qp hides the QP and calls the library */
 enum destroy {
 	DESTROY_BEFORE,		/* after iw_cm has its reference, before iw_accept */
 	DESTROY_BETWEEN,	/* before the next iw_accept, which forgets the reference */
@@ -347,7 +362,10 @@ static void reject_of_what_ends_is_silent(struct kunit *test)
 		reject_of_what_ends(f, i, ends[i]);
 }
 
-/* iw_cm has checked its state before the reject, but calls iw_accept after it. */
+/*
+ * The ULP rejects after iw_cm has checked its state for an accept, and before iw_cm calls
+ * iw_accept.
+ */
 /* Rules: P-09 */
 static void accept_that_a_reject_overtakes_is_void(struct kunit *test)
 {
@@ -379,8 +397,8 @@ static void reject_within_prepare(struct work_struct *work)
 }
 
 /*
- * The ULP rejects while iw_accept runs the driver's prepare. After a reject iw_cm does not allow
- * iw_accept to fail.
+ * The ULP rejects while iw_accept runs the driver's prepare. iw_accept must then return 0 even if
+ * prepare fails, since iw_cm has a BUG_ON() for an error of iw_accept after a reject.
  */
 static void reject_while_accept_runs(struct fake_conn *c, struct fakes *f, int err)
 {

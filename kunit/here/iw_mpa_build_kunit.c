@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Checks of the kernel's options on which every other suite relies. */
+/* What every other suite relies on: a kernel with a correct crc32c() and without an RDMA core. */
 
 #include <kunit/test.h>
 #include <linux/crc32c.h>
 #include <linux/kconfig.h>
 
-/* RFC 3720 B.4: 32 bytes of zeroes; the CRC goes out least significant byte first. */
+/*
+ * The CRC of 32 zero bytes in RFC 3720 B.4, which lists it as it is sent, least significant byte
+ * first.
+ */
 static void crc32c_rfc3720_b4_zeroes_matches(struct kunit *test)
 {
 	static const u8 zeroes[32];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Encoding and decoding of chunks of DDP over SCTP. Their bytes are written down here from RFC 5043
- * 5.2 and RFC 6581 7 and 9. Names of rules: S-5.2.1-1 is the first of section 5.2.1 of RFC 5043,
- * E-7-1 the first of section 7 of RFC 6581.
+ * Encoding and decoding of chunks of DDP over SCTP. The expected bytes were written by hand from
+ * RFC 5043 5.2 and RFC 6581 7 and 9. Names of rules: S-5.2.1-1 is the first of section 5.2.1 of RFC
+ * 5043, E-7-1 the first of section 7 of RFC 6581.
  */
 
 #include <kunit/test.h>
@@ -244,7 +244,7 @@ static void chunk_decode_bad_reason_named(struct kunit *test)
 
 	decode(row->ppid, buf, row->len, &chunk);
 
-	/* Nothing of the chunk is returned but its DDP-SSN */
+	/* No field of the chunk is returned but its DDP-SSN */
 	KUNIT_EXPECT_EQ(test, chunk.reason, row->reason);
 	KUNIT_EXPECT_EQ(test, chunk.code, IW_MPA_CHUNK_BAD);
 	KUNIT_EXPECT_EQ(test, chunk.ssn, row->ssn);
@@ -291,19 +291,21 @@ static void most(struct kunit *test, bool enhanced, u16 pd_len)
 	KUNIT_EXPECT_NULL(test, memchr_inv(buf, 0xa5, sizeof(buf)));
 }
 
-/* Rules: S-5.2.3-4: 512 bytes are sent and taken, and of 513 none */
+/* Rules: S-5.2.3-4: 512 bytes are sent and received, 513 are refused */
 static void chunk_512_bytes_of_private_data(struct kunit *test)
 {
 	most(test, false, 512);
 }
 
-/* Rules: E-7-4: 508 bytes after enhanced data are sent and taken, and of 509 none */
+/* Rules: E-7-4: 508 bytes after enhanced data are sent and received, 509 are refused */
 static void chunk_508_bytes_after_enhanced_data(struct kunit *test)
 {
 	most(test, true, 508);
 }
 
-/* An MPA frame has 20 bytes where the session message has 4. */
+/*
+ * Encode each frame for MPA and as session message: only the headers differ, of 20 and of 4 bytes.
+ */
 /* Rules: E-9-1: enhanced data and private data of random frames are those of an MPA frame */
 static void chunk_encode_random_same_as_mpa(struct kunit *test)
 {
@@ -350,7 +352,7 @@ static void chunk_encode_random_same_as_mpa(struct kunit *test)
 
 static const struct segment_row {
 	const char	*desc;
-	u8		rtr;		/* or 0 */
+	u8		rtr;		/* RTR type, 0 for Terminate */
 	u8		term;
 	u16		ssn;
 	u8		bytes[IW_MPA_FPDU_MAX];

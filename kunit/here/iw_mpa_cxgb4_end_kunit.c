@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests of cxgb4_mpa with a fake adapter: failures that no bad frame causes, MPA revision 1, and
- * two instances that connect to each other.
+ * Tests of cxgb4_mpa with a fake adapter: failures that have other causes than a bad frame, MPA
+ * revision 1, and two instances that connect to each other.
  */
 
 #include "cxgb4_adapter.h"
@@ -30,7 +30,7 @@ static struct adapter *connecting(struct kunit *test)
 	return a;
 }
 
-/* A responder whose ULP has the CONNECT_REQUEST */
+/* A responder that has received the Request @raw and reported CONNECT_REQUEST to the ULP */
 static struct adapter *asked(struct kunit *test, const struct raw *raw)
 {
 	struct adapter *a = adapter_new(test, false);
@@ -50,7 +50,7 @@ static void expect_failed(struct kunit *test, const struct adapter *a, enum iw_m
 	KUNIT_EXPECT_EQ(test, a->event[0].pd_len, 0);
 }
 
-/* FPDUs in one buffer with the frame cannot be returned to the device: abort. */
+/* FPDUs in the same buffer as the startup frame cannot be returned to the device: abort. */
 static void cxgb4_octets_behind_a_frame_abort(struct kunit *test)
 {
 	u8 octets[IW_MPA_FRAME_MAX + 1] = {};
@@ -88,7 +88,10 @@ static void cxgb4_octets_while_the_ulp_thinks_abort(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a->out_len, 0);
 }
 
-/* The timer has expired: its handler ends the connection, and reports to the ULP. */
+/*
+ * If the timer has expired when a Reply arrives, the Reply is ignored: the timer's handler ends the
+ * connection and reports to the ULP.
+ */
 static void cxgb4_reply_behind_the_timer_is_left_alone(struct kunit *test)
 {
 	static const struct raw * const rows[] = { &reply_v2, &reject_v2, &reply_send_only };
@@ -207,7 +210,7 @@ static void cxgb4_event_lost_ends_the_connection(struct kunit *test)
 {
 	struct adapter *a = connecting(test);
 
-	/* established: the event is reported again, with less */
+	/* connected: the failure is reported by a second event, without private data */
 	a->events_lost = 1;
 	KUNIT_EXPECT_EQ(test, rx(test, a, &reply_v2), C4MPA_ABORT);
 	KUNIT_EXPECT_EQ(test, a->conn.why, IW_MPA_R_EVENT_LOST);
@@ -217,7 +220,7 @@ static void cxgb4_event_lost_ends_the_connection(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a->event[1].status, -ENOMEM);
 	KUNIT_EXPECT_EQ(test, a->event[1].pd_len, 0);
 
-	/* rejected: this stays the reason */
+	/* rejected: that stays the reason, and is reported by a second event */
 	a = connecting(test);
 	a->events_lost = 1;
 	KUNIT_EXPECT_EQ(test, rx(test, a, &reject_v2), C4MPA_CLOSE);
@@ -226,7 +229,7 @@ static void cxgb4_event_lost_ends_the_connection(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a->event[1].status, -ECONNREFUSED);
 	KUNIT_EXPECT_EQ(test, a->event[1].pd_len, 0);
 
-	/* a Request: without the event there will be no answer */
+	/* a Request: without the event no ULP will answer */
 	a = adapter_new(test, false);
 	a->events_lost = 1;
 	KUNIT_EXPECT_EQ(test, rx(test, a, &request_v2), C4MPA_ABORT);
@@ -277,7 +280,10 @@ static void cxgb4_falls_back_to_revision_1_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a->program.rev, 1);
 }
 
-/* A FIN in place of a Reply is an answer to revision 2; one in the middle of a Reply is none. */
+/*
+ * A FIN in place of a Reply shows that the peer does not know MPA revision 2: the initiator
+ * connects once more, with revision 1. A FIN in the middle of a Reply ends the connection.
+ */
 static void cxgb4_fin_in_place_of_a_reply_falls_back(struct kunit *test)
 {
 	struct c4mpa_settings settings = settings_plain;
@@ -311,7 +317,9 @@ static void cxgb4_fin_in_place_of_a_reply_falls_back(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, c4mpa_take_again(&a->conn));
 }
 
-/* The second attempt may end by an abort before its Request: then there is no third. */
+/*
+ * The second attempt may be aborted before it has sent a Request. Then there is no third attempt.
+ */
 static void cxgb4_fin_is_an_answer_once(struct kunit *test)
 {
 	struct adapter *a = connecting(test);
@@ -321,7 +329,10 @@ static void cxgb4_fin_is_an_answer_once(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, c4mpa_take_again(&a->conn));
 }
 
-/* If the abort fails the device never reports its end: so the ULP gets the failure at once. */
+/*
+ * If the abort fails, the device will never report that the connection has ended, so the ULP gets
+ * the failure at once.
+ */
 static void cxgb4_fin_is_the_end_without_an_abort(struct kunit *test)
 {
 	struct adapter *a = connecting(test);
@@ -335,7 +346,10 @@ static void cxgb4_fin_is_the_end_without_an_abort(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, a->event[0].pd);
 }
 
-/* RFC 5044 has no RTR message: with revision 1 the module's settings say whether there is one. */
+/*
+ * RFC 5044 has no RTR message. With revision 1 the module's settings say whether the initiator
+ * sends one.
+ */
 static void cxgb4_revision_1_has_the_rtr_of_the_settings(struct kunit *test)
 {
 	struct c4mpa_settings settings = settings_plain;
@@ -369,7 +383,10 @@ static void cxgb4_revision_1_has_the_rtr_of_the_settings(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a->program.ird, 0);
 }
 
-/* RFC 6581 9.2: a Request with A gets a Reply with A, though cxgb4_mpa asks for no RTR message. */
+/*
+ * RFC 6581 9.2: a Request with bit A gets a Reply with bit A, even if this end's settings ask for
+ * no RTR message.
+ */
 static void cxgb4_peer_to_peer_is_the_initiators_to_ask(struct kunit *test)
 {
 	struct c4mpa_settings settings = settings_plain;
@@ -383,7 +400,10 @@ static void cxgb4_peer_to_peer_is_the_initiators_to_ask(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a->out[20] & 0x80, 0x80);
 }
 
-/* The ULP has named no depths: the Reject has those of the Request, within the device's limits. */
+/*
+ * A ULP that rejects names no depths: the Reject has those of the Request, within the device's
+ * limits.
+ */
 static void cxgb4_reject_has_the_depths_that_were_asked_for(struct kunit *test)
 {
 	static const struct raw few = { REQ, 0x50, 2, 4, 4, 0x8009, 0x4005 };
@@ -435,7 +455,7 @@ static void expect_pair(struct kunit *test, const struct adapter *ini, const str
 	KUNIT_EXPECT_EQ(test, r->ord, 4);
 }
 
-/* All settings of both ends, with the frames in pieces */
+/* All combinations of the settings of both ends, with the frames received in pieces */
 static void cxgb4_two_of_them_connect(struct kunit *test)
 {
 	struct c4mpa_settings settings[2] = { settings_plain, settings_plain };

@@ -11,7 +11,7 @@
 
 #define OK	IW_MPA_R_OK
 
-/* Iterate over the good frames that a role receives */
+/* The good frames that are Replies if @reply, else Requests */
 static const void *good_of(const void *prev, char *desc, bool reply)
 {
 	const struct good_row *row = prev;
@@ -32,7 +32,7 @@ static const void *good_reply_gen_params(const void *prev, char *desc)
 	return good_of(prev, desc, true);
 }
 
-/* Expect in @event the private data that is in @octets */
+/* Expect in @event the private data of the frame @octets, of which iw_cm gets at most 255 bytes */
 static void expect_pd(struct kunit *test, const struct c4mpa_event *event,
 		      const struct iw_mpa_frame *peer, const u8 *octets)
 {
@@ -66,7 +66,7 @@ static void expect_asked(struct kunit *test, const struct adapter *a,
 	KUNIT_EXPECT_TRUE(test, a->armed);
 }
 
-/* The single RTR type that the device is told to await, one of the Request's if possible */
+/* The one RTR type that the responder's device has to await: one of the Request's if possible */
 static u8 rtr_awaited(const struct iw_mpa_frame *req)
 {
 	if (!req->enhanced)
@@ -76,7 +76,7 @@ static u8 rtr_awaited(const struct iw_mpa_frame *req)
 	return (req->rtr & (W | R)) == W ? W : R;
 }
 
-/* Expect a Reply, byte by byte: key, flags, revision, length, RFC 6581 data, private data */
+/* Expect each byte of a Reply: key, flags, revision, length, RFC 6581 data, private data */
 static void expect_reply(struct kunit *test, const struct adapter *a,
 			 const struct iw_mpa_frame *req, bool reject, const char *pd)
 {
@@ -160,7 +160,7 @@ static void cxgb4_good_request_is_asked_about_and_answered(struct kunit *test)
 
 /* Initiator */
 
-/* Does a Reply have A, but no type of the device? */
+/* Does a Reply have bit A, but no RTR type that the device can send? */
 static bool no_rtr(const struct iw_mpa_frame *rep)
 {
 	return rep->enhanced && rep->p2p && !(rep->rtr & (W | R));
@@ -321,7 +321,7 @@ static void cxgb4_depths_of_a_reply_are_programmed_or_terminated(struct kunit *t
 	KUNIT_EXPECT_EQ(test, a->program.rtr, R);
 }
 
-/* The Request, byte by byte */
+/* Each byte of the Request */
 static void cxgb4_request_names_one_rtr_type(struct kunit *test)
 {
 	static const u8 read[] = { 0x50, 2, 0, 9, 0x80, 4, 0x40, 2, 'h' };

@@ -35,7 +35,9 @@ void fake_live_elsewhere(struct fake_id *fid)
 	fake_own(fid)->route.addr.dev_addr.net = fakes_elsewhere(fid->f);
 }
 
-/* The library takes a cm_id without an owner for one of the device's namespace. */
+/*
+ * Nothing to do: the library takes a cm_id without rdma_cm's id for one of the device's namespace.
+ */
 void fake_live_here(struct fake_id *fid)
 {
 }

@@ -14,7 +14,10 @@
 
 #define UP	"prepare attach send_rtr kick_rx"
 
-/* A connected initiator; its driver finishes at once, or if @slow when the test says so. */
+/*
+ * A connected initiator. Its driver completes finish_tx at once, or, if @slow, when the test calls
+ * fake_qp_tx_finished().
+ */
 static struct fake_conn *active_up(struct kunit *test, bool slow)
 {
 	struct fake_conn *c = conn_new(test);
@@ -40,7 +43,7 @@ static void expect_nothing(struct fake_conn *c)
 	KUNIT_EXPECT_EQ(c->f->test, c->fid->nr_events, 1);
 }
 
-/* Rules: M-7.2-1: FIN, and what comes after it is still received */
+/* Rules: M-7.2-1: FIN, and an FPDU that is received after it */
 static void ulp_closes_and_goes_on_receiving(struct kunit *test)
 {
 	struct fake_conn *c = active_up(test, false);
@@ -69,8 +72,10 @@ static void ulp_closes_and_fin_waits_for_the_driver(struct kunit *test)
 	expect_closed(c, IW_MPA_R_ULP_CLOSE, UP " finish_tx kick_rx stop");
 }
 
-/* The peer closes while the driver sends what the ULP had posted before it closed. */
-/* Rules: M-7.2-1: the order of FIN and CLOSE */
+/*
+ * The ULP has closed, and the driver still sends what was posted before. Now the peer closes, too.
+ */
+/* Rules: M-7.2-1: neither FIN nor CLOSE before the driver has finished */
 static void peer_closes_while_the_driver_finishes(struct kunit *test)
 {
 	struct fake_conn *c = active_up(test, true);
@@ -107,7 +112,9 @@ static void peer_closes_and_what_was_posted_goes_out(struct kunit *test)
 }
 
 /* RFC 5044 7.2 and 8: a FIN within an FPDU is an error. */
-/* Rules: M-7.2-1: the driver looks, and finds a part of an FPDU as it is to finish; then stop */
+/*
+ * Rules: M-7.2-1: kick_rx, then finish_tx, in which the driver finds a part of an FPDU, then stop
+ */
 static void peer_closes_within_an_fpdu(struct kunit *test)
 {
 	struct fake_conn *c = active_up(test, true);
@@ -122,9 +129,9 @@ static void peer_closes_within_an_fpdu(struct kunit *test)
 /* Ends in which the driver does not finish, or the peer does not close */
 static const struct stuck {
 	const char *desc;
-	bool slow;		/* the driver */
-	bool ulp;		/* who closes first */
-	bool fin;		/* this end has sent FIN before */
+	bool slow;		/* the driver does not finish by itself */
+	bool ulp;		/* the ULP closes first, else the peer */
+	bool fin;		/* this end has sent FIN */
 } stuck_cases[] = {
 	{ "driver_does_not_finish_for_the_ulp", true, true, false },
 	{ "driver_does_not_finish_for_the_peer", true, false, false },
@@ -197,7 +204,7 @@ static bool octets_move(struct kunit *test, struct fake_conn *c, const struct st
 		events = READ_ONCE(c->fid->nr_events);
 		if (too_slow(moved))
 			return false;
-		KUNIT_ASSERT_EQ(test, events, 1);	/* else there is no socket */
+		KUNIT_ASSERT_EQ(test, events, 1);	/* else the socket is gone */
 		moved = jiffies;
 		move_an_octet(c, tc);
 	}
@@ -215,7 +222,7 @@ static void ended_by_a_slow_host(struct fake_conn *c)
 	c->qp->log[0] = '\0';
 }
 
-/* Rules: M-7.2-1: what was posted, or comes from the peer, counts for as long as bytes move */
+/* Rules: M-7.2-1: no CLOSE while bytes are sent or received, even after linger_timeout_ms */
 static void end_takes_as_long_as_octets_move(struct kunit *test)
 {
 	const struct stuck *tc = test->param_value;
@@ -260,7 +267,7 @@ static bool move_until_closed(struct fake_conn *c, const struct stuck *tc, unsig
 	return !too_slow(moved);
 }
 
-/* Rules: M-7.2-1: the ULP is told after finish_timeout_ms, and the driver has no stream any more */
+/* Rules: M-7.2-1: after finish_timeout_ms the ULP gets CLOSE, and the driver's stop is called */
 static void end_has_a_limit_whatever_moves(struct kunit *test)
 {
 	const struct stuck *tc = test->param_value;
@@ -278,12 +285,14 @@ static void end_has_a_limit_whatever_moves(struct kunit *test)
 			break;
 		ended_by_a_slow_host(c);
 	}
-	/* A part of the limit has passed before the first byte. */
+	/* The limit is measured from when the end began, and @took from a little later. */
 	KUNIT_EXPECT_GE(test, took, 700);
 	conn_expect_closed(c, IW_MPA_R_TIMEOUT_FINISH);
 }
 
-/* Rules: L-02: nobody waits for a peer that moves bytes */
+/*
+ * Rules: L-02: the removal ends a connection that is already ending, long before its timers would
+ */
 static void device_that_goes_ends_what_is_ending(struct kunit *test)
 {
 	const struct stuck *tc = test->param_value;
@@ -297,7 +306,7 @@ static void device_that_goes_ends_what_is_ending(struct kunit *test)
 	conn_expect_closed(c, tc->ulp ? IW_MPA_R_ULP_CLOSE : IW_MPA_R_PEER_CLOSED);
 }
 
-/* Rules: L-02: the ULP has heard that the device goes, and closes in order */
+/* Rules: L-02: an orderly end that begins after the removal ends by a timer though bytes move */
 static void end_on_a_device_that_goes_is_short(struct kunit *test)
 {
 	const struct stuck *tc = test->param_value;
@@ -382,7 +391,7 @@ static void abrupt_end_does_not_finish(struct kunit *test)
 	peer_fin(c->peer);
 }
 
-/* While TX is closed the ULP's work has not begun, so there is nothing to finish. */
+/* Before open_tx nothing was sent that the ULP has posted, so there is nothing to finish. */
 /* Rules: M-7.1.2-10: neither open_tx nor finish_tx */
 static void fenced_end_does_not_finish(struct kunit *test)
 {
@@ -397,7 +406,10 @@ static void fenced_end_does_not_finish(struct kunit *test)
 	peer_fin(c->peer);
 }
 
-/* Then work that was posted is lost, as the contract of drivers says. */
+/*
+ * Without the op finish_tx, work that was posted but not sent is lost, as the contract of drivers
+ * says.
+ */
 static void driver_that_cannot_finish_stops(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -428,7 +440,7 @@ static void unanswered_end_finishes(struct kunit *test)
 	expect_closed(c, IW_MPA_R_ULP_CLOSE, UP " repeat_rtr finish_tx kick_rx stop");
 }
 
-/* librdmacm closes a QP, and so does iw_cm: the second close must not queue a work item. */
+/* librdmacm closes a QP, and iw_cm closes it again. The second close must not queue a work item. */
 static void second_close_queues_no_work(struct kunit *test)
 {
 	struct fake_conn *c = active_up(test, false);
@@ -449,7 +461,9 @@ static void second_close_queues_no_work(struct kunit *test)
 	expect_closed(c, IW_MPA_R_ULP_CLOSE, UP " finish_tx kick_rx stop");
 }
 
-/* Rules: M-7.2-1: nothing was posted: FIN has gone when the call returns, and no work was queued */
+/*
+ * Rules: M-7.2-1: if nothing was posted, FIN is sent before the call returns, without a work item
+ */
 static void close_sends_fin_at_once(struct kunit *test)
 {
 	struct fake_conn *c = active_up(test, false);
@@ -489,7 +503,10 @@ static void close_leaves_fin_to_a_slow_driver(struct kunit *test)
 	expect_closed(c, IW_MPA_R_ULP_CLOSE, UP " finish_tx kick_rx stop");
 }
 
-/* stop may wait for a lock that the caller of iw_mpa_close() holds: so the work item calls it. */
+/*
+ * The driver's stop may wait for a lock that the caller of iw_mpa_close() holds, so the work item
+ * calls stop.
+ */
 static void close_leaves_stop_to_the_work_item(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -525,8 +542,8 @@ static void close_does_not_overtake(struct kunit *test)
 }
 
 /*
- * An event that is not in the state table for the present state is kept if another raised event may
- * lead to a state that has it. Of the faults that the driver reports, the first one is logged.
+ * An event that the present state has no transition for is kept if another raised event may lead to
+ * a state that has one. Of the faults that the driver reports, the first one is logged.
  */
 static void event_waits_behind_another(struct kunit *test)
 {

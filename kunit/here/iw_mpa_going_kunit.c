@@ -42,7 +42,7 @@ static void going_accept_that_awaits_the_rtr_ends(struct kunit *test)
 	peer_expect_end(c->f, c->peer);
 }
 
-/* Rules: L-02; E-10-1: R, revision and S of the Reply as the device goes */
+/* Rules: L-02; E-10-1: R, revision and S of the Reply when the device is removed */
 static void going_request_that_awaits_its_verdict_is_rejected(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -53,7 +53,7 @@ static void going_request_that_awaits_its_verdict_is_rejected(struct kunit *test
 	fake_reject(c->fid, NULL, 0);
 }
 
-/* Rules: L-02; E-10-1: R, revision and S of the Reply as the device goes */
+/* Rules: L-02; E-10-1: R, revision and S of the Reply when the device is removed */
 static void going_request_that_awaits_room_is_rejected(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -61,7 +61,7 @@ static void going_request_that_awaits_room_is_rejected(struct kunit *test)
 	conn_listen(c);
 	c->lis->fail_events = INT_MAX;
 	conn_send_request(c);
-	/* Only the wait for room makes a second try. */
+	/* A second try shows that the endpoint waits until iw_cm has room for the event. */
 	FAKE_POLL(c->f, READ_ONCE(c->lis->fail_events) < INT_MAX - 1);
 	no_core.client->remove(c->f->ibdev, NULL);
 	conn_expect_reject_and_fin(c);
@@ -90,7 +90,10 @@ static void moved_device_connects(struct kunit *test)
 	conn_active_up(c);
 }
 
-/* While a device is moved rdma_cm listens on it again, for all wildcard listeners. */
+/*
+ * While a device is moved, rdma_cm listens on it again for each wildcard listener. If the port is
+ * taken, such a listener succeeds without a socket.
+ */
 static void moved_device_is_attached_where_a_port_is_taken(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -107,7 +110,7 @@ static void moved_device_is_attached_where_a_port_is_taken(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_listen(lis[2]), -EADDRINUSE);
 }
 
-/* A connection that arrives while the library refuses all is closed, later ones are served. */
+/* A connection that arrives while the device is removed is closed; later ones are served. */
 static void moved_device_serves_who_came_meanwhile(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -132,7 +135,10 @@ static void foreign_device_is_left_alone(struct kunit *test)
 	no_core.client->remove(f->ibdev, NULL);
 }
 
-/* As at the end of the module: the RDMA core does not call a client that has unregistered. */
+/*
+ * The library unregisters when its module is unloaded: then it is no longer a client of the RDMA
+ * core.
+ */
 static void library_that_goes_is_no_client(struct kunit *test)
 {
 	ib_unregister_client(&iw_mpa_device_client);

@@ -22,7 +22,7 @@ struct iw_cm_id *iw_create_cm_id(struct ib_device *device, iw_cm_handler cm_hand
 	return NULL;
 }
 
-/* The library passes its counters to this. */
+/* The library allocates the values of its counters with this function. */
 struct rdma_hw_stats *rdma_alloc_hw_stats_struct(const struct rdma_stat_desc *descs,
 						 int num_counters, unsigned long lifespan)
 {
@@ -70,7 +70,7 @@ void no_core_process_end(void)
 	kthread_unuse_mm(&init_mm);
 }
 
-/* For rings of applications; there is room for a single one. */
+/* Makes a ring mappable for an application. The fake remembers only the last ring. */
 int rdma_user_mmap_entry_insert_range(struct ib_ucontext *ctx, struct rdma_user_mmap_entry *entry,
 				      size_t len, u32 min_pgoff, u32 max_pgoff)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* See iw_mpa_no_core.c. */
+/* Functions of the RDMA core for kernels without INFINIBAND, see iw_mpa_no_core.c */
 #ifndef _IW_MPA_NO_CORE_H
 #define _IW_MPA_NO_CORE_H
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Fields of rdma_cm's id, the context of a cm_id, that the library reads and changes. */
+/*
+ * Tests of the fields of rdma_cm's id that the library reads and changes. The context of iw_cm's
+ * cm_id points to that id.
+ */
 
 #include "device.h"
 #include "ep.h"
@@ -16,13 +19,13 @@ static const struct owner_case {
 	const char	*desc;
 	bool		none;		/* the cm_id has no context */
 	bool		other_device;
-	__be32		src;		/* in place of the cm_id's addresses */
+	__be32		src;		/* if not 0, in place of the cm_id's address */
 	__be32		dst;
 	sa_family_t	family;
 	bool		wildcard;
 	u32		port;
-	u32		want_port;	/* of the listener */
-	bool		want_other;	/* device of the connection */
+	u32		want_port;	/* expected port of a listener */
+	bool		want_other;	/* a connection is expected on the other device */
 } owner_cases[] = {
 	{ "wildcard_gets_its_port", .wildcard = true, .want_port = 1 },
 	{ "wildcard_with_a_port_keeps_it", .wildcard = true, .port = 2, .want_port = 2 },
@@ -58,7 +61,10 @@ static struct rdma_cm_id *owner_of(const struct owner_case *c, struct fake_id *f
 	return owner;
 }
 
-/* A listener: the port is set in rdma_cm's id, not in another context, and only for a wildcard. */
+/*
+ * A listener: the library sets the port in rdma_cm's id if the listener is a wildcard. If the
+ * context is no id of rdma_cm, it is not changed.
+ */
 static void owner_keep_requests_sets_the_port(struct kunit *test)
 {
 	struct ib_device *other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);
@@ -74,7 +80,10 @@ static void owner_keep_requests_sets_the_port(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, owner->port_num, c->want_port);
 }
 
-/* A connection: the context is rdma_cm's id if the addresses agree; ports may be mapped. */
+/*
+ * A connection: the library takes the context for rdma_cm's id if both have the same addresses.
+ * Their ports may differ, since ports may be mapped.
+ */
 static void owner_device_is_what_rdma_cm_chose(struct kunit *test)
 {
 	struct ib_device *other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);

@@ -37,7 +37,10 @@ static int may_send(const struct iw_mpa_session *session, char letter)
 	return iw_mpa_session_may_send(session, code_of(letter));
 }
 
-/* Receive a chunk whose DDP-SSN is in order: what may be wrong is its code, or @letter is 'b'. */
+/*
+ * Receive a chunk with the DDP-SSN that is expected next. It may be illegal in this state, or
+ * malformed.
+ */
 static enum iw_mpa_reason receive(struct iw_mpa_session *session, char letter)
 {
 	u8 bytes[8] = {};
@@ -109,7 +112,10 @@ static const struct step_row step_rows[] = {
 
 KUNIT_ARRAY_PARAM_DESC(step, step_rows, desc);
 
-/* The state of an end after an illegal chunk: can the end still send a Terminate? */
+/*
+ * The state of an end that has received an illegal chunk: BROKEN while it can send a Terminate,
+ * else OVER
+ */
 static enum iw_mpa_session_state broken(const struct step_row *row, bool active)
 {
 	bool ended = strpbrk(row->before, active ? "T" : "trx");
@@ -137,7 +143,7 @@ static void receive_step(struct kunit *test, const struct step_row *row,
 	enum iw_mpa_reason reason;
 	bool legal = strchr(row->next, letter);
 
-	/* A Reject of an enhanced request is accepted, and never sent. */
+	/* An answer to an enhanced request by a plain Reject is accepted, but never sent. */
 	legal |= letter == 'r' && !strcmp(row->before, "E");
 	walk(test, &session, active, row->before);
 
@@ -171,7 +177,10 @@ static void session_each_chunk_at_each_point(struct kunit *test)
 	}
 }
 
-/* A Reject of an enhanced request is accepted, and ends the session as an Enhanced Reject does. */
+/*
+ * A plain Reject of an enhanced request is accepted, and ends the session as an Enhanced Reject
+ * does.
+ */
 static void session_reject_of_enhanced_taken(struct kunit *test)
 {
 	struct iw_mpa_session session;
@@ -182,7 +191,7 @@ static void session_reject_of_enhanced_taken(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, session.state, IW_MPA_SESSION_OVER);
 }
 
-/* Violations, and the reasons that they are recorded with */
+/* Illegal chunks, and the reason that is returned for each */
 
 static const struct fault_row {
 	const char		*desc;
@@ -218,8 +227,8 @@ static const struct fault_row {
 KUNIT_ARRAY_PARAM_DESC(fault, fault_rows, desc);
 
 /*
- * Rules: S-6.1-3: the reason of the violation; E-7-1: the reason BAD_REV if an enhanced chunk
- * answers one that is not, or the reverse
+ * Rules: S-6.1-3: the reason that is returned for an illegal chunk; E-7-1: the reason BAD_REV for a
+ * plain answer to an enhanced request, and for an enhanced answer to a plain one
  */
 static void session_fault_reason_named(struct kunit *test)
 {
@@ -231,7 +240,10 @@ static void session_fault_reason_named(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, receive(&session, row->fault), row->reason);
 }
 
-/* Rules: S-6.1-3 S-5.2.3-4: the decoder's reason, and the session is broken, in its turn */
+/*
+ * Rules: S-6.1-3 S-5.2.3-4: a malformed chunk breaks the session with the decoder's reason, when
+ * its DDP-SSN is the next one
+ */
 static void session_bad_chunk_breaks_in_its_turn(struct kunit *test)
 {
 	static const u8 short_enhanced[] = { 0, 0, 0, 5, 0, 1 };
@@ -252,7 +264,7 @@ static void session_bad_chunk_breaks_in_its_turn(struct kunit *test)
 static const struct side_row {
 	const char	*desc;
 	bool		active;		/* the end whose peer breaks the session */
-	const char	*letters;	/* of the peer: a second start, s, t */
+	const char	*letters;	/* of the peer: two illegal chunks, Terminate */
 } side_rows[] = {
 	{ "active", true, "ast" },
 	{ "passive", false, "IST" },
@@ -306,7 +318,10 @@ static void session_broken_peer_terminates(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, session.state, IW_MPA_SESSION_OVER);
 }
 
-/* Rules: S-10-4: a chunk that cannot be in flight breaks the session, at the receiver's choice */
+/*
+ * Rules: S-10-4: the state if a receiver breaks the session, as it may for a DDP-SSN beyond the
+ * window
+ */
 static void session_break_state(struct kunit *test)
 {
 	struct iw_mpa_session session;
@@ -352,7 +367,7 @@ static const struct place_row {
 
 KUNIT_ARRAY_PARAM_DESC(place, place_rows, desc);
 
-/* Rules: S-5.2.1-2 S-6-1 S-10-4: whether a chunk is taken, kept, or invalid, by its DDP-SSN */
+/* Rules: S-5.2.1-2 S-6-1 S-10-4: by its DDP-SSN a chunk is the next one, ahead of it, or invalid */
 static void session_place_each(struct kunit *test)
 {
 	const struct place_row *row = test->param_value;
@@ -382,7 +397,7 @@ static void arrives(struct iw_mpa_session *session, bool *held, size_t i)
 	held[i] = false;
 }
 
-/* Rules: S-6.1-2 S-5.2.1-2: the session ends in order, in whatever order its chunks have come */
+/* Rules: S-6.1-2 S-5.2.1-2: the state at the end, and the next DDP-SSN, for chunks in any order */
 static void session_reordered_judged_in_order(struct kunit *test)
 {
 	static const u8 orders[][4] = {
@@ -408,7 +423,7 @@ static void session_reordered_judged_in_order(struct kunit *test)
 	}
 }
 
-/* Rules: S-6-1: the DDP-SSN of a chunk that SCTP has refused is that of the next; no gap */
+/* Rules: S-6-1: the DDP-SSN of a chunk that SCTP refuses is used for the next one, without a gap */
 static void session_ssn_taken_when_sent(struct kunit *test)
 {
 	struct iw_mpa_session session;
@@ -459,7 +474,10 @@ static void session_terminate_waits_for_ack(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, may_send(&session, 't'));
 }
 
-/* Rules: S-6.6-1: a legal chunk shows that the Accept has come; one out of turn does not */
+/*
+ * Rules: S-6.6-1: a legal chunk of the peer shows that the Accept has arrived; an illegal one does
+ * not
+ */
 static void session_terminate_waits_for_answer(struct kunit *test)
 {
 	struct iw_mpa_session session;
@@ -511,7 +529,7 @@ static const struct owe_row {
 
 KUNIT_ARRAY_PARAM_DESC(owe, owe_rows, before);
 
-/* Rules: S-6.2-2: which side may not leave without a Terminate, at each point */
+/* Rules: S-6.2-2: which side has to send a Terminate if it ends the session at each point */
 static void session_owes_terminate(struct kunit *test)
 {
 	const struct owe_row *row = test->param_value;
@@ -524,8 +542,8 @@ static void session_owes_terminate(struct kunit *test)
 }
 
 /*
- * Rules: S-6.3-1: which of all reasons lead to a Reject; S-5.2.3-7 S-6.4-2: a Terminate if there
- * are too many requests; E-7-1: an Enhanced Reject if the enhanced data was the reason
+ * Rules: S-6.3-1: the reasons that lead to a Reject; S-5.2.3-7 S-6.4-2: a Terminate if there are
+ * too many requests; E-7-1: an Enhanced Reject if the enhanced data was the reason
  */
 static void session_refusal_each_reason(struct kunit *test)
 {

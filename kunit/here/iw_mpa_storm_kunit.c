@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Random sequences of concurrent actions of the ULP, the peer, the driver and timers. The fakes of
- * iw_cm and of the driver check the order of events, references, prepare and stop, and that the
- * driver's ops do not overlap. At the end of each sequence all objects have to be freed.
- *
- * A failure names the number of its sequence, which is the seed.
+ * Random actions of ULP, driver and peer. The message of a failure has the number of its sequence,
+ * from which the random numbers follow.
  */
 
 #include "iw_mpa_fakes.h"
@@ -14,7 +11,7 @@
 #include <linux/prandom.h>
 
 #define STORMS		48
-#define STEPS		7	/* of each actor, at most */
+#define STEPS		7	/* actions of each actor, at most */
 
 /* One random sequence */
 struct storm {
@@ -40,7 +37,7 @@ static void pause_a_little(struct rnd_state *rnd)
 		schedule_timeout_uninterruptible(1 + below(rnd, 4));
 }
 
-/* Errors of the peer's socket are no failure. */
+/* Send without waiting. Errors are ignored: the connection may have ended. */
 static void storm_send(struct socket *sock, const void *buf, size_t len)
 {
 	struct kvec iov = { .iov_base = (void *)buf, .iov_len = len };
@@ -129,7 +126,7 @@ static int storm_peer(void *data)
 	return 0;
 }
 
-/* The ULP, and the driver on its behalf, within the rules of rdma_cm and iw_cm */
+/* One random action of the ULP or of the driver, within the rules of rdma_cm and iw_cm */
 static void storm_ulp_step(struct storm *s, struct rnd_state *rnd, struct fake_id *fid)
 {
 	struct fake_qp *qp = &s->f->qps[below(rnd, FAKE_QPS)];

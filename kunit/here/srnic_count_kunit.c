@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counters of the sender: each cause changes the right counters by the right amount, and no others.
+ * Counters of srnic's sender: each cause changes the right counters by the right amount, and no
+ * others.
  */
 
 #include <kunit/test.h>
@@ -37,7 +38,10 @@ static void count_expect(struct kunit *test, const struct count_row *rows)
 	}
 }
 
-/* One doorbell sends three Sends; a run of the sender without work counts, too. */
+/*
+ * One doorbell sends three Sends. A run of the sender's work item is counted even if it finds
+ * nothing to send.
+ */
 static void count_messages_and_who_sends_them(struct kunit *test)
 {
 	static const struct count_row rows[] = {
@@ -72,7 +76,7 @@ static void count_no_room(struct kunit *test)
 	sk->sk_wmem_queued = queued;
 }
 
-/* The FPDU is made, and waits: first for TCP's memory, then for room. */
+/* The FPDU is made once, and waits: first until TCP has memory, then until TCP has room. */
 static void count_no_memory_and_then_no_room(struct kunit *test)
 {
 	static const struct count_row first[] = {
@@ -91,7 +95,7 @@ static void count_no_memory_and_then_no_room(struct kunit *test)
 	pair_tcp_post(test, 1);
 	pair_tcp.err = -ENOMEM;
 	srnic_tx_doorbell(qp);
-	/* The test does what the timer would. */
+	/* Instead of the timer, the test runs the sender again below. */
 	cancel_delayed_work_sync(&qp->tx.retry);
 	count_expect(test, first);
 	WRITE_ONCE(qp->tx.starved, false);

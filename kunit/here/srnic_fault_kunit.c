@@ -13,7 +13,7 @@
 #include "place.h"
 #include "tx.h"
 #include "sq.h"
-#include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
+#include "../srnic/mem.h"	/* by its path: user mode Linux has a mem.h, too */
 #include "fpdu.h"
 
 static const struct fault_row fault_rows[] = {
@@ -158,7 +158,7 @@ static void fault_one_fpdu_amid_others_judged(struct kunit *test)
 	fault_expect_term(p, row, ulpdu, len);
 }
 
-/* A wrong bit anywhere in an FPDU is found, and nothing of the FPDU is placed */
+/* A wrong bit anywhere in an FPDU is detected, and nothing of the FPDU is placed */
 /*
  * Rules: F-4.4-3: the error for each bit that is flipped; F-6-1 F-8-5: no memory is changed, though
  * a good FPDU follows each bad one; R-7.1-2: the error is that of the first bad FPDU
@@ -173,7 +173,7 @@ static void fault_any_bit_flipped_crc_found(struct kunit *test)
 	u16 len = fault_ulpdu(w, &row, ulpdu);
 	u32 size = iw_mpa_fpdu_size(len), bit;
 
-	/* The length is not changed: RX would wait for bytes that never arrive. */
+	/* The bits of the length are left out: RX would wait for bytes that never arrive. */
 	for (bit = 16; bit < size * 8; bit++) {
 		qp->state = SRNIC_RTS;
 		qp->fault.err = SRNIC_ERR_NONE;
@@ -189,7 +189,7 @@ static void fault_any_bit_flipped_crc_found(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, get_unaligned_be32(term), 0x20020000);
 }
 
-/* A Marker with a wrong pointer under a right CRC is an error; reserved bits do not count */
+/* With CRC off, a Marker with a wrong pointer is an error; its reserved bits are ignored */
 /* Rules: F-8-2: the error for each bit of FPDUPTR; F-4.2-1: no error for a bit that is reserved */
 static void fault_marker_points_elsewhere_found(struct kunit *test)
 {
@@ -224,7 +224,7 @@ static void fault_marker_points_elsewhere_found(struct kunit *test)
 	}
 }
 
-/* With CRC off the CRC field is not checked */
+/* With CRC off, the CRC field of an FPDU is not checked */
 /* Rules: F-4.1-4: the bytes are placed */
 static void fault_junk_crc_with_crc_off_fine(struct kunit *test)
 {
@@ -272,7 +272,7 @@ static void fault_short_ulpdu_found(struct kunit *test)
 }
 
 /* A responder accepts as many open Reads as its IRD; Reads of no bytes count, too */
-/* Rules: R-6.1-3 R-5.2.1-1: no error up to IRD, and 1/2/02 for one more, all of them of nothing */
+/* Rules: R-6.1-3 R-5.2.1-1: no error for IRD Reads of no bytes, and error 1/2/02 for one more */
 static void fault_one_read_more_than_ird_refused(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);
@@ -294,8 +294,8 @@ static void fault_one_read_more_than_ird_refused(struct kunit *test)
 	fault_expect_term(w->p, &row, ulpdu, 46);
 }
 
-/* A Read is no longer open when its response is made, before the last segment is on the wire */
-/* Rules: R-6.1-4: no error in 100 Reads, each after a response that was only made */
+/* A Read no longer counts once its response is made, even before TCP has the response */
+/* Rules: R-6.1-4: no error in 100 Reads, each after a response that was made but not sent */
 static void fault_next_read_behind_response_fine(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A peer violates the protocol after correct FPDUs: by answers to Reads, by later segments, by
- * second errors. And errors that the end under test makes itself.
+ * A peer violates the protocol after correct FPDUs: by responses to Reads, by later segments, by
+ * further errors. And errors that the end under test causes itself.
  */
 
 #include "srnic_victim.h"
@@ -14,14 +14,14 @@
 #include "rq.h"
 #include "rx.h"
 #include "tx.h"
-#include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
+#include "../srnic/mem.h"	/* by its path: user mode Linux has a mem.h, too */
 #include "fpdu.h"
 
 /* Responses to a Read of SIZE bytes at BASE, good and bad */
 static const struct resp_row {
 	const char	*desc;
 	enum srnic_err	err;
-	u32		lens[3];	/* of up to three segments */
+	u32		lens[3];	/* lengths of up to three segments */
 	u8		segments;
 	s32		shift;		/* error in the last segment's offset */
 	bool		stag;		/* the last segment's STag is wrong */
@@ -77,7 +77,7 @@ static void fault_read_response_judged(struct kunit *test)
 }
 
 /* A byte in the response to a Read of no bytes, with the Read's STag or another one */
-/* Rules: R-5.2.2-3: the error for a byte that nobody asked for */
+/* Rules: R-5.2.2-3: the error for a byte of a response that the Read did not ask for */
 static void fault_octets_for_a_read_of_nothing_judged(struct kunit *test)
 {
 	static const struct { u32 stag; u64 to; bool sge; enum srnic_err err; } rows[] = {
@@ -115,7 +115,7 @@ static void fault_octets_for_a_read_of_nothing_judged(struct kunit *test)
 	}
 }
 
-/* The source of a Read is invalidated in the middle of the response */
+/* The peer reads a region that is invalidated while the response is being sent */
 /*
  * Rules: R-4.8-6: the copied header in the Terminate message has size, SinkTO and SourceTO as they
  * are after two segments; R-8.1.1-6: no byte is sent after the invalidation
@@ -153,7 +153,7 @@ static void fault_source_revoked_in_response_rest_told(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rest.src_to, 2 * 1428);
 }
 
-/* An empty segment without L has no effect on the checks of those after it */
+/* An empty segment without the L (Last) bit has no effect on the checks of later segments */
 /*
  * Rules: D-5.2-6 T-1: a segment with payload is placed that follows one without; T-22: the error,
  * and unchanged memory, for a segment that follows the invalidation
@@ -239,7 +239,7 @@ static void fault_full_receive_completes_with_the_last_segment(struct kunit *tes
 	pair_expect_wc(p, &p->end[1].rcq, 1, IB_WC_SUCCESS);
 }
 
-/* A work request in error: what was posted before it is sent and completes */
+/* What was posted before a bad work request is sent and completes */
 /*
  * Rules: R-7.1-1: the completion has LOC_PROT_ERR, the four bytes of the Terminate message are
  * right, and the Send before it succeeds
@@ -273,7 +273,7 @@ static void fault_local_work_request_terminates(struct kunit *test)
 }
 
 /* Only the first error is reported */
-/* Rules: R-7.1-2: the error is the first one's */
+/* Rules: R-7.1-2: the error is that of the first of two bad FPDUs */
 static void fault_second_error_not_told(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);
@@ -287,7 +287,7 @@ static void fault_second_error_not_told(struct kunit *test)
 	pair_expect_fault(w->p, 1, SRNIC_ERR_MSN);
 }
 
-/* A Read with an invalid sink is not sent */
+/* A Read Request whose sink has an invalid STag is not sent */
 /* Rules: R-7.1-1: LOC_PROT_ERR of the Read; R-5.2.2-6: no FPDU is made */
 static void fault_read_without_a_sink_terminates(struct kunit *test)
 {
@@ -307,8 +307,8 @@ static void fault_read_without_a_sink_terminates(struct kunit *test)
 	pair_expect_wc(w->p, &e->scq, 1, IB_WC_LOC_PROT_ERR);
 }
 
-/* Of a segment for two SGEs nothing is placed if the second SGE is bad */
-/* Rules: R-7.1-1: LOC_PROT_ERR of the receive, and memory of the good piece */
+/* If a segment is for two SGEs of a receive and the second SGE is bad, nothing of it is placed */
+/* Rules: R-7.1-1: LOC_PROT_ERR of the receive, and unchanged memory of the good SGE */
 static void fault_second_sge_of_a_receive_nothing_placed(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);
@@ -336,8 +336,8 @@ static void fault_second_sge_of_a_receive_nothing_placed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->mem[8], 0xee);
 }
 
-/* After the first segment of a Write the end of the stream would cut the message */
-/* Rules: F-8-1: a FIN after the first segment would be an abort */
+/* The stream must not end after the first segment of a Write, since the message is incomplete */
+/* Rules: F-8-1: a FIN after the first segment would count as an abort */
 static void fault_end_within_a_write_is_cut(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);

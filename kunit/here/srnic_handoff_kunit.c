@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The ops that the library calls: a QP gets a stream, and loses it. */
+/* Tests of srnic's ops that iw_mpa calls when a QP gets a stream, and when the stream ends. */
 
 #include "srnic_single.h"
 
@@ -191,7 +191,10 @@ static void handoff_close(struct work_struct *unused)
 	srnic_driver_ops.stop(&single.qp->ibqp, IW_MPA_R_PEER_CLOSED);
 }
 
-/* RX may run in another context: stop waits for what it finds about the end. */
+/*
+ * RX may run in another context, with the socket locked, and find that a message is incomplete:
+ * stop waits for RX.
+ */
 static void handoff_stop_waits_for_the_socket(struct kunit *test)
 {
 	const struct iw_mpa_params params = { .crc = true, .ird = PAIR_IRD };
@@ -240,7 +243,7 @@ static void handoff_stop_tells_of_the_fault(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, single.events[0], tell->event);
 }
 
-/* With an SRQ the ULP gets one more event, after the last completion. */
+/* If the QP has an SRQ, the ULP gets LAST_WQE_REACHED, too, after the last completion. */
 static void handoff_stop_tells_of_the_last_wqe(struct kunit *test)
 {
 	struct srnic_srq *srq = kunit_kzalloc(test, sizeof(*srq), GFP_KERNEL);
@@ -281,7 +284,10 @@ static void handoff_tcp_write_space(struct sock *sk)
 	handoff_spaces++;
 }
 
-/* TCP's own callback is called each time, the sender only if there is room and a stream. */
+/*
+ * TCP's own write_space is called each time; the sender is woken only if there is room and a
+ * stream.
+ */
 static void handoff_write_space_passed_on(struct kunit *test)
 {
 	struct iw_mpa_stream stream = { .write_space = handoff_tcp_write_space };

@@ -15,7 +15,7 @@
 
 #include "fpdu.h"
 #include "sq.h"
-#include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
+#include "../srnic/mem.h"	/* by its path: user mode Linux has a mem.h, too */
 #include "tx.h"
 
 struct pair_tcp pair_tcp;
@@ -40,12 +40,15 @@ static void tcp_is_full(struct sock *sk)
 }
 
 /*
- * Return the error by which TCP refuses bytes, or 0. Like TCP this calls write_space if bytes are
- * refused although all earlier ones are acknowledged.
+ * Return the error by which TCP refuses bytes, or 0. Like TCP's write_space this wakes the sender
+ * if bytes are refused by -EAGAIN although the send queue is not full.
  */
 static int tcp_refuses(struct sock *sk, int flags)
 {
-	/* The sender promises not to write to what TCP has: tcp_keep() checks this. */
+	/*
+	 * By this flag the sender promises not to write to pages that TCP has: pair_tcp_acked()
+	 * checks this.
+	 */
 	WARN_ON_ONCE(!(flags & MSG_NO_SHARED_FRAGS));
 	pair_tcp.calls++;
 	pair_tcp.task_flags = current->flags;
@@ -71,7 +74,7 @@ static void tcp_keep(struct page *page, u32 offset, u32 len)
 	};
 }
 
-/* Take as many bytes of a piece as there is room for */
+/* Accept as many of the @len bytes as there is room for; return their number */
 static int tcp_take(struct sock *sk, struct page *page, u32 offset, u32 len)
 {
 	struct pair_end *e = pair_tcp.to;
@@ -91,14 +94,14 @@ static int tcp_take(struct sock *sk, struct page *page, u32 offset, u32 len)
 	return len;
 }
 
-/* The sender calls this before Linux 6.5 */
+/* The sender calls this function on kernels before Linux 6.5. */
 int pair_kernel_sendpage_locked(struct sock *sk, struct page *page, int offset, size_t size,
 				int flags)
 {
 	return tcp_refuses(sk, flags) ?: tcp_take(sk, page, offset, size);
 }
 
-/* The sender calls this since Linux 6.5 */
+/* The sender calls this function on kernels since Linux 6.5. */
 int pair_tcp_sendmsg_locked(struct sock *sk, struct msghdr *msg, size_t size)
 {
 	struct iov_iter *iter = &msg->msg_iter;
@@ -120,7 +123,9 @@ int pair_tcp_sendmsg_locked(struct sock *sk, struct msghdr *msg, size_t size)
 	return sent;
 }
 
-/* The peer has acknowledged all. Check that nobody wrote to what TCP kept for retransmission. */
+/*
+ * The peer has acknowledged all bytes. Check that no page changed that TCP kept for retransmission.
+ */
 void pair_tcp_acked(struct kunit *test)
 {
 	while (pair_nkept) {
@@ -132,7 +137,7 @@ void pair_tcp_acked(struct kunit *test)
 	}
 }
 
-/* The endpoint of a test is a pointer that is not followed. */
+/* A test's pointer to an endpoint is not valid, so it is not dereferenced. */
 struct iw_mpa_ep *pair_iw_mpa_ep_get(struct iw_mpa_ep *ep)
 {
 	return ep;
@@ -167,7 +172,10 @@ bool pair_skb_page_frag_refill(unsigned int sz, struct page_frag *frag, gfp_t gf
 {
 	unsigned int order = pair_tcp.whole ? SKB_FRAG_PAGE_ORDER : 0;
 
-	/* User mode Linux has no DEBUG_ATOMIC_SLEEP. Softirqs are off while a region is held. */
+	/*
+	 * This function may sleep, but the sender turns softirqs off while it accesses a region.
+	 * User mode Linux has no DEBUG_ATOMIC_SLEEP to detect this.
+	 */
 	WARN_ON(softirq_count());
 	if (pair_tcp.wants_page)
 		pair_tcp.wants_page();
@@ -186,7 +194,7 @@ bool pair_skb_page_frag_refill(unsigned int sz, struct page_frag *frag, gfp_t gf
 		return false;
 	frag->size = PAGE_SIZE << order;
 	frag->offset = frag->size - pair_tcp.piece;
-	/* Bytes that TCP gets without being written are found by this pattern. */
+	/* This pattern shows bytes that the sender passes to TCP without having written them. */
 	memset(page_address(frag->page), 0xa5, frag->size);
 	return true;
 }
@@ -216,7 +224,7 @@ void pair_tcp_exit(struct kunit *test)
 	pair_tcp.wants_page = NULL;
 	for (i = 0; p && i < 2; i++) {
 		srnic_tx_stop(p->end[i].qp);
-		/* The work item finds no stream, but needs the QP. */
+		/* The work item would find no stream, but it must not run after the QP is freed. */
 		cancel_work_sync(&p->end[i].qp->tx.work);
 	}
 	pair_tcp_acked(test);

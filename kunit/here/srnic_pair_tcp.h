@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Fakes of the kernel's functions that srnic's sender and QPs call. scripts/lib/uml.sh compiles the
- * sources of both with the names of these fakes in place of the real ones, so such objects are of
- * no use in a kernel with real devices.
+ * Fakes of functions of the kernel and of iw_mpa that srnic's sender and QPs call.
+ * scripts/lib/uml.sh compiles both with the names of these fakes in place of the real ones, so the
+ * objects are of no use in a kernel with real devices.
  */
 #ifndef _SRNIC_PAIR_TCP_H
 #define _SRNIC_PAIR_TCP_H

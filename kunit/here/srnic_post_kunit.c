@@ -13,12 +13,12 @@
 
 #include "iw_mpa_quiet.h"
 #include "srnic_pair_tcp.h"
-#include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
+#include "../srnic/mem.h"	/* by its path: user mode Linux has a mem.h, too */
 #include "qp.h"
 
 #define POST_WHILE_MS	50
 #define POST_PATIENCE_MS 2000
-#define POST_RECV	1000	/* receives have numbers from here on */
+#define POST_RECV	1000	/* the first receive has this number */
 #define POST_BAD	0x4711	/* no region has this STag */
 
 static const struct pair_opts post_opts = { .crc = true, .emss = 1448, .ord = 2 };
@@ -68,9 +68,8 @@ static void post_doorbell(struct work_struct *unused)
 }
 
 /*
- * Post a Send like libsiw, with memory of the STag @key, 0 for none. Return
- * true if the application has to ring the doorbell, since the element before is
- * free.
+ * Post a Send like libsiw, with memory of the STag @key, 0 for none. Return true if the application
+ * has to ring the doorbell: the element before is free, so the sender may have stopped.
  */
 static bool post_send_app(u32 key)
 {
@@ -117,7 +116,7 @@ static void post_recv(void)
 	if (post.app) {
 		rqe = &single.qp->rq.uring[post.recvs % PAIR_WRS];
 		*rqe = (struct siw_rqe) { .id = id };
-		/* The flags last, as applications do */
+		/* Write the flags last, as applications do. */
 		smp_store_release(&rqe->flags, SIW_WQE_VALID);
 	} else {
 		WARN_ON(srnic_verbs.post_recv(post_qp(), &wr, &bad));
@@ -125,7 +124,10 @@ static void post_recv(void)
 	post.recvs++;
 }
 
-/* Post, in any context: an application would do so on another CPU. */
+/*
+ * If @now is the moment for the ULP to post, post once more. An application would post on another
+ * CPU.
+ */
 static void post_more(enum post_moment now)
 {
 	if (post.at != now)
@@ -230,7 +232,7 @@ static void post_prepare(struct work_struct *unused)
 	};
 	const struct iw_mpa_handoff ho = {
 		.params = &params, .sock = single.p->sock,
-		.ep = (struct iw_mpa_ep *)&post,	/* not followed */
+		.ep = (struct iw_mpa_ep *)&post,	/* not dereferenced */
 	};
 
 	WARN_ON(srnic_driver_ops.prepare(post_qp(), &ho));
@@ -272,7 +274,9 @@ static void post_open(void)
 
 /* --- completions --- */
 
-/* Check that each completes once, in order, and none successfully after a failed one */
+/*
+ * Check that work requests complete once and in order, and that all after a failed one are flushed
+ */
 static void post_take_completions(struct kunit *test)
 {
 	struct pair_end *e = &single.p->end[0];
@@ -346,12 +350,14 @@ static void post_before_stop(struct kunit *test, enum post_moment at)
 	switch (at) {
 	case AT_LAST:
 	case AT_EVENT:
-		/* An error of the peer that was not reported before */
+		/* The peer errs: stop has a Terminate message to send, and an event to report */
 		pair_put_ulpdu(p, 1, bad_opcode, sizeof(bad_opcode));
 		pair_deliver(p, 1);
 		break;
 	case AT_HANDLER:
-		/* An error of this end; TCP has room again for what was posted before. */
+		/*
+		 * A bad work request of this end. TCP has room again for what was posted before it.
+		 */
 		post_send(POST_BAD);
 		pair_tcp.limited = true;
 		p->sock->sk->sk_wmem_queued = 0;
@@ -384,7 +390,7 @@ static void post_at_a_moment_of_the_end(struct kunit *test, enum post_ulp ulp)
 	post.at = at;
 	post_more(AT_BEFORE);
 	if (at == AT_SOCKET) {
-		/* The peer has closed, and RX is at work. */
+		/* The peer has closed, and RX has the socket locked. */
 		post.why = IW_MPA_R_PEER_CLOSED;
 		lock_sock(sk);
 		schedule_work(&post.stop);
@@ -483,7 +489,7 @@ static void post_open_lets_it_out(struct kunit *test)
 	post_begin(test, row->ulp);
 	INIT_WORK_ONSTACK(&prepare, post_prepare);
 	if (row->preparing) {
-		/* The socket has another owner for a moment. */
+		/* Lock the socket, so that prepare cannot return yet */
 		lock_sock(sk);
 		schedule_work(&prepare);
 		iw_mpa_quiet(POST_WHILE_MS);
@@ -542,7 +548,7 @@ static void post_chain_of_recvs(struct kunit *test)
 	post.recvs++;
 }
 
-/* The work requests before a refused one are sent or flushed, as without it. */
+/* If a work request of a chain is refused, those before it are sent or flushed all the same. */
 static void post_what_is_before_a_refused_one_counts(struct kunit *test)
 {
 	struct pair *p = single.p;
@@ -556,7 +562,7 @@ static void post_what_is_before_a_refused_one_counts(struct kunit *test)
 	pair_deliver(p, 0);
 	pair_expect_wc(p, &p->end[1].rcq, 7, IB_WC_SUCCESS);
 	post_stop(NULL);
-	/* Each receive queues a flush. */
+	/* After stop, each posted receive queues a flush. */
 	post_chain_of_recvs(test);
 	flush_workqueue(srnic_wq);
 	post_take_completions(test);

@@ -17,7 +17,7 @@
 
 /* A reference on the QP that is released some time later */
 struct qp_late {
-	struct delayed_work	work;		/* work item that releases it */
+	struct delayed_work	work;		/* work item that releases the reference */
 	bool			dropped;	/* the reference was released */
 };
 
@@ -59,7 +59,7 @@ static void qp_post_all(struct kunit *test)
 	qp_post_recvs();
 }
 
-/* Expect that all are flushed once, in the order in which they were posted */
+/* Expect that all work requests are flushed once, in the order in which they were posted */
 static void qp_expect_flushed(void)
 {
 	struct pair_end *e = &single.p->end[0];
@@ -75,13 +75,13 @@ static void qp_expect_flushed(void)
 
 /* --- the table of states --- */
 
-/* modify_qp before and after a connection */
+/* modify_qp in each state: the state asked for, the expected errno, and the state that results */
 static const struct qp_row {
 	const char		*desc;
 	u8			from;
 	u8			to;
 	int			err;
-	u8			is;		/* as the RDMA core names it */
+	u8			is;		/* resulting state, as the RDMA core names it */
 } qp_rows[] = {
 	{ "idle, RESET",	SRNIC_IDLE, IB_QPS_RESET, 0, IB_QPS_RESET },
 	{ "idle, INIT",		SRNIC_IDLE, IB_QPS_INIT, 0, IB_QPS_INIT },
@@ -162,7 +162,10 @@ static void qp_that_is_new_says_init(struct kunit *test)
 
 /* --- work without a stream --- */
 
-/* RESET before a connection drops what was posted, without completions; with one it is refused. */
+/*
+ * RESET before a connection drops what was posted, without completions. With a connection RESET is
+ * refused.
+ */
 static void qp_reset_forgets_what_was_posted(struct kunit *test)
 {
 	qp_post_recvs();
@@ -193,7 +196,7 @@ static void qp_error_flushes_in_order(struct kunit *test)
 
 /*
  * While a Read is not answered, an application may reuse the elements of its ring, and has filled
- * all of them again. None of these may become part of the QP's next connection.
+ * all of them again. None of these work requests may be left for the QP's next connection.
  */
 static void qp_error_flushes_what_was_posted_twice_around(struct kunit *test)
 {
@@ -229,7 +232,10 @@ static void qp_note_caller(struct ib_cq *cq, void *unused)
 	qp_called_with_the_lock = mutex_is_locked(&single.qp->tx.lock);
 }
 
-/* While a stream ends only its end flushes: after a completion the ULP may use the QP again. */
+/*
+ * While a stream is ending nothing is flushed until it has ended: a ULP that gets the completions
+ * may use the QP again at once.
+ */
 static void qp_flushed_by_the_end_of_the_stream_alone(struct kunit *test)
 {
 	struct srnic_cq *cq = &single.p->end[0].rcq;
@@ -254,7 +260,10 @@ static void qp_flushed_by_the_end_of_the_stream_alone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_count(single.p, SRNIC_CNT_wr_flushed), 2 * QP_WRS);
 }
 
-/* The ULP may hold locks in modify_qp that its handler takes. */
+/*
+ * modify_qp must not call the ULP's completion handler: the ULP may hold a lock that its handler
+ * takes.
+ */
 static void qp_handler_not_called_from_within_modify(struct kunit *test)
 {
 	struct srnic_cq *cq = &single.p->end[0].rcq;
@@ -281,10 +290,10 @@ static void qp_to_err_flushes_soon(struct kunit *test)
 }
 
 /*
- * What is posted after the close is not sent, however slow the sender is, and however often it is
- * told of the close.
+ * What is posted after the close is not sent, however slow the sender is, and however often the
+ * sender is told of the close.
  */
-/* Rules: D-6.2.1-1: the limit is what was posted before the close, not what was later */
+/* Rules: D-6.2.1-1: the limit is what was posted before the close, not what was posted later */
 static void qp_closing_bounds_what_goes_out(struct kunit *test)
 {
 	struct srnic_qp *qp = single.qp;
@@ -302,7 +311,10 @@ static void qp_closing_bounds_what_goes_out(struct kunit *test)
 
 /* --- events for the ULP --- */
 
-/* Each event once; LAST_WQE_REACHED, for the SRQ, comes before the reason */
+/*
+ * Each event is reported once. LAST_WQE_REACHED, which concerns the SRQ, is reported before the
+ * event with the reason.
+ */
 static void qp_events_told_once(struct kunit *test)
 {
 	srnic_qp_tell(single.qp, BIT(IB_EVENT_QP_ACCESS_ERR) | BIT(IB_EVENT_QP_LAST_WQE_REACHED));
@@ -331,7 +343,10 @@ static void qp_without_handler_told_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, single.qp->events, 0);
 }
 
-/* ib_drain_qp() waits for this event; without an SRQ there is none. */
+/*
+ * If the QP has an SRQ ib_drain_qp() waits for LAST_WQE_REACHED; without an SRQ there is no such
+ * event.
+ */
 static void qp_to_err_tells_of_the_last_wqe(struct kunit *test)
 {
 	struct srnic_srq *srq = kunit_kzalloc(test, sizeof(*srq), GFP_KERNEL);
@@ -351,7 +366,10 @@ static void qp_to_err_tells_of_the_last_wqe(struct kunit *test)
 
 /* --- destruction --- */
 
-/* A QP is not found once its destruction has begun, which waits for the last reference. */
+/*
+ * srnic_qp_find() does not find a QP whose destruction has begun. The destruction waits for the
+ * last reference.
+ */
 static void qp_end_waits_for_references(struct kunit *test)
 {
 	struct srnic_dev *dev = single.p->dev;
@@ -374,7 +392,7 @@ static void qp_end_waits_for_references(struct kunit *test)
 	xa_erase_irq(&dev->qps, 7);
 }
 
-/* A freed QP number is not the next one to be used, and yet numbers stay low. */
+/* The number of a freed QP is not used again for the next QP, and yet numbers stay low. */
 static void qp_numbers_in_turn_and_low(struct kunit *test)
 {
 	struct srnic_dev *dev = single.p->dev;
@@ -404,7 +422,7 @@ static void qp_numbers_in_turn_and_low(struct kunit *test)
 		}
 	}
 	xa_destroy(&dev->qps);
-	/* The range ends where a node of the table does. */
+	/* The range of numbers ends at the end of a node of the xarray. */
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
 	dev->next_qpn = 0;
 	atomic_set(&dev->objects.qp, XA_CHUNK_SIZE / 4 + 1);
@@ -420,7 +438,7 @@ static void qp_numbers_in_turn_and_low(struct kunit *test)
 /*
  * A ULP may accept a connection any number of times. With each further accept iw_cm takes another
  * reference on the QP, and never drops the one before. The library makes up for this by one more
- * call of iw_get_qp, for which srnic takes no reference: it only notes when the call was made.
+ * call of iw_get_qp, for which srnic takes no reference: srnic only records the time of the call.
  */
 static void qp_found_without_a_reference_leaves_no_trace(struct kunit *test)
 {
@@ -446,7 +464,10 @@ static bool qp_is_found(void)
 	return srnic_qp_find(single.p->dev, 7);
 }
 
-/* A QP with a connection is not found, but for a while after an accept, which may come again. */
+/*
+ * A QP with a connection is found only if it is a responder's and TX was opened less than
+ * SRNIC_FOUND_S seconds ago: in this time the ULP may accept again.
+ */
 static void qp_with_a_connection_is_not_found(struct kunit *test)
 {
 	struct srnic_dev *dev = single.p->dev;

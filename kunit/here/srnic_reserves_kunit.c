@@ -66,8 +66,8 @@ static bool reserves_waits_in_socket(void)
 }
 
 /*
- * The caller has locked the QP's socket. This function must not lock the peer's socket, too:
- * lockdep does not distinguish the two locks.
+ * A work item sends, since the caller has locked the QP's socket, and lockdep does not distinguish
+ * that lock from the lock of the peer's socket.
  */
 static void reserves_packet_comes(void)
 {
@@ -146,7 +146,10 @@ static int reserves_switched(void)
 	return static_key_count(&memalloc_socks_key.key);
 }
 
-/* TCP's switch for reserves is set once for all streams of a device, and reset with the device. */
+/*
+ * TCP's static key for the use of reserves is incremented once for all streams of a device, and
+ * decremented with the device.
+ */
 static void reserves_switched_once(struct kunit *test)
 {
 	int before = reserves_switched();

@@ -15,12 +15,12 @@
 #include "rq.h"
 #include "srnic_oracle.h"
 #include "srnic_pair_tcp.h"
-#include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
+#include "../srnic/mem.h"	/* by its path: user mode Linux has a mem.h, too */
 
 #define RIGHTS_BASE	0x123400000000ULL
 #define RIGHTS_LEN	30000U	/* bytes of a message, and of each memory */
 #define RIGHTS_EMSS	134U		/* so the message needs more than one batch */
-#define RIGHTS_SIZE	300U		/* of a region that has become small */
+#define RIGHTS_SIZE	300U		/* bytes of a region that has become small */
 #define RIGHTS_FPDUS	10		/* FPDUs that arrive before the change */
 #define RIGHTS_ALL	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ)
 #define RIGHTS_UNTOUCHED 0xee
@@ -297,7 +297,7 @@ static void rights_change_between_arrivals(struct rights *r, enum rights_change 
 						RIGHTS_LEN - placed), 0);
 }
 
-/* The region changes after TCP has taken the first segments. */
+/* The region changes after TCP has accepted the first segments. */
 static void rights_change_between_batches(struct rights *r, enum rights_change change,
 					  enum srnic_err err)
 {
@@ -428,8 +428,9 @@ static void rights_changed_amid_segment(struct kunit *test)
 }
 
 /*
- * One batch has both Read Responses and Sends from the same region. The region's own ULP may send
- * from it, but the peer may no longer read from it: only the Sends go on.
+ * One batch has both Read Responses and Sends from the same region. When the region loses its
+ * remote rights, the region's own ULP may still send from it, but the peer may no longer read from
+ * it.
  */
 static void rights_of_the_ulp_are_not_the_peers(struct kunit *test)
 {

@@ -99,7 +99,7 @@ static void ring_mmap_of_another_size_refused(struct kunit *test)
 	srnic_ring_destroy(ring);
 }
 
-/* Each flag of an element is translated to a flag of the WQE, and no other */
+/* Each flag of an element of an application's ring sets the right flag of the WQE, and no other */
 static void wqe_flags_of_user_exact(struct kunit *test)
 {
 	static const struct {
@@ -163,7 +163,7 @@ static void wqe_registration_with_impossible_rights_refused(struct kunit *test)
 	}
 }
 
-/* All fields that an application reads from an entry */
+/* Each field that an application reads from an element of its completion queue */
 static void cq_user_entry_exact(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -193,7 +193,7 @@ static void cq_user_entry_exact(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, slot[1].inval_stag, 0);
 }
 
-/* Each status as libsiw names it */
+/* Each status of a completion is translated to libsiw's code */
 static void cq_user_status_exact(struct kunit *test)
 {
 	static const struct {
@@ -235,7 +235,7 @@ static void cq_full_at_any_place(struct kunit *test)
 	struct ib_wc wc;
 	u32 i;
 
-	cq->overflowed = true;		/* no ULP to report to */
+	cq->overflowed = true;		/* as if it was reported: there is no ULP */
 	cq->put = U32_MAX - 5;
 	cq->get = cq->put;
 	for (i = 0; i < PAIR_CQES; i++) {
@@ -279,7 +279,10 @@ static void ring_handler(struct ib_cq *ibcq, void *context)
 	calls->inside--;
 }
 
-/* A call during the handler is left to the running caller: none is lost, none is nested. */
+/*
+ * If a completion is added while the handler runs, the handler's caller calls the handler again: no
+ * call is lost, none is nested.
+ */
 static void cq_handler_called_again_not_within_itself(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -300,7 +303,10 @@ static void cq_handler_called_again_not_within_itself(struct kunit *test)
 
 #define RING_MORE	1000
 
-/* An application can cause calls without end: after a few a work item goes on with them. */
+/*
+ * An application can cause further calls of the handler without end, so the caller leaves them to a
+ * work item after a few.
+ */
 static void cq_handler_called_in_a_row_a_few_times(struct kunit *test)
 {
 	struct workqueue_struct *wq = alloc_workqueue("srnic_ring_kunit", WQ_PERCPU, 0);
@@ -329,7 +335,10 @@ static void cq_handler_called_in_a_row_a_few_times(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, calls.calls, RING_MORE + 2);
 }
 
-/* A pointer after the last queue, as if it were another field of the structure, is not used. */
+/*
+ * The handlers of both queues are called by work items. A pointer after the array's end is not
+ * used.
+ */
 static void cq_handlers_of_both_queues_called_later(struct kunit *test)
 {
 	struct workqueue_struct *wq = alloc_workqueue("srnic_ring_kunit", WQ_PERCPU, 0);
@@ -365,7 +374,10 @@ static void ring_note_flags(struct ib_cq *ibcq, void *context)
 	*(unsigned int *)context = current->flags;
 }
 
-/* RX may run within a sender that may use the reserves: the handler must not get them. */
+/*
+ * RX may run within a sender that may use the emergency reserves: the ULP's handler must not use
+ * them.
+ */
 static void cq_handler_does_not_get_the_reserves(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -445,7 +457,10 @@ static void cq_last_qp_waits_for_the_handler(struct kunit *test)
 	destroy_work_on_stack(&nap);
 }
 
-/* Completions of other QPs stay, in order, at any place of the ring. */
+/*
+ * srnic_cq_forget() removes the completions of one QP. Those of others stay, in order, wherever
+ * they are in the ring.
+ */
 static void cq_forget_in_a_long_queue_exact(struct kunit *test)
 {
 	const u32 count = 1024;
@@ -474,7 +489,7 @@ static void cq_forget_in_a_long_queue_exact(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, up.full);
 }
 
-#define RING_POLLED	300	/* more than one step of forget checks, of which some were moved */
+#define RING_POLLED	300	/* more than one step of srnic_cq_forget() checks */
 
 struct ring_poller {
 	struct timer_list	timer;
@@ -491,7 +506,10 @@ static void ring_poll(struct timer_list *timer)
 		poller->polled++;
 }
 
-/* A softirq polls as soon as interrupts are on, between the first two steps of forget. */
+/*
+ * Between the first two steps of srnic_cq_forget() interrupts are on, and a softirq polls past what
+ * the first step has checked.
+ */
 static void cq_polled_past_what_forget_has_seen(struct kunit *test)
 {
 	const u32 count = 1024, gone = 100;
@@ -526,7 +544,10 @@ static void cq_polled_past_what_forget_has_seen(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_poll(cq, &wc), 0);
 }
 
-/* Between two steps of forget there is a gap, of completions that were removed or moved down. */
+/*
+ * Between two steps of srnic_cq_forget() the ring has a gap, left by completions that were removed
+ * or moved. A poll skips the gap.
+ */
 static void cq_poll_jumps_over_the_gap(struct kunit *test)
 {
 	static const u64 left[] = { 0, 1, 2, 6, 7, 8, 9 };
@@ -553,9 +574,9 @@ static void cq_poll_jumps_over_the_gap(struct kunit *test)
 }
 
 /*
- * A QP joins a queue that has completions of others, some before and some after the end of its
- * ring. None is lost or out of order; a QP that leaves makes room, and too many completions are
- * refused.
+ * When a QP joins a completion queue, the queue grows by what the QP can flush. Completions that
+ * are in the queue, some before and some after the end of its ring, stay in order. A QP that leaves
+ * makes room; a QP that could flush too much is refused.
  */
 static void cq_grows_for_what_can_be_flushed(struct kunit *test)
 {

@@ -13,7 +13,7 @@
 #include "tx.h"
 #include "srnic_oracle.h"
 #include "srnic_pair_tcp.h"
-#include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
+#include "../srnic/mem.h"	/* by its path: user mode Linux has a mem.h, too */
 
 #define SEND_SGES	6
 #define SEND_ROOM	4096	/* distance of SGEs in memory */
@@ -104,7 +104,7 @@ static void send_post(struct kunit *test, u64 id, struct ib_sge *sge, int n)
 	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr), 0);
 }
 
-/* TCP has only bytes of whole FPDUs, maybe not all of them yet. */
+/* Expect that TCP has only whole FPDUs, maybe not all of them yet. */
 static void send_expect_whole_fpdus(struct kunit *test, const struct send_world *w)
 {
 	const struct pair_end *e = &((struct pair *)test->priv)->end[0];
@@ -152,7 +152,7 @@ static void send_memory_ends_anywhere(struct kunit *test)
 		send_expect_whole_fpdus(test, w);
 		pair_tcp.pieces = UINT_MAX;
 		if (starved) {
-			/* Whole segments did not wait. */
+			/* Complete segments were sent without waiting for memory. */
 			if (pieces * row->piece > 2 * SEND_EMSS)
 				KUNIT_EXPECT_GT(test, p->end[0].wire_len, 0);
 			pair_expect_no_wc(p, &p->end[0].scq);
@@ -168,7 +168,10 @@ static void send_memory_ends_anywhere(struct kunit *test)
 	pair_expect_fault(p, 0, SRNIC_ERR_NONE);
 }
 
-/* In the emergency reserves each batch keeps a whole page until it is acknowledged. */
+/*
+ * A fragment from the emergency reserves is a page of its own, which a batch keeps until it is
+ * acknowledged.
+ */
 static void send_reserves_are_taken_by_the_page(struct kunit *test)
 {
 	struct page_frag frag = {};
@@ -278,7 +281,7 @@ static struct send_world *run_begin(struct kunit *test, const struct run_row *ro
 	return w;
 }
 
-/* One message of @n pieces that follow one another in memory */
+/* One message of @n pieces (SGEs) that follow one another in memory */
 static void run_of(struct kunit *test, struct send_world *w, u32 msn, struct ib_sge *sge, int n)
 {
 	struct pair *p = test->priv;
@@ -335,7 +338,10 @@ static void send_runs_end_anywhere(struct kunit *test)
 	pair_expect_fault(p, 0, SRNIC_ERR_NONE);
 }
 
-/* Large FPDUs: the second message is cut at the end of TCP's packet, and its rest follows. */
+/*
+ * Large FPDUs: an FPDU of the second message ends where TCP's packet ends, and another one has the
+ * rest.
+ */
 static void send_large_fpdu_ends_with_the_packet(struct kunit *test)
 {
 	static const struct pair_opts opts = { .crc = true, .emss = 1448, .ord = 1 };
@@ -363,7 +369,10 @@ static void send_large_fpdu_ends_with_the_packet(struct kunit *test)
 	pair_tcp_acked(test);
 }
 
-/* With little memory a large FPDU is in many single pages, and no batch has entries for two. */
+/*
+ * With little memory a large FPDU consists of many single pages: a batch has not enough entries for
+ * two.
+ */
 static void send_large_fpdus_in_single_pages(struct kunit *test)
 {
 	static const struct pair_opts opts = { .crc = true, .emss = 1448, .ord = 1 };
@@ -414,7 +423,10 @@ static void runs_over(struct kunit *test, struct send_world *w, u32 msn, u32 len
 	kunit_kfree(test, payload);
 }
 
-/* Pieces shorter than a segment, as long, and longer: they end anywhere in one */
+/*
+ * Pieces (SGEs) that are shorter than a segment, as long, or longer, so that they end anywhere in a
+ * segment
+ */
 static void send_runs_over_pieces(struct kunit *test)
 {
 	const struct run_row *row = test->param_value;

@@ -12,7 +12,7 @@
 #include "rq.h"
 #include "srnic_oracle.h"
 #include "srnic_pair_tcp.h"
-#include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
+#include "../srnic/mem.h"	/* by its path: user mode Linux has a mem.h, too */
 #include "tx.h"
 
 #define TURN_EMSS	1448U
@@ -30,7 +30,7 @@ static int turn_post(struct pair *p, const struct ib_send_wr *wr)
 	return srnic_verbs.post_send(&p->end[0].qp->ibqp, wr, &bad);
 }
 
-/* An application's system call */
+/* Ring the doorbell, as an application does by a system call */
 static void turn_doorbell(struct pair *p)
 {
 	KUNIT_ASSERT_EQ(p->test, turn_post(p, NULL), 0);
@@ -94,8 +94,8 @@ static void turn_what_needs_no_memory_completes_without(struct kunit *test)
 }
 
 /*
- * While a Read Request waits for memory it is not sent: so a Read Response that arrives meanwhile
- * cannot be its answer.
+ * A Read Request that waits for memory was not sent, so a Read Response that arrives in this time
+ * is an error.
  */
 static void turn_read_without_memory_is_not_asked(struct kunit *test)
 {
@@ -266,9 +266,9 @@ static void turn_message_under_way_does_not_complete(struct kunit *test)
 }
 
 /*
- * While a Read is not answered the application reuses the ring's elements after
- * it. There is no free WQE for what the application posts, and it does not ring the doorbell again.
- * The answer to the Read wakes the sender.
+ * While a Read is not answered, the application reuses the elements of its ring after the Read. For
+ * the last of them there is no free WQE, and the application does not ring the doorbell again: the
+ * answer to the Read has to wake the sender.
  */
 static void turn_full_queue_goes_on_with_the_answer(struct kunit *test)
 {
@@ -288,7 +288,7 @@ static void turn_full_queue_goes_on_with_the_answer(struct kunit *test)
 	for (; sqe.id < posted; sqe.id++) {
 		KUNIT_ASSERT_EQ(test, qp->sq.uring[sqe.id % PAIR_WRS].flags, 0);
 		pair_post_user(e, sqe.id, &sqe);
-		if (sqe.id <= PAIR_WRS)		/* where the element before is not valid */
+		if (sqe.id <= PAIR_WRS)		/* the element before is free */
 			turn_doorbell(p);
 		sqe.opcode = SIW_OP_SEND;
 		sqe.num_sge = 0;
@@ -339,7 +339,10 @@ static void turn_of_a_worker_ends_with_the_quota(struct kunit *test)
 	KUNIT_EXPECT_LE(test, runs, 2 * QUOTA_TOTAL / SRNIC_TX_QUOTA + 2);
 }
 
-/* The sender ends the system call of an application after the quota; a worker does the rest. */
+/*
+ * The system call by which an application rings the doorbell returns after the quota; a worker
+ * sends the rest.
+ */
 static void turn_of_a_doorbell_ends_with_the_quota(struct kunit *test)
 {
 	struct srnic_qp *qp = turn_begin_user(test);

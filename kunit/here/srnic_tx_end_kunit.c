@@ -8,7 +8,7 @@
 #include "state.h"
 #include "sq.h"
 #include "srnic_pair_tcp.h"
-#include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
+#include "../srnic/mem.h"	/* by its path: user mode Linux has a mem.h, too */
 #include "tx.h"
 #include "qp.h"
 
@@ -47,7 +47,7 @@ static void end_terminate_in_place_of_what_waits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates_lost), 0);
 }
 
-/* Run the sender after the time that it had given the Terminate message */
+/* Run the sender as if the time limit of the Terminate message had passed */
 static void end_time_is_up(struct srnic_qp *qp)
 {
 	mutex_lock(&qp->tx.lock);
@@ -56,7 +56,7 @@ static void end_time_is_up(struct srnic_qp *qp)
 	pair_tcp_run(qp);
 }
 
-/* Check that the time @at was set after @since, @ms ahead */
+/* Check that the time limit @at was set after @since, @ms milliseconds ahead */
 static void end_expect_left(struct kunit *test, unsigned long at, unsigned long since,
 			    unsigned int ms)
 {
@@ -112,7 +112,8 @@ static void end_terminate_is_not_waited_for_without_end(struct kunit *test)
 }
 
 /*
- * RFC 5040 7.1: the Terminate takes the place of what cannot be sent; what is before that is sent.
+ * RFC 5040 7.1: the Terminate message takes the place of what cannot be sent; what was posted
+ * before that is sent.
  */
 static void end_terminate_behind_what_was_good(struct kunit *test)
 {
@@ -198,7 +199,10 @@ static void end_pass(struct srnic_qp *qp, unsigned int ms, bool alive)
 	}
 }
 
-/* The error is reported to the library, and so to the ULP, though the peer takes nothing. */
+/*
+ * The error is reported to the library, and so to the ULP, even if the peer never makes room for
+ * the Terminate message.
+ */
 static void end_own_error_is_reported_whatever_the_peer_does(struct kunit *test)
 {
 	const struct end_own *row = test->param_value;
@@ -517,7 +521,7 @@ static void end_states_of_a_stream_that_fails(struct kunit *test)
 	srnic_fail(qp, SRNIC_ERR_CRC);
 	pair_tcp_run(qp);
 	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_TERM);
-	/* finish_tx at this time: the Terminate message stays the last. */
+	/* finish_tx is called now: the Terminate message stays the last message. */
 	srnic_tx_finish(&qp->ibqp);
 	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_TERM);
 	pair_tcp.err = 0;
@@ -565,7 +569,7 @@ static void end_closed_in_the_time_of_applications_alone(struct kunit *test)
 	struct srnic_qp *qp = pair_tcp_begin(test, &end_opts);
 	int user;
 
-	qp->ep = (struct iw_mpa_ep *)qp;	/* not followed */
+	qp->ep = (struct iw_mpa_ep *)qp;	/* not dereferenced */
 	for (user = 0; user < 2; user++) {
 		qp->user = user;
 		qp->state = SRNIC_RTS;

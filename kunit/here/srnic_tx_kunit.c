@@ -14,7 +14,7 @@
 #include "iw_mpa_quiet.h"
 #include "sq.h"
 #include "srnic_pair_tcp.h"
-#include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
+#include "../srnic/mem.h"	/* by its path: user mode Linux has a mem.h, too */
 #include "tx.h"
 
 #define TX_WHILE_MS	100	/* long, compared with SRNIC_RETRY_MS */
@@ -26,7 +26,7 @@ static const struct pair_opts tx_marked = {
 	.crc = true, .emss = 1448, .ord = 1, .markers = { true, true },
 };
 
-/* The peer reads @len bytes of our memory */
+/* The peer posts a Read of @len bytes of end 0's memory */
 static void tx_post_read(struct kunit *test, struct srnic_mr *src, u32 len)
 {
 	struct pair *p = test->priv;
@@ -84,7 +84,10 @@ static void tx_kicks_while_memory_is_short_void(struct kunit *test)
 	pair_tcp_expect_arrival(test, 1);
 }
 
-/* The holder of the lock may have checked for work already: a work item checks again. */
+/*
+ * A doorbell finds tx.lock taken. Its holder may have checked for work already, so a work item
+ * checks again.
+ */
 static void tx_doorbell_of_a_busy_sender_not_lost(struct kunit *test)
 {
 	struct srnic_qp *qp = pair_tcp_begin(test, &tx_plain);
@@ -124,7 +127,7 @@ static void tx_handler_called_without_the_lock(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tx_handled_with_the_lock, 0);
 }
 
-/* TCP calls write_space when it has room: no timer runs. */
+/* TCP has no room: the sender sets no timer, since TCP calls write_space when there is room. */
 static void tx_tcp_without_room_asked_when_it_has(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -282,7 +285,10 @@ static void tx_open_within_rx_lets_out_what_is_posted(struct kunit *test)
 	pair_tcp_expect_arrival(test, 1);
 }
 
-/* A ULP can post as soon as the QP is in RTS, before the sender has the stream. */
+/*
+ * A ULP can post as soon as the QP is in RTS, before the sender has the stream: sent when TX is
+ * opened.
+ */
 static void tx_open_lets_out_what_was_posted_before_the_stream(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -441,7 +447,7 @@ static void tx_expect_long_row_completes(struct kunit *test, struct srnic_qp *qp
 	KUNIT_EXPECT_EQ(test, qp->scq->put, TX_ROW);
 }
 
-/* RX goes on after the end of TX, and leaves completions to a sender that may not send. */
+/* RX goes on after the end of TX, and leaves completions to a sender that may no longer send. */
 static void tx_finished_sender_retires_what_rx_leaves(struct kunit *test)
 {
 	struct srnic_qp *qp = tx_send_long_row_behind_read(test);
@@ -453,7 +459,7 @@ static void tx_finished_sender_retires_what_rx_leaves(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 0);
 }
 
-/* RX leaves completions to a sender that cannot send. */
+/* RX leaves completions to a sender whose bytes TCP refuses. */
 static void tx_refused_sender_retires_what_rx_leaves(struct kunit *test)
 {
 	struct srnic_qp *qp = tx_send_long_row_behind_read(test);
@@ -473,7 +479,7 @@ static void tx_finished_sender_tells_of_a_full_queue(struct kunit *test)
 
 	srnic_tx_finish(&qp->ibqp);
 	srnic_retire_read(qp, qp->sq.ring, IB_WC_SUCCESS, &up);
-	qp->scq->overflowed = true;	/* no ULP to report to */
+	qp->scq->overflowed = true;	/* as if it was reported: there is no ULP */
 	qp->scq->get = qp->scq->put - qp->scq->size;
 	pair_tcp_run(qp);
 	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_CQ_FULL);
@@ -496,7 +502,10 @@ static void tx_finish_behind_error_terminates(struct kunit *test)
 
 /* --- repeated RTR messages --- */
 
-/* A Write of no bytes, with Markers at any place; the stream goes on after it. */
+/*
+ * The repeated RTR message is a Write of no bytes, with Markers at any place; the stream goes on
+ * after it.
+ */
 static void tx_repeat_rtr_write_of_nothing(struct kunit *test)
 {
 	struct pair *p = test->priv;

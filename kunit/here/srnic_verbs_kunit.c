@@ -44,7 +44,7 @@ static struct thing *thing_new(struct kunit *test)
 	return thing;
 }
 
-/* For an application if @attrs is given */
+/* Create the object for an application if @attrs is given, else for a kernel ULP */
 static int create_pd(struct thing *thing, struct uverbs_attr_bundle *attrs)
 {
 	return srnic_verbs.alloc_pd(&thing->pd, attrs ? &attrs->driver_udata : NULL);
@@ -224,7 +224,9 @@ static void verbs_region_that_cannot_be_pinned_counts_nothing(struct kunit *test
 	KUNIT_EXPECT_EQ(test, atomic_read(&single.p->dev->objects.mr), 0);
 }
 
-/* Objects of each kind are counted apart, and QP numbers differ and are freed. */
+/*
+ * Objects of each kind are counted apart. The numbers of destroyed QPs and regions are free again.
+ */
 static void verbs_kinds_are_counted_apart(struct kunit *test)
 {
 	struct thing *thing = thing_new(test);
@@ -243,7 +245,7 @@ static void verbs_kinds_are_counted_apart(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, xa_empty(&single.p->dev->mrs));
 }
 
-/* A kernel ULP may send more pieces than libsiw's ring has room for. */
+/* A Send of a kernel ULP may have more SGEs than an element of libsiw's ring has room for. */
 static void verbs_pieces_of_a_send(struct kunit *test)
 {
 	struct thing *thing = thing_new(test);

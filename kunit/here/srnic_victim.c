@@ -6,7 +6,7 @@
 #include <linux/string.h>
 #include <linux/unaligned.h>
 
-#include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
+#include "../srnic/mem.h"	/* by its path: user mode Linux has a mem.h, too */
 #include "tx.h"
 #include "fpdu.h"
 #include "state.h"
@@ -55,7 +55,7 @@ struct fault_world *fault_begin(struct kunit *test)
  */
 u16 fault_ulpdu(const struct fault_world *w, const struct fault_row *row, u8 *ulpdu)
 {
-	/* A region of all memory has no addresses but the kernel's. */
+	/* In a region of all memory addresses are those of the kernel. */
 	u64 to = row->stag == STAG_LOCAL ? (uintptr_t)w->mem : row->to;
 	u8 *payload = ulpdu + (row->ddp & 0x80 ? 14 : 18);
 
@@ -121,7 +121,7 @@ void fault_expect_term(struct pair *p, const struct fault_row *row, const u8 *ul
 	KUNIT_EXPECT_EQ(p->test, memcmp(term, row->term, 4), 0);
 	KUNIT_EXPECT_EQ(p->test, get_unaligned_be16(term + 4), len);
 	KUNIT_EXPECT_EQ(p->test, memcmp(term + 6, ulpdu, copied), 0);
-	/* The log says the same. */
+	/* The description for the log has the same layer, type and code. */
 	said = srnic_fault_describe(p->end[1].qp, true);
 	KUNIT_EXPECT_PTR_EQ(p->test, said.text, srnic_errs[row->err].text);
 	KUNIT_EXPECT_TRUE(p->test, said.term && said.sent);

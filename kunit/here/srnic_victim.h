@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A victim with regions of all kinds, and rows that describe what a peer sends to it. */
+/*
+ * A victim, which is a QP with regions of all kinds, and rows that describe what a peer sends to it
+ */
 #ifndef _SRNIC_VICTIM_H
 #define _SRNIC_VICTIM_H
 
@@ -8,7 +10,7 @@
 #define BASE	0x100000ULL
 #define SIZE	64U
 
-/* STags of the victim, put into rows by their number */
+/* STags of the victim; rows have these numbers in their place */
 enum fault_stag {
 	STAG_WRITE,		/* SIZE bytes at BASE, remote write */
 	STAG_READ,		/* the same, remote read */
@@ -34,7 +36,7 @@ struct fault_row {
 	u32		len;		/* bytes of payload */
 	u32		size;		/* Read Request: size */
 	u32		recv;		/* bytes of a receive that is posted, or 0 for none */
-	u8		term[4];	/* Terminate Control; nothing if silent */
+	u8		term[4];	/* Terminate Control, if there is a Terminate message */
 	u8		term_len;
 };
 
@@ -61,7 +63,7 @@ struct fault_row {
 /* End 1 is the victim. */
 struct fault_world {
 	struct pair	*p;
-	u8		*mem;		/* SIZE bytes, guards around */
+	u8		*mem;		/* SIZE bytes, with guard bytes on both sides */
 	u32		stags[STAG_COUNT];
 };
 

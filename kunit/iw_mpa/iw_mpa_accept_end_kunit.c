@@ -69,7 +69,7 @@ static void reject_peer_does_not_close_is_closed_by_timer(struct kunit *test)
 }
 
 /* Bytes that the peer sends after its Request must not turn the Reject into a RST. */
-/* Rules: M-7.1.2-4: what the peer still sends makes no RST */
+/* Rules: M-7.1.2-4: no RST follows the Reject, though the peer goes on sending */
 static void reject_peer_goes_on_sending_is_drained(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -181,7 +181,7 @@ struct refuse_case {
 	u8			flags;
 	int			prepare;	/* result of prepare */
 	u8			term;
-	u32			caps;		/* further ones of the device */
+	u32			caps;		/* further capabilities of the device */
 	bool			strict;
 	bool			early;
 };
@@ -240,7 +240,9 @@ static void accept_that_fails_is_told_the_peer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
 }
 
-/* A device with its own TCP has had the stream: the host's socket must not send a Reject. */
+/*
+ * After prepare a device with its own TCP may have sent: the host's socket must not send a Reject.
+ */
 static void accept_that_fails_behind_a_takeover_sends_only_fin(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -272,8 +274,11 @@ static void accept_while_tcp_is_busy_is_told_the_peer(struct kunit *test)
 }
 #endif
 
-/* From a FIN the peer would conclude that this end does not know the revision of its Request. */
-/* Rules: R-07; E-10-1: RST in place of FIN where TCP does not take the Reply */
+/*
+ * If TCP refuses the Reply the connection is reset: a FIN would mean that this end does not know
+ * the revision of the Request.
+ */
+/* Rules: R-07; E-10-1: RST, not FIN, if TCP refuses the Reply */
 static void accept_reply_not_sent_is_eio(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -291,7 +296,7 @@ static void accept_reply_not_sent_is_eio(struct kunit *test)
 	peer_expect_rst(c->f, c->peer);
 }
 
-/* Rules: E-10-1: RST, at once, in place of FIN where TCP does not take the Reject */
+/* Rules: E-10-1: RST, not FIN, at once, if TCP refuses the Reject */
 static void reject_not_sent_is_a_reset(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -306,7 +311,10 @@ static void reject_not_sent_is_a_reset(struct kunit *test)
 	peer_expect_rst(c->f, c->peer);
 }
 
-/* No RTR message arrives after the Reply: reported by ESTABLISHED with an errno, then CLOSE. */
+/*
+ * Ways in which a connection can end after the Reply. Before an RTR message has arrived, the ULP
+ * gets ESTABLISHED with an errno, then CLOSE.
+ */
 enum end {
 	END_FIN,
 	END_RST,
@@ -407,7 +415,7 @@ static void accept_client_server_ends_with_close(struct kunit *test)
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
 	peer_recv_frame(c->f, c->peer, &c->frame);
 	if (ec->end == END_SILENCE)
-		return;		/* no time limit of the library */
+		return;		/* the library does not limit this silence */
 	end_it(c, ec->end);
 	conn_expect_closed(c, ec->why);
 	KUNIT_EXPECT_NULL(test, strstr(c->qp->log, "open_tx"));

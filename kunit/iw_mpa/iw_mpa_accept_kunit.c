@@ -127,7 +127,10 @@ static const struct plain_case {
 
 KUNIT_ARRAY_PARAM_DESC(plain, plain_cases, desc);
 
-/* RFC 5044 7.1.2: established at once, but nothing is sent before the first FPDU arrives. */
+/*
+ * RFC 5044 7.1.2: the connection is established at once, but the responder sends nothing before the
+ * first FPDU arrives.
+ */
 /*
  * Rules: E-6-3 E-10-4: the event ESTABLISHED; E-9.2-11: the bit A of the Reply; E-10-2: revision
  * and flags of the Reply; M-7.1.1-8: the bit C of the Reply; M-7.1.2-10: the driver's open_tx is
@@ -196,7 +199,7 @@ static void accept_request_in_parts_comes_up(struct kunit *test)
 	for (sent = 0; sent < c->frame.len; sent += n) {
 		n = sc->first ?: 1;
 		n = min(n, c->frame.len - sent);
-		/* Let a wrong event arrive: before the last byte, and after the first part. */
+		/* Wait for a wrong event: before the last byte, and after the first part */
 		if (sent == c->frame.len - 1 || (sc->first && sent))
 			iw_mpa_quiet(IW_MPA_QUIET_MS);
 		KUNIT_EXPECT_EQ(test, c->lis->nr_events, 0);
@@ -272,7 +275,10 @@ static void reject_before_the_upcall_returns_is_sent(struct kunit *test)
 	peer_expect_eof(c->f, c->peer);
 }
 
-/* Bytes that arrive before the ULP's answer have no effect on the connection. */
+/*
+ * An RTR message that arrives before the ULP's answer establishes the connection once it is
+ * accepted.
+ */
 static void accept_after_octets_that_come_early_comes_up(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -314,7 +320,7 @@ static void accept_markers_of_the_peer_are_told_the_driver(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->qp->ho.snd_nxt, tcp_sk(c->peer->sk)->rcv_nxt);
 }
 
-/* Rules: M-7.1.1-5: tx_markers, which is off, with M of the peer clear and our own set */
+/* Rules: M-7.1.1-5: tx_markers is off if M of the peer is clear, though this end sets M */
 static void accept_asks_for_markers_if_set_so(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);

@@ -27,7 +27,10 @@ static void crowd(struct fake_conn *c, struct fakes *f, struct socket **peers)
 	}
 }
 
-/* Return the listener of a Request without an answer; it stays while the cm_id listens. */
+/*
+ * Return the listener of a Request that is not answered yet. The listener exists while the cm_id
+ * listens.
+ */
 static struct iw_mpa_listener *listener_of(struct fake_id *child)
 {
 	struct iw_mpa_ep *ep = iw_mpa_ep_find((unsigned long)child->id.provider_data);

@@ -48,7 +48,7 @@ static unsigned long *port_list(struct kunit *test, int port)
 	return ports;
 }
 
-/* Rules: E-5-1: the policy, by port, device and namespace */
+/* Rules: E-5-1: whether an initiator asks for an RTR message, by port, device and namespace */
 static void config_narrower_rtr_policy_wins(struct kunit *test)
 {
 	const struct policy_case *c = test->param_value;
@@ -92,7 +92,7 @@ static const struct fall_back_case {
 
 KUNIT_ARRAY_PARAM_DESC(fall_back, fall_back_cases, desc);
 
-/* Rules: E-10-6: whether revision 1 will do, by setting, depths, port and device */
+/* Rules: E-10-6: whether revision 1 is allowed, by setting, depths, port and device */
 static void config_revision_1_does_not_do_where_more_is_asked_for(struct kunit *test)
 {
 	const struct fall_back_case *c = test->param_value;

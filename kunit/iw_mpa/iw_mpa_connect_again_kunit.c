@@ -57,7 +57,10 @@ static __be16 peers_port(struct kunit *test, struct socket *peer)
 	return ((struct sockaddr_in *)&addr)->sin_port;
 }
 
-/* iwpmd knows the connection by the port that rdma_cm chose: the ULP sees that port. */
+/*
+ * If the address is mapped, iwpmd knows the connection by the port that rdma_cm chose: the ULP
+ * still sees that port.
+ */
 static void connect_source_port_of_a_mapped_address_stays(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -105,7 +108,10 @@ static const struct fallback_case {
 
 KUNIT_ARRAY_PARAM_DESC(fallback, fallback_cases, desc);
 
-/* The peer resets the connection. A RST says nothing of revisions: the same Request follows. */
+/*
+ * The peer resets the connection. A RST does not show which revisions a peer knows, so the same
+ * Request follows.
+ */
 static void dial_again(struct fake_conn *c, struct fakes *f)
 {
 	const struct peer_frame first = c->frame;
@@ -159,7 +165,7 @@ static void expect_up_with_v2(struct fake_conn *c)
 }
 
 /* A single RST may have another cause: the listener was restarted, or had too many connections. */
-/* Rules: E-10-6: revision and model after RST, which says nothing of revisions */
+/* Rules: E-10-6: revision 2 and the peer-to-peer model after a single RST */
 static void connect_v2_reset_once_comes_up_with_v2(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -169,7 +175,10 @@ static void connect_v2_reset_once_comes_up_with_v2(struct kunit *test)
 	expect_up_with_v2(c);
 }
 
-/* Close the receive window of the listener's connections: they get no data. Return the old size. */
+/*
+ * Close the receive window of the listener's connections, so that they receive no data. Return the
+ * old size.
+ */
 static int close_window(struct socket *listener)
 {
 	int size = listener->sk->sk_rcvbuf;
@@ -178,7 +187,10 @@ static int close_window(struct socket *listener)
 	return size;
 }
 
-/* Rules: E-10-6: revision and model after a FIN in front of which the Request was not read */
+/*
+ * Rules: E-10-6: revision 2 and the peer-to-peer model after a FIN, if the peer's TCP never had the
+ * Request
+ */
 static void connect_v2_closed_unread_comes_up_with_v2(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -231,7 +243,7 @@ static void connect_v2_refused_keeps_its_source_port(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, peers_port(test, c->peer), port);
 }
 
-/* Rules: E-10-6: the status of CONNECT_REPLY after the second */
+/* Rules: E-10-6: the status of CONNECT_REPLY after the try with revision 1 has failed */
 static void connect_v2_refused_is_tried_again_once(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -241,7 +253,10 @@ static void connect_v2_refused_is_tried_again_once(struct kunit *test)
 	conn_expect_failed(c, -ECONNRESET);
 }
 
-/* Rules: E-10-6: the status of CONNECT_REPLY, where nobody listens for a second connection */
+/*
+ * Rules: E-10-6: the status of CONNECT_REPLY, if the listener is gone when the initiator tries
+ * again
+ */
 static void connect_v2_reset_by_a_listener_that_goes_fails(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);

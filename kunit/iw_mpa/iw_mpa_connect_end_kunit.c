@@ -199,7 +199,7 @@ static struct iw_mpa_ep *dial_barred(struct fake_conn *c, struct fakes *f,
 	return ep;
 }
 
-/* Rules: E-10-6: status of CONNECT_REPLY, and no second connection, where revision 1 will not do */
+/* Rules: E-10-6: status of CONNECT_REPLY, and no second connection, if revision 1 is not allowed */
 static void connect_barred_from_revision_1_fails(struct kunit *test)
 {
 	const struct barred_case *bc = test->param_value;
@@ -221,7 +221,7 @@ static void connect_barred_from_revision_1_fails(struct kunit *test)
 }
 
 /* A Reply without enhanced data makes the connection one of revision 1, which is excluded here. */
-/* Rules: X-02-2: status of CONNECT_REPLY, where revision 1 will not do */
+/* Rules: X-02-2: status of CONNECT_REPLY, if revision 1 is not allowed */
 static void connect_barred_from_revision_1_refuses_its_reply(struct kunit *test)
 {
 	const struct barred_case *bc = test->param_value;
@@ -237,7 +237,10 @@ static void connect_barred_from_revision_1_refuses_its_reply(struct kunit *test)
 	peer_expect_eof(c->f, c->peer);
 }
 
-/* Negotiation failed: a TERM message of layer 2, type 0, then FIN. */
+/*
+ * Replies with which the negotiation fails: the initiator sends a Terminate message of layer 2,
+ * type 0, then FIN.
+ */
 static const struct term_case {
 	const char	*desc;
 	u8		code;
@@ -340,7 +343,9 @@ static void connect_send_rtr_fails_is_a_failed_reply(struct kunit *test)
 }
 
 #ifdef CONFIG_IW_MPA_TAKEOVER
-/* The device takes TCP connections over, but not with these options, and cannot use a socket. */
+/*
+ * The device takes TCP connections over, but none with these TCP options, and cannot use a socket.
+ */
 /* Rules: E-9.3-1: each byte of the Terminate message for TCP_OPTION, then FIN */
 static void connect_tcp_option_is_a_failed_reply(struct kunit *test)
 {
@@ -446,7 +451,7 @@ static void bring_to_tcp_connect(struct fake_conn *c, struct fakes *f)
 	struct iw_cm_conn_param param = { .qpn = 2 };
 
 	conn_aim(c, AF_INET);
-	/* A second listen() sets the backlog: there is room for one. */
+	/* A second listen() sets the backlog to 0: there is room for one connection. */
 	KUNIT_ASSERT_EQ(f->test, 0, kernel_listen(c->listener, 0));
 	first->id.m_remote_addr = c->fid->id.m_remote_addr;
 	second->id.m_remote_addr = c->fid->id.m_remote_addr;

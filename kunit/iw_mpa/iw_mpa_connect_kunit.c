@@ -167,7 +167,10 @@ static void connect_reply_without_a_sends_no_rtr(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach open_tx kick_rx");
 }
 
-/* Expect an RTR type: our driver can send all, and the Reply names some by its bits A to D. */
+/*
+ * Expect that RTR type @rtr is sent: the fake driver can send all types, and the Reply names some
+ * by its bits A to D.
+ */
 static void expect_rtr(struct kunit *test, u16 ird, u16 ord, u8 rtr)
 {
 	struct fake_conn *c = conn_new(test);
@@ -362,7 +365,7 @@ static const struct markers_case {
 
 KUNIT_ARRAY_PARAM_DESC(markers, markers_cases, desc);
 
-/* Rules: M-7.1.1-5: tx_markers, which is off, with M of the peer clear, whatever our own is */
+/* Rules: M-7.1.1-5: tx_markers is off if M of the peer is clear, whether or not this end sets M */
 static void connect_asks_for_markers_if_set_so(struct kunit *test)
 {
 	const struct markers_case *mc = test->param_value;
@@ -403,7 +406,7 @@ static void connect_asks_for_crc_unless_it_need_not(struct kunit *test)
 
 #define MPA_LARGE	0x08
 
-/* The device's setting and that of its network namespace differ: the device's is used. */
+/* The settings of the device and of its network namespace differ: the device's is used. */
 static const struct device_case {
 	const char	*desc;
 	const char	*name;
@@ -498,7 +501,7 @@ static void connect_goes_to_the_mapped_address(struct kunit *test)
 }
 
 /* A peer that wants Markers would not understand a Terminate message without Markers. */
-/* Rules: E-8-1 E-9.3-1: FIN, and no byte before it, from a device that has Markers */
+/* Rules: E-8-1 E-9.3-1: FIN, and no byte before it, even if the device can insert Markers */
 static void connect_refusal_with_markers_is_fin_alone(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);

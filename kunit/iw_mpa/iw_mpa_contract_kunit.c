@@ -30,7 +30,7 @@ static int contract_init(struct kunit *test)
 	if (err)
 		return err;
 	right = f->drv;
-	f->config->log = 0;	/* but mistakes of a driver are always named */
+	f->config->log = 0;	/* no log of connections; mistakes of a driver are always logged */
 	kmsg_dump_rewind(&news);
 	news.cur_seq = news.next_seq;
 	return 0;
@@ -226,7 +226,9 @@ static void responder_sends_before_the_first_fpdu(struct kunit *test)
 	EXPECT_LOG(test, "5 bytes were sent", "before open_tx");
 }
 
-/* 5. Bytes arrive, and the driver reports no FPDU. Only the log of connections names this. */
+/*
+ * 5. Bytes arrive, and the driver reports no FPDU. Only the log of connections names this mistake.
+ */
 static void first_fpdu_is_not_reported(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -303,7 +305,7 @@ static void stop_keeps_the_socket(struct kunit *test)
 		fake_expect_closed(c->fid, 2);
 		EXPECT_LOG(test, "after stop", socket_names[i]);
 		peer_expect_eof(c->f, c->peer);
-		peer_fin(c->peer);	/* the library must still notice it */
+		peer_fin(c->peer);	/* the library must still notice the FIN */
 		FAKE_POLL(c->f, fakes_has_no_endpoint());
 	}
 }
@@ -344,7 +346,7 @@ static void reference_is_dropped_twice(struct kunit *test)
 	fake_expect_closed(c->fid, 2);
 }
 
-/* In a thread: unregistering waits for a QP that is not freed. */
+/* Runs in a thread, since unregistering waits for a QP that is not freed. */
 static int unregister_thread(void *arg)
 {
 	struct fakes *f = arg;

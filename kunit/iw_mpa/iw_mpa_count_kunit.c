@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Counters: each cause changes the right counters by the right amount, and no others. */
+/*
+ * Counters of the library: each cause changes the right counters by the right amount, and no
+ * others.
+ */
 
 #include "iw_mpa_fakes.h"
 
@@ -189,7 +192,7 @@ static void count_each_repeat_of_the_rtr_message(struct kunit *test)
 	count_expect(test, counts, want);
 }
 
-/* The peer has its Reply, does not ask for the peer-to-peer model, and is silent. */
+/* The peer has asked for the client-server model, and sends nothing after the Reply. */
 static void count_a_fence_that_is_lifted(struct kunit *test)
 {
 	static const struct count_row want[] = {
@@ -236,7 +239,7 @@ static void count_a_connection_that_iw_cm_did_not_hear_of(struct kunit *test)
 	count_expect(test, counts, want);
 }
 
-/* iw_cm lets the ULP call again until it has handled ESTABLISHED. */
+/* iw_cm lets the ULP accept again until iw_cm has handled ESTABLISHED. */
 static void count_each_further_accept(struct kunit *test)
 {
 	static const struct count_row want[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Cases for both roles: a frame asks for CRC, depending on the device and on a setting. */
+/* Cases for both roles: whether a frame asks for CRC, depending on the device and on a setting */
 #ifndef _IW_MPA_CRC_CASES_H
 #define _IW_MPA_CRC_CASES_H
 

@@ -38,7 +38,10 @@ static struct iw_mpa_frame peer_frame(bool reply, u8 rtr)
 
 #define BEHIND	37	/* bytes after the frame, as if FPDUs had come with it */
 
-/* Feed @len bytes in pieces of @piece. Returns bytes taken; @reason is the last one. */
+/*
+ * Feed @len bytes in pieces of at most @piece bytes. Return the number of bytes that the reader has
+ * taken; @reason is the result of the last call.
+ */
 static size_t feed(struct iw_mpa_reader *rd, const u8 *octets, size_t len, size_t piece,
 		   enum iw_mpa_reason *reason)
 {
@@ -170,7 +173,7 @@ static void engine_device_without_rtr_asks_for_none(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, req.rtr, 0);
 }
 
-/* Limits that hold for any input */
+/* Limits that apply to any input */
 
 static void engine_read_alone_without_ird_stays_within_the_limits(struct kunit *test)
 {

@@ -7,8 +7,8 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#define FAKE_BUDGET_ACTIVE	4	/* of iw_cm_connect() */
-#define FAKE_BUDGET_PASSIVE	3	/* of cm_conn_req_handler() */
+#define FAKE_BUDGET_ACTIVE	4	/* work items that iw_cm_connect() allocates */
+#define FAKE_BUDGET_PASSIVE	3	/* the same for cm_conn_req_handler() */
 
 static struct fake_id *fake_id_of(struct iw_cm_id *id)
 {
@@ -193,8 +193,8 @@ static int fake_answer_thread(void *data)
 }
 
 /*
- * Wait for the answer that the ULP gave for @child in another thread; return the result of its
- * call, 0 or a negative errno.
+ * Wait until the ULP has answered for @child in another thread. Return the result of that call, 0
+ * or a negative errno.
  */
 int fake_answer_of(struct fake_id *child)
 {
@@ -252,7 +252,7 @@ static int fake_event_handler(struct iw_cm_id *id, struct iw_cm_event *event)
 		fid->budget--;
 		fid->held[fid->nr_held++] = *event;
 	} else if (room && !dropped) {
-		/* iw_cm uses a listener's work items again. */
+		/* iw_cm reuses a listener's work items. */
 		fid->budget -= !child;
 		fake_step(fid, event, &qp);
 		fake_record(fid, event);
@@ -271,7 +271,9 @@ static int fake_event_handler(struct iw_cm_id *id, struct iw_cm_event *event)
 	if (!room && !in_softirq())
 		wait_event_timeout(f->wake, !READ_ONCE(fid->frozen),
 				   msecs_to_jiffies(FAKE_WAIT_MS));
-	/* Give the ULP time to react before the library goes on, unless that holds a lock. */
+	/*
+	 * Give the ULP time to react before the library goes on, unless the library holds a lock.
+	 */
 	if (!in_softirq())
 		schedule_timeout_uninterruptible(1);
 	return room ? 0 : -ENOMEM;

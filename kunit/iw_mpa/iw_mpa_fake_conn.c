@@ -62,7 +62,7 @@ void conn_connect(struct fake_conn *c)
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
 }
 
-/* Initiator: connected, the peer has the RTR. */
+/* Initiator: connected, and the peer has the RTR message. */
 void conn_active_up(struct fake_conn *c)
 {
 	conn_dial(c);
@@ -161,7 +161,7 @@ void conn_establish(struct fake_conn *c)
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
 }
 
-/* Responder: connected, the peer has the Reply and has sent the RTR. */
+/* Responder: connected, after the peer has received the Reply and sent the RTR message. */
 void conn_passive_up(struct fake_conn *c)
 {
 	conn_call(c);
@@ -209,9 +209,9 @@ void conn_expect_refusal(struct fake_conn *c, const char *pd, u8 term)
 }
 
 /*
- * Expect a Reject, then FIN. The library has read the peer's Request, and without a Reject the peer
- * would conclude that its revision is unknown. But no endpoint is left to wait for the peer: so FIN
- * follows at once.
+ * Expect a Reject, then FIN, from a device that is removed. Without a Reject the peer would
+ * conclude that this end does not know the revision of its Request. FIN follows at once, since no
+ * endpoint is left to wait for the peer's FIN.
  */
 void conn_expect_reject_and_fin(struct fake_conn *c)
 {
@@ -250,7 +250,7 @@ struct iw_mpa_ep *fake_ep(struct fake_id *fid)
 	return search.found;
 }
 
-/* Set up an endpoint that no runner handles: raised events stay in @ep->events. */
+/* Set up an endpoint whose raised events nobody handles: they stay in @ep->events. */
 void fake_ep_setup(struct iw_mpa_ep *ep)
 {
 	spin_lock_init(&ep->lock);
@@ -275,8 +275,8 @@ int fake_sock_connect(struct fake_id *fid, struct iw_mpa_sock *ms)
 }
 
 /*
- * Connect @ms, in the allocation scope of a runner, which ends with the test's task. Return the
- * peer's socket.
+ * Connect @ms, in a memalloc_noio scope as the library does; the scope ends with the test's task.
+ * Return the peer's socket.
  */
 struct socket *fake_sock_open(struct fakes *f, struct iw_mpa_sock *ms)
 {

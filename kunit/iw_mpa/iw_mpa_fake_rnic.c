@@ -422,7 +422,7 @@ void fake_qp_disconnect(struct fake_qp *qp, bool abrupt)
 	iw_mpa_ep_put(ep);
 }
 
-/* Let held ops go on, a tick after this at the soonest. */
+/* Let held ops go on, a tick after this call at the earliest. */
 void fake_qp_go_on(struct fake_qp *qp)
 {
 	WRITE_ONCE(qp->held, 0);

@@ -42,10 +42,9 @@ static int fake_call_thread(void *data)
 }
 
 /*
- * Call a function that waits for the library, in a thread; the test goes on if the function never
- * returns.
- *
- * Return: false if it has not returned: its memory must stay.
+ * Call a function that waits for the library, in a thread: the test goes on even if the function
+ * never returns. Return false if it has not returned: then it still uses the fakes' memory, which
+ * must not be freed.
  */
 static bool fake_call(struct fakes *f, void (*fn)(void *arg), void *arg)
 {
@@ -149,7 +148,10 @@ void fake_set_caps(struct fakes *f, u32 caps)
 	fake_register_again(f);
 }
 
-/* Return the attribute of a setting; the fake device has no folder in sysfs. */
+/*
+ * Return the attribute of a setting. The fake device has no folder in sysfs, so tests call the
+ * attribute's functions.
+ */
 struct device_attribute *fake_device_attr(struct fakes *f, const char *name)
 {
 	struct attribute **attr;
@@ -198,7 +200,7 @@ struct net *fakes_elsewhere(struct fakes *f)
 	return net;
 }
 
-/* The settings that a test starts with: no timer of the library runs out. */
+/* Let the test change the settings of init_net. Save them for fakes_exit(). */
 static void fakes_set_config(struct fakes *f)
 {
 	f->config = (struct iw_mpa_config *)iw_mpa_config(&init_net);
@@ -248,7 +250,10 @@ static void fakes_destroy_ids(struct fakes *f, bool listeners)
 	}
 }
 
-/* Listeners first, or new connections arrive; then QPs, so that no connection awaits a Reply. */
+/*
+ * Destroy listeners first, so that no new connection arrives; then QPs, so that no connection
+ * awaits a Reply.
+ */
 static void fakes_tear_down(void *arg)
 {
 	struct fakes *f = arg;
@@ -293,10 +298,10 @@ static void fakes_check(struct fakes *f)
 	for (i = 0; i < min(f->nr_faults, FAKE_FAULTS); i++)
 		KUNIT_FAIL(test, "%s", f->faults[i]);
 
-	/* A work item may still hold an endpoint for a moment, after all is done. */
+	/* A work item may still use an endpoint for a moment, after all is done. */
 	for (i = 0; i < HZ && !fakes_has_no_endpoint(); i++)
 		schedule_timeout_uninterruptible(1);
-	/* RCU may still hold a socket, with its reference on the namespace. */
+	/* A socket that RCU frees later has a reference on the namespace until then. */
 	for (i = 0; i < HZ && ns_ref_read(&init_net) > f->nets; i++)
 		schedule_timeout_uninterruptible(1);
 	KUNIT_EXPECT_LE(test, ns_ref_read(&init_net), f->nets);

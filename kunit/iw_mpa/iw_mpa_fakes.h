@@ -121,7 +121,7 @@ struct fake_id {
 /* Bytes that fake_have_busy_tcp() keeps in the host */
 #define FAKE_BUSY		100
 
-/* The driver's ops, as bits for struct fake_qp's @fail. */
+/* The driver's ops: indices of @fail and @nap of struct fake_qp, and bits of its @held */
 enum fake_op {
 	FAKE_PREPARE,
 	FAKE_ATTACH,
@@ -279,7 +279,7 @@ void fake_set_device(struct fakes *f, const char *name, const char *value);
 				msecs_to_jiffies(FAKE_WAIT_MS)) > 0,	\
 			      "waited in vain for %s", #cond)
 
-/* The same for a condition whose change wakes nobody: poll at every tick. */
+/* As FAKE_WAIT(), for a condition whose change does not wake @f->wake: check at every tick. */
 #define FAKE_POLL(f, cond)						\
 do {									\
 	int __ticks = msecs_to_jiffies(FAKE_WAIT_MS);			\
@@ -351,7 +351,9 @@ void peer_recv_term(struct fakes *f, struct socket *sock, u8 code);
 void peer_recv_rtr(struct fakes *f, struct socket *sock, u8 rtr);
 void peer_expect_term(struct fakes *f, struct socket *sock, u8 code);
 
-/* MPA frames, in the words of RFC 5044 7.1.1 and RFC 6581 9 */
+/*
+ * Bits of MPA frames, named as in RFC 5044 7.1.1 and RFC 6581 9; MPA_CW is bit C of the second word
+ */
 #define MPA_M	0x80
 #define MPA_C	0x40
 #define MPA_R	0x20
@@ -431,7 +433,9 @@ void conn_expect_closed(struct fake_conn *c, enum iw_mpa_reason why);
 void conn_expect_refusal(struct fake_conn *c, const char *pd, u8 term);
 void conn_expect_reject_and_fin(struct fake_conn *c);
 
-/* A socket of the library without an endpoint, or with one that no runner handles */
+/*
+ * For tests of the library's sockets, without an endpoint or with one whose events nobody handles
+ */
 struct iw_mpa_ep *fake_ep(struct fake_id *fid);
 void fake_ep_setup(struct iw_mpa_ep *ep);
 void fake_sock_ignore(struct iw_mpa_sock *ms, enum iw_mpa_event event, int err);

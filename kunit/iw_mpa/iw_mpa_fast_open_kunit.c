@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * TCP Fast Open (RFC 7413): both ends have enabled it, and data goes with the SYN; or something
- * prevents that, and the connection is set up as without Fast Open.
+ * TCP Fast Open (RFC 7413): if both ends have enabled it, the Request is sent with the SYN. If
+ * something prevents that, the connection is set up as without Fast Open.
  */
 
 #include "iw_mpa_fakes.h"
@@ -30,7 +30,7 @@ static void fast_open_exit(struct kunit *test)
 	fakes_exit(test);
 }
 
-/* Did the bytes that an end of the connection has sent or received go with the SYN? */
+/* Did the SYN of this connection carry data, which its receiver has accepted? */
 static bool came_with_the_syn(const struct socket *sock)
 {
 	return tcp_sk(sock->sk)->syn_data_acked;
@@ -85,7 +85,7 @@ static void fast_open_unwanted_by_the_peer_comes_up(struct kunit *test)
 	hang_up(c);
 }
 
-/* The Request goes with the SYN to a closed port: the errno is that of TCP_REFUSED. */
+/* The Request is sent with the SYN to a closed port: the errno is that of TCP_REFUSED. */
 static void fast_open_refused_is_told(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -99,7 +99,7 @@ static void fast_open_refused_is_told(struct kunit *test)
 	conn_expect_failed(c, -ECONNRESET);
 }
 
-/* The peer closes after a Request of revision 2: the one of revision 1 goes with a SYN, too. */
+/* The peer closes after a Request of revision 2: that of revision 1 is sent with a SYN, too. */
 static void fast_open_falls_back_to_revision_1(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);

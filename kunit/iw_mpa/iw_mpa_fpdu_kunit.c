@@ -40,7 +40,7 @@ static void slow_crc32c_rfc5044_figure_5_matches(struct kunit *test)
 
 static const struct fpdu_row {
 	const char	*desc;
-	u8		rtr;	/* type of an RTR message, or 0: */
+	u8		rtr;	/* type of an RTR message, or 0 and: */
 	u8		term;	/* code of a Terminate message */
 	size_t		len;
 	u8		octets[IW_MPA_FPDU_MAX];
@@ -144,7 +144,7 @@ static void fpdu_with_crc_octets_exact(struct kunit *test)
 	expect_guarded(test, fpdu, 0xa5);
 }
 
-/* RFC 5044 4.4: without CRC the field is still sent; ours is 0, not stack contents. */
+/* RFC 5044 4.4: without CRC the field is still sent; the library sends 0 in it, not old memory. */
 /* Rules: E-9.1-7 E-9.2-8 E-9.2-9 E-9.3-1 M-7.1.1-7: each byte of the Terminate and RTR messages */
 static void fpdu_without_crc_field_is_zero(struct kunit *test)
 {

@@ -65,7 +65,7 @@ static void frame_decode_good_fields_read(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, got.pd[i], raw_pd(off - IW_MPA_HDR_SIZE + i));
 }
 
-/* Only the header is decoded: its fields are set, and those of the rest are not */
+/* Only the header is decoded: fields from after the header are 0 */
 static void frame_decode_head_fields_read(struct kunit *test)
 {
 	const struct good_row *row = test->param_value;
@@ -109,7 +109,7 @@ static void frame_decode_malformed_reason_named(struct kunit *test)
 	expect_frame(test, &got, &none);
 }
 
-/* Lengths that can be judged only with the whole buffer */
+/* Wrong lengths that can be detected only when the whole frame is in the buffer */
 
 static const struct bad_row length_rows[] = {
 	{ "M-7.1.1-15_pd_length_above", { REQ, 0, 1, 4, 3 }, false, IW_MPA_R_BAD_PD_LENGTH },
@@ -274,7 +274,7 @@ static const struct refuse_row refuse_rows[] = {
 
 KUNIT_ARRAY_PARAM_DESC(refuse, refuse_rows, desc);
 
-/* Rules: E-6-2 E-7-4 M-7.1.1-16: the errno, and a buffer that is as it was */
+/* Rules: E-6-2 E-7-4 M-7.1.1-16: the errno, and an unchanged buffer */
 static void frame_encode_impossible_nothing_written(struct kunit *test)
 {
 	const struct refuse_row *row = test->param_value;
@@ -299,7 +299,7 @@ static void frame_encode_impossible_nothing_written(struct kunit *test)
 
 /* Properties */
 
-/* A random valid frame; @pd has the greatest length */
+/* A random valid frame. @pd has as many bytes as the longest private data. */
 static void random_frame(struct rnd_state *rnd, const u8 *pd, struct iw_mpa_frame *frame)
 {
 	u32 bits = prandom_u32_state(rnd);
@@ -334,7 +334,7 @@ static bool frame_is_same(const struct iw_mpa_frame *a, const struct iw_mpa_fram
 
 #define HOLDS(cond)	KUNIT_ASSERT_TRUE_MSG(test, cond, "seed %u, round %d", SEED, round)
 
-/* Rules: M-7.1.1-14: each field, and up to 512 bytes of private data, there and back */
+/* Rules: M-7.1.1-14: each field, and up to 512 bytes of private data, encoded and decoded again */
 static void frame_encode_random_decodes_to_same(struct kunit *test)
 {
 	u8 *room[2], *pd;

@@ -14,7 +14,10 @@
 #define ST(name)	BIT(IW_MPA_ST_##name)
 
 #define ST_ALL		(BIT(IW_MPA_ST_COUNT) - 1)
-/* States that a runner passes without handling events from outside, and states that wait */
+/*
+ * States that the runner (the context that handles an endpoint's events) passes without handling
+ * events from outside, and states that wait for such events
+ */
 #define ST_PASSED	(ST(IDLE) | ST(ASKING) | ST(HANDOFF))
 #define ST_WAITS	(ST_ALL & ~(ST_PASSED | ST(DEAD)))
 /* An initiator without a Reply */
@@ -31,7 +34,7 @@
 /* This end may send a Terminate message, or has sent FIN; the peer has not sent FIN */
 #define ST_SPEAKS	(ST_CLOSED_TX | ST_OPEN_TX | ST(FINISHING) | ST(HALF_CLOSED))
 
-/* One row per transition: the state to which an event leads; without a row the event is void */
+/* One row per transition: the state to which an event leads. Without a row the event is ignored. */
 
 struct event_row {
 	enum iw_mpa_event	event;
@@ -68,7 +71,7 @@ static const struct event_row event_rows[] = {
 	LEG(LISTENER_GONE, ST(ASKING) | ST(AWAIT_ROOM), LINGER),
 	LEG(YIELD, ST(AWAIT_REQ), DEAD),
 	LEG(YIELD_LINGER, ST(LINGER), DEAD),
-	/* Both, reading a frame */
+	/* Both roles, while they read a frame */
 	LEG(READABLE, ST_READS_REP | ST(AWAIT_REQ) | ST_ASKS | ST(LINGER), COUNT),
 	LEG(FRAME_BAD, ST_READS_REP | ST(AWAIT_REQ) | ST(ASKING) | ST_ASKS, DEAD),
 	LEG(FRAME_CUT, ST_READS_REP | ST(AWAIT_REQ), DEAD),
@@ -82,7 +85,7 @@ static const struct event_row event_rows[] = {
 	LEG(RTR_FAILED, ST(HANDOFF), LINGER),
 	LEG(ACCEPT_FAILED, ST(HANDOFF), LINGER),
 	LEG(REPLY_FAILED, ST(HANDOFF), DEAD),
-	/* What follows */
+	/* After the hand-off */
 	LEG(FIRST_FPDU, ST_CLOSED_TX, OFFLOADED),
 	LEG(RTR_SETTLED, ST(UNANSWERED), OFFLOADED),
 	LEG(EVENT_LOST, ST(FENCED) | ST_OPEN_TX, LINGER),
@@ -95,7 +98,7 @@ static const struct event_row event_rows[] = {
 	LEG(STREAM_ENDED, ST_OPEN_TX, PEER_FINISHED),
 	LEG(TX_FINISHED, ST(PEER_FINISHED), DEAD),
 	LEG(STREAM_ENDED, ST(HALF_CLOSED), DEAD),
-	/* Others: with TX closed there is nothing to finish */
+	/* Other ends: while TX is closed there is nothing to finish */
 	LEG(ULP_CLOSED, ST_CLOSED_TX, LINGER),
 	LEG(CANNOT_FINISH, ST(FINISHING), LINGER),
 	LEG(CANNOT_FINISH, ST(PEER_FINISHED), DEAD),
@@ -103,7 +106,10 @@ static const struct event_row event_rows[] = {
 	LEG(STREAM_DOWN, ST_DRIVER, DEAD),
 	LEG(ULP_ABORTED, ST_SPEAKS, LINGER),
 	LEG(ULP_ABORTED, ST_DRIVER, DEAD),
-	/* The peer's FIN: what arrived before is read first; without a byte there is another try */
+	/*
+	 * The peer's FIN: bytes that arrived before it are read first; if there are none, an
+	 * initiator tries again
+	 */
 	LEG(PEER_CLOSED, ST_READS_REP | ST(AWAIT_REQ), COUNT),
 	LEG(PEER_CLOSED, ST_DRIVER & ~ST(PEER_FINISHED), COUNT),
 	LEG(PEER_CLOSED, ST_TCP | ST_ASKS | ST(LINGER), DEAD),
@@ -119,7 +125,7 @@ static const struct event_row event_rows[] = {
 	LEG(TIMED_OUT, ST_ENDS, COUNT),
 	LEG(TIMED_OUT, ST_WAITS & ~ST(OFFLOADED), DEAD),
 	LEG(STALLED, ST_ENDS, DEAD),
-	/* What goes away under a connection */
+	/* A QP or a device is removed while it has a connection. */
 	LEG(QP_GONE, ST_DIALS | ST_DRIVER, DEAD),
 	LEG(DEV_GONE, ST_WAITS, DEAD),
 };
@@ -181,7 +187,9 @@ static void fsm_step_any_cell_leads_where_ruled(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tr->actions & ~(u32)(BIT(IW_MPA_ACT_COUNT) - 1), 0);
 }
 
-/* An orderly end has a reason when it begins; an event that cuts the end short replaces it. */
+/*
+ * An orderly end has a reason when it begins. An event that cuts the end short replaces the reason.
+ */
 static void fsm_failed_end_has_another_reason(struct kunit *test)
 {
 	static const struct event_row rows[] = {
@@ -205,9 +213,9 @@ static void fsm_failed_end_has_another_reason(struct kunit *test)
 }
 
 /*
- * No path through the states goes back, with two exceptions, which the walk counts: a Request is
- * reported again when iw_cm has room, and revision 2 is offered once more. So every path ends, and
- * does so in DEAD.
+ * No path through the states goes back, with two exceptions, which iw_mpa_fsm_walk_kunit.c counts:
+ * a Request is reported again when iw_cm has room, and revision 2 is offered once more. So every
+ * path ends, and it ends in DEAD.
  */
 static void fsm_any_cell_goes_forward(struct kunit *test)
 {
@@ -225,7 +233,10 @@ static void fsm_any_cell_goes_forward(struct kunit *test)
 	}
 }
 
-/* Local errors during startup, and the states in which the peer gets no message: see E-9.3-1. */
+/*
+ * Local errors during startup, and the states in which the peer gets no message about them: see
+ * E-9.3-1.
+ */
 static const struct local_end {
 	enum iw_mpa_event	event;
 	u32			silent;
@@ -241,7 +252,7 @@ static const struct local_end {
 	{ IW_MPA_EV_DEV_GONE,		ST_DIALS | ST(AWAIT_REQ) },
 	/* The error is in the peer's frame, or in what the peer sends before the Reply. */
 	{ IW_MPA_EV_FRAME_BAD,		ST_READS_REP | ST(AWAIT_REQ) | ST(ASKING) | ST_ASKS },
-	/* TCP has not taken a frame. */
+	/* TCP has refused a frame. */
 	{ IW_MPA_EV_SEND_FAILED,	ST_TCP },
 	{ IW_MPA_EV_REPLY_FAILED,	ST(HANDOFF) },
 	/* The peer always gets a message for these. */
@@ -252,7 +263,10 @@ static const struct local_end {
 	{ IW_MPA_EV_ULP_REJECTED },
 };
 
-/* Rules: E-9.3-1: for each local error in each state of the startup, whether a last word is said */
+/*
+ * Rules: E-9.3-1: for each local error in each state of the startup, whether a Reject or a
+ * Terminate message is sent
+ */
 static void fsm_local_end_of_a_startup_told_but_for_those(struct kunit *test)
 {
 	int state, i;
@@ -287,7 +301,7 @@ static void fsm_device_ends_whatever_waits(struct kunit *test)
 	}
 }
 
-/* The walk's conclusions depend on the order in which actions are done */
+/* iw_mpa_fsm_walk_kunit.c relies on this order of actions */
 static void fsm_actions_numbered_in_order_of_doing(struct kunit *test)
 {
 	static const u8 order[] = {
@@ -311,7 +325,7 @@ static void fsm_actions_numbered_in_order_of_doing(struct kunit *test)
 	KUNIT_EXPECT_LE(test, IW_MPA_ST_COUNT, 32);	/* for ST() here */
 }
 
-/* The order of several raised events: what arrived, then who closed, then loss */
+/* The order in which several raised events are handled: first what arrived, later who closed */
 static void fsm_events_raised_from_outside_numbered_by_urgency(struct kunit *test)
 {
 	static const u8 order[] = {
@@ -397,7 +411,7 @@ static void fsm_phase_any_state_known(struct kunit *test)
 	}
 }
 
-/* The reason of a timeout depends on the state, that of any other event does not */
+/* The reason of a timeout depends on the state; the reason of any other event does not */
 static void fsm_reason_of_a_timeout_is_the_states(struct kunit *test)
 {
 	static const u8 reasons[IW_MPA_ST_COUNT] = {
@@ -442,7 +456,10 @@ static void fsm_first_fpdu_alone_is_prompt(struct kunit *test)
 	}
 }
 
-/* A ULP that closes sends FIN in its own context; the work item does what ends the connection. */
+/*
+ * A ULP that closes sends FIN in its own context; what ends the connection is left to the work
+ * item.
+ */
 static void fsm_close_leaves_ends_to_others(struct kunit *test)
 {
 	int state, event;
@@ -465,7 +482,7 @@ static void fsm_close_leaves_ends_to_others(struct kunit *test)
 	}
 }
 
-/* A number outside the enum has no name, and does no harm */
+/* A number outside the enum has the name "?", and is no index */
 static void fsm_name_out_of_range_harmless(struct kunit *test)
 {
 	static const unsigned int wild[] = { IW_MPA_ST_COUNT, 64, 255, 0x7fffffff, 0xffffffff };

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The table of states and events, tested by its guarantees and not cell by cell. A walk visits
- * every state with every history that can lead there, and follows each action to each event that
- * the action can raise. Each action is checked against the rules of iw_cm, of drivers, of RFC 5044
- * 7.1.2 and of RFC 6581 9.
+ * Guarantees of the table of states and events. A walk visits every state with every history that
+ * can lead there, and follows each action to each event that the action can raise. Each action is
+ * checked against the rules of iw_cm, of drivers, of RFC 5044 7.1.2 and of RFC 6581 9.
  */
 
 #include <kunit/test.h>
@@ -18,7 +17,7 @@
 #define DO(name)	IW_MPA_DO_##name
 
 #define ST_ALL		(BIT(IW_MPA_ST_COUNT) - 1)
-/* The runner passes these states without a check for raised events. */
+/* The runner (the context that handles an endpoint's events) does not wait for events in these. */
 #define ST_PASSED	(ST(IDLE) | ST(ASKING) | ST(HANDOFF))
 #define ST_DIALS	(ST(TCP_CONNECT) | ST(V2_OFFERED) | ST(TCP_RECONNECT) | ST(AWAIT_REP))
 #define ST_ASKS		(ST(AWAIT_REQ) | ST(ASKING) | ST(AWAIT_ROOM) | ST(AWAIT_VERDICT))
@@ -34,21 +33,21 @@
 #define PAST_CALL	BIT(2)	/* iw_connect or iw_accept has not returned */
 #define PAST_OPENED	BIT(3)	/* initiator: it has a socket */
 #define PAST_REQ_SENT	BIT(4)
-#define PAST_RETRIED	BIT(5)	/* with either revision */
+#define PAST_RETRIED	BIT(5)	/* a second try was made */
 #define PAST_BOUND	BIT(6)	/* the QP is bound now */
 #define PAST_EXPECTED	BIT(7)	/* iw_cm expects an event */
 #define PAST_UP		BIT(8)
 #define PAST_DOWN	BIT(9)
 #define PAST_CANCELLED	BIT(10)
 #define PAST_TAKEN	BIT(11)	/* a driver got the stream */
-#define PAST_STOPPED	BIT(12)	/* and its stop was called */
+#define PAST_STOPPED	BIT(12)	/* the driver's stop was called */
 #define PAST_TX_OPEN	BIT(13)	/* RFC 5044 7.1.2: FPDUs may be sent */
 #define PAST_FINISHING	BIT(14)	/* finish_tx was called */
 #define PAST_LAST_WORD	BIT(15)	/* TERM, Reject or FIN was sent */
 #define PAST_ENDING	BIT(16)	/* STREAM_ENDED was raised and waits */
 #define PAST_FAILED	BIT(17)	/* iw_connect or iw_accept returns an errno */
 #define PAST_RELEASED	BIT(18)
-#define PAST_LAST_TRY	BIT(19)	/* with revision 1 */
+#define PAST_LAST_TRY	BIT(19)	/* a try with revision 1 was made */
 
 #define NODES_MAX	256
 
@@ -252,7 +251,7 @@ static bool action_is_allowed(u32 past, enum iw_mpa_action_nr action, enum iw_mp
 	}
 }
 
-/* Check what must hold in a state for any past */
+/* Check what must be true in a state for any past */
 static bool state_is_sound(const struct node *node)
 {
 	u32 past = node->past, st = BIT(node->state);
@@ -484,7 +483,7 @@ static void walk_actions(struct walk *w, struct node at, enum iw_mpa_event event
 		}
 		at.past = action_done(at.past, nr, IW_MPA_EV_NONE);
 	}
-	/* The runner has finished: the call returns an errno, or an event follows. */
+	/* All actions are done: the ULP's call returns an errno, or an event will follow. */
 	if (at.past & PAST_CALL)
 		KUNIT_EXPECT_EQ_MSG(w->test, !(at.past & PAST_FAILED),
 				    !!(at.past & (PAST_EXPECTED | PAST_DOWN)), "%s, past 0x%x",
@@ -510,7 +509,10 @@ static bool event_comes(const struct node *node, enum iw_mpa_event event)
 	if (node->state == IW_MPA_ST_IDLE)
 		return event == IW_MPA_EV_ULP_CONNECTS || event == IW_MPA_EV_TCP_ACCEPTED ||
 		       event == IW_MPA_EV_TCP_FAILED;
-	/* While the driver has the stream only END_STREAM raises it; else a read finds the end. */
+	/*
+	 * While the driver has the stream, only the action END_STREAM raises STREAM_ENDED. In other
+	 * states a read finds the end of the stream.
+	 */
 	if (event == IW_MPA_EV_STREAM_ENDED)
 		return node->past & PAST_ENDING;
 	if (passive & BIT_ULL(event))
@@ -571,8 +573,8 @@ static void fsm_any_path_keeps_promises(struct kunit *test)
 	}
 }
 
-#define TICKS_WAIT	5	/* one linger_timeout_ms */
-#define TICKS_UNTIL	13	/* finish_timeout_ms, which is no multiple of it */
+#define TICKS_WAIT	5	/* ticks of linger_timeout_ms */
+#define TICKS_UNTIL	13	/* ticks of finish_timeout_ms, no multiple of these */
 
 /* A clock that wraps within the test */
 static unsigned long at_tick(unsigned int tick)
@@ -581,9 +583,9 @@ static unsigned long at_tick(unsigned int tick)
 }
 
 /*
- * An orderly end on a virtual clock. At each tick, those events may arrive, any number of times,
- * that keep the connection in the states with a common time limit. The deadline is never later than
- * that limit, so TIMED_OUT arrives by then, and CHECK_PROGRESS finds that the time is over.
+ * An orderly end on a virtual clock. At each tick those events may arrive, any number of times,
+ * that keep the connection in the states with a common time limit. No deadline is later than that
+ * limit, so TIMED_OUT arrives in time, and CHECK_PROGRESS finds that the time is over.
  */
 static void fsm_any_order_of_events_ends_in_time(struct kunit *test)
 {
@@ -610,7 +612,10 @@ static void fsm_any_order_of_events_ends_in_time(struct kunit *test)
 
 				if (!tr->defined || !(BIT(tr->next) & ST_FINISHES))
 					continue;
-				/* An event may come until the deadline, which is handled first. */
+				/*
+				 * Events arrive before the deadline: at the deadline TIMED_OUT is
+				 * first.
+				 */
 				for (later = tick; (long)(at_tick(later) - deadline) < 0; later++)
 					seen[later] |= BIT(tr->next);
 			}
@@ -619,7 +624,10 @@ static void fsm_any_order_of_events_ends_in_time(struct kunit *test)
 	KUNIT_EXPECT_GE(test, visited, 3 * TICKS_WAIT);
 }
 
-/* Only the waits that share the limit end by it; LINGER, after a last message, has its own time. */
+/*
+ * Only states with a common limit end by that limit. LINGER, after a last message, has its own
+ * time.
+ */
 static void fsm_deadline_is_limited_where_limits_are_shared(struct kunit *test)
 {
 	int state;
@@ -632,7 +640,7 @@ static void fsm_deadline_is_limited_where_limits_are_shared(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, iw_mpa_fsm_deadline(state, 100, 50, 201), 151);
 		KUNIT_EXPECT_EQ_MSG(test, iw_mpa_fsm_deadline(state, 100, 50, 121),
 				    total ? 121 : 151, "%s", iw_mpa_state_name(state));
-		/* It never says "no deadline". */
+		/* The result is never 0, which would mean "no deadline". */
 		KUNIT_EXPECT_NE(test, iw_mpa_fsm_deadline(state, -50UL, 50, 0), 0);
 	}
 	KUNIT_EXPECT_FALSE(test, iw_mpa_fsm_states[IW_MPA_ST_LINGER].total);

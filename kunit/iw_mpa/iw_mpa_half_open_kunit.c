@@ -89,7 +89,10 @@ static bool endpoints_are(u64 count)
 	       iw_mpa_count_read(NULL, IW_MPA_CNT_ep_destroyed) == count;
 }
 
-/* All connections of these tests are of listeners in one network namespace. */
+/*
+ * Return the number of half-open connections of the first crowd (listeners in one network
+ * namespace).
+ */
 static unsigned int half_opens(struct iw_mpa_device *dev)
 {
 	struct iw_mpa_crowd *crowd = list_first_entry(&dev->crowds, struct iw_mpa_crowd, node);
@@ -210,8 +213,8 @@ static void listener_gone_half_open_is_closed(struct kunit *test)
 }
 
 /*
- * The listener goes while a Request is queued for room in iw_cm: the poll for room, which uses the
- * listener's memory, must not be queued.
+ * The listener is destroyed while a Request waits until iw_cm has room. The poll for room, which
+ * uses the listener's memory, must not be queued any more.
  */
 static void listener_gone_looks_no_more(struct kunit *test)
 {
@@ -231,7 +234,9 @@ static void listener_gone_looks_no_more(struct kunit *test)
 	iw_mpa_ep_drop(ep);
 }
 
-/* The listener goes while iw_cm refuses the event for lack of room: there is no later try. */
+/*
+ * The listener is destroyed while iw_cm refuses the event for lack of room: there is no later try.
+ */
 /* Rules: P-05; E-9.3-1: nothing after the Reject, and no FIN before the peer's */
 static void listener_gone_while_it_is_asked(struct kunit *test)
 {
@@ -244,8 +249,8 @@ static void listener_gone_while_it_is_asked(struct kunit *test)
 	c->lis->frozen = true;
 	c->peer = peer_connect(f, c->lis);
 	/*
-	 * The end of a listener waits for its work item: so the work item must not report the
-	 * Request.
+	 * Destroying a listener waits for the listener's work item, which accepts connections. The
+	 * Request is sent after that, so that another work item reports it.
 	 */
 	dev = iw_mpa_device_get(f->ibdev);
 	FAKE_POLL(f, half_opens(dev) == 1);
@@ -262,7 +267,7 @@ static void listener_gone_while_it_is_asked(struct kunit *test)
 	FAKE_WAIT(f, !READ_ONCE(c->lis->refs));
 }
 
-/* The listener goes while the Request waits for room in iw_cm. */
+/* The listener is destroyed while the Request waits until iw_cm has room. */
 /* Rules: P-05; E-9.3-1: nothing after the Reject, and no FIN before the peer's */
 static void listener_gone_while_room_is_awaited(struct kunit *test)
 {
@@ -271,14 +276,14 @@ static void listener_gone_while_room_is_awaited(struct kunit *test)
 	conn_listen(c);
 	c->lis->fail_events = INT_MAX;
 	conn_send_request(c);
-	/* Only the wait for room makes a second try. */
+	/* A second try shows that the endpoint waits until iw_cm has room for the event. */
 	FAKE_POLL(c->f, READ_ONCE(c->lis->fail_events) < INT_MAX - 1);
 	fake_destroy(c->lis);
 	conn_expect_refusal(c, "", 0);
 	FAKE_WAIT(c->f, !READ_ONCE(c->lis->refs));
 }
 
-/* Rules: L-02; E-10-1 E-9.2-4: R, revision, S and A of the Reply as the device goes */
+/* Rules: L-02; E-10-1 E-9.2-4: R, revision, S and A of the Reply when the device is removed */
 static void device_gone_indicated_is_rejected(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -290,7 +295,7 @@ static void device_gone_indicated_is_rejected(struct kunit *test)
 	fake_reject(c->fid, NULL, 0);
 }
 
-/* Rules: L-02; E-10-2: R, revision and S of the Reply to revision 1 as the device goes */
+/* Rules: L-02; E-10-2: R, revision and S of the Reply to revision 1 when the device is removed */
 static void device_gone_indicated_v1_is_rejected(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -349,7 +354,8 @@ static struct iw_mpa_listener *the_listener(struct fake_id *fid)
 }
 
 /*
- * The listener goes while it accepts connections from TCP: they end, though the peers are silent.
+ * The listener is destroyed while it accepts connections from TCP: they end, though the peers are
+ * silent.
  */
 /* Rules: P-05 */
 static void listener_gone_while_it_accepts(struct kunit *test)

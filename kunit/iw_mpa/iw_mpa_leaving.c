@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A TCP connection and a driver that takes it over, shared by the suites of the takeover */
+/* A TCP connection and a driver whose device takes it over, shared by the suites of the takeover */
 
 #include "iw_mpa_leaving.h"
 #include "sock.h"
@@ -7,7 +7,7 @@
 #include <linux/sched/mm.h>
 #include <net/tcp.h>
 
-/* That of the running test: a driver's ops get only the QP. */
+/* The connection of the running test, for the driver's ops, which get only the QP */
 static struct leaving *now;
 
 static void leaving_of_sock(struct iw_mpa_sock *ms, enum iw_mpa_event event, int err)
@@ -37,7 +37,10 @@ static int leaving_hold(struct ib_qp *qp, struct sock *sk)
 	return 0;
 }
 
-/* The filter that stops input must be gone: TCP has to get the packets that the device lets go. */
+/*
+ * The library's filter that stops input must be gone: TCP has to get packets that the device lets
+ * go.
+ */
 static void leaving_let_go(struct ib_qp *qp)
 {
 	leaving_noted(rcu_access_pointer(now->sk->sk_filter) ? "let_go_too_early" : "let_go");
@@ -124,7 +127,7 @@ struct leaving *leaving_open(struct kunit *test)
 	struct leaving *lv = kunit_kzalloc(test, sizeof(*lv), GFP_KERNEL);
 	struct fakes *f = test->priv;
 
-	memalloc_noio_save();	/* as a runner; ends with the test's task */
+	memalloc_noio_save();	/* as the library does; ends with the test's task */
 	KUNIT_ASSERT_NOT_NULL(test, lv);
 	lv->ms = &lv->ep.sock;
 	now = lv;
@@ -163,10 +166,13 @@ void leaving_end_device(struct leaving *lv)
 		iw_mpa_takeovers_end(&lv->dev);
 }
 
-/* For a test that checks what is left, or opens another one; else leaving_exit() calls this. */
+/*
+ * Close before the end of a test, to check what remains or to open another connection; else
+ * leaving_exit() calls this function.
+ */
 void leaving_close(struct leaving *lv)
 {
-	if (lv->ep.takeover && lv->ms->sock)	/* frozen, and not the device's */
+	if (lv->ep.takeover && lv->ms->sock)	/* frozen, but not taken over */
 		iw_mpa_takeover_undo(&lv->ep);
 	if (lv->ep.sock.stream.qp)
 		iw_mpa_offload_stop(&lv->ep, IW_MPA_R_ULP_CLOSE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A TCP connection and a driver that takes it over, shared by the suites of the takeover */
+/* A TCP connection and a driver whose device takes it over, shared by the suites of the takeover */
 #ifndef _IW_MPA_LEAVING_H
 #define _IW_MPA_LEAVING_H
 
@@ -11,7 +11,7 @@
 #include "takeover/takeover.h"
 #include "takeover/takeovers.h"
 
-#define QUIET_MS	300	/* longer than TCP delays an acknowledgment, and its first RTO */
+#define QUIET_MS	300	/* longer than TCP's delayed ACK and its first RTO */
 #define RX_MAX		16
 
 /* A connection that a device takes over from the host's TCP */

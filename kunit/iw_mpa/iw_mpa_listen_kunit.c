@@ -73,7 +73,7 @@ static void listen_takes_all_of_a_crowd(struct kunit *test)
 		sock_release(peers[i]);
 }
 
-/* A wildcard listener, and a peer of the same family or not, which has sent its Request. */
+/* Make a wildcard listener, to which a peer of the same or the other family sends a Request */
 static struct fake_id *call_wildcard(struct fake_conn *c, struct fakes *f, int family,
 				     int peer_family)
 {
@@ -103,7 +103,7 @@ static struct fake_id *call_wildcard(struct fake_conn *c, struct fakes *f, int f
 	return lis;
 }
 
-/* A wildcard listener, on both protocols: the ULP gets concrete addresses. */
+/* From a wildcard listener, for IPv4 or IPv6, the ULP gets concrete addresses. */
 static void listen_wildcard(struct kunit *test, int family, int peer_family)
 {
 	struct fake_conn *c = conn_new(test);
@@ -165,7 +165,7 @@ static void listen_tos_and_priority_are_those_of_its_connections(struct kunit *t
 	}
 }
 
-/* @lis succeeds without a socket: @c->lis uses the port, and gets the connections. */
+/* Expect that @lis succeeds without a socket: @c->lis uses the port, and gets the connections. */
 static void expect_no_socket(struct fake_conn *c, struct fakes *f, struct fake_id *lis)
 {
 	struct kunit *test = f->test;
@@ -214,7 +214,7 @@ static u64 wrong_devices(void)
 	return iw_mpa_count_read(NULL, IW_MPA_CNT_REASON + IW_MPA_R_WRONG_DEVICE - 1);
 }
 
-/* A client calls an address of this host on a listener's port. */
+/* A client connects to an address of this host, on the port of @c->lis, and sends a Request. */
 static struct socket *call_address(struct fake_conn *c, struct fakes *f, __be32 address)
 {
 	struct fake_id *whom = conn_wildcard(c, f);
@@ -228,8 +228,8 @@ static struct socket *call_address(struct fake_conn *c, struct fakes *f, __be32 
 }
 
 /*
- * For packets that a host sends to itself, the address decides the interface. All such packets have
- * to reach the same listener, as if they had arrived by that interface.
+ * Unbind a listener's socket from its interface. Packets that the host sends to itself arrive by
+ * the interface of their address; in this test all have to reach the same listener.
  */
 static void listen_to_each_interface(struct fake_id *fid)
 {
@@ -312,7 +312,7 @@ static void listen_wildcard_without_fence_has_no_socket(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_listen(foreign), 0);
 }
 
-/* Two devices on one interface, and a socket for one of them */
+/* Of two devices on one interface, only one gets a socket for a port. */
 static void listen_wildcard_on_a_second_device_of_an_interface(struct kunit *test)
 {
 	struct ib_device *other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);
@@ -364,8 +364,8 @@ static void listen_wildcard_of_a_new_device_leaves_a_port_to_tcp(struct kunit *t
 	KUNIT_EXPECT_EQ(test, fake_listen(conn_wildcard(c, f)), -EADDRINUSE);
 }
 
-/* The setting fence may change while there are listeners. */
-/* Rules: M-7.1.2-10: such a driver gets no stream */
+/* The setting fence is turned on after the listener was made. */
+/* Rules: M-7.1.2-10: a driver that cannot hold TX back gets no stream */
 static void accept_without_fence_is_refused(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);

@@ -169,7 +169,10 @@ static void negotiate_request_any_depths_as_ruled(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, params.ord, row->ord);
 }
 
-/* Of several reasons to refuse, the gravest is reported: revision, then Markers, then depths. */
+/*
+ * Of several reasons to refuse a Request, the first of these is reported: revision, Markers,
+ * depths.
+ */
 static void negotiate_request_graver_reason_told(struct kunit *test)
 {
 	struct iw_mpa_frame req = peer_frame(false, 7, 8), rep;
@@ -269,7 +272,10 @@ static void negotiate_request_any_offer_answered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, params.rtr, row->named);
 }
 
-/* RFC 6581 9.1: a Read RTR needs an IRD. The responder may raise it, or not name Read. */
+/*
+ * RFC 6581 9.1: an RTR message by Read needs a responder whose IRD is not 0. The responder may
+ * raise its IRD, or not name Read.
+ */
 
 static const struct read_rtr_row {
 	const char	*desc;
@@ -339,7 +345,9 @@ static void negotiate_request_ord_3fff_offer_with_read_ird_0_kept(struct kunit *
 	KUNIT_EXPECT_TRUE(test, rep.rtr & W);
 }
 
-/* RFC 6581 9.2: without A the answer is without A, and B, C and D mean nothing */
+/*
+ * RFC 6581 9.2: a Request without A gets a Reply without A; B, C and D of the Request are ignored
+ */
 /* Rules: E-9.2-11 E-9.2-12: A and the types of the Reply; E-9.2-13: the same with B, C and D set */
 static void negotiate_request_without_a_client_server(struct kunit *test)
 {
@@ -431,8 +439,8 @@ static void negotiate_reply_with_a_one_rtr_chosen(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, params.ord, row->ord);
 }
 
-/* A in one frame only: RFC 6581 9.2 does not define that; we go on without RTR message */
-/* Rules: E-9.2-13: no type */
+/* RFC 6581 9.2 does not define that only one of Request and Reply has A: no RTR message is sent */
+/* Rules: E-9.2-13: no RTR type is chosen */
 static void negotiate_reply_a_on_one_side_no_rtr(struct kunit *test)
 {
 	struct iw_mpa_frame rep = peer_frame(true, 8, 8), req;
@@ -524,7 +532,9 @@ static void make_request_any_wish_told(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, req.pd_len, 0);
 }
 
-/* RFC 6581 9.1: the depths of a Reject reach the ULP, too; its other fields do not count. */
+/*
+ * RFC 6581 9.1: the depths of a Reject are reported to the ULP, too; its other fields are ignored.
+ */
 /* Rules: E-9.1-8: the peer's depths */
 static void negotiate_reply_reject_depths_passed(struct kunit *test)
 {

@@ -23,7 +23,7 @@ struct pair {
 	struct iw_mpa_params	ini_got, res_got;
 	enum iw_mpa_reason	ini_says, res_says;
 	unsigned int		round;
-	unsigned int		raised;	/* IRD raised for a Read, against the peer's ORD */
+	unsigned int		raised;	/* rounds in which IRD 0 was raised for a Read */
 	u8			buf[IW_MPA_FRAME_MAX];
 };
 
@@ -37,7 +37,9 @@ static u16 random_limit(struct rnd_state *rnd)
 	return limits[prandom_u32_state(rnd) % ARRAY_SIZE(limits)];
 }
 
-/* A random depth: 0 to @limit, both of these more often, or what is left to the ULP */
+/*
+ * A random depth from 0 to @limit, both of these more often, or 0x3fff, which leaves it to the ULPs
+ */
 static u16 random_depth(struct rnd_state *rnd, u16 limit)
 {
 	switch (prandom_u32_state(rnd) % 8) {
@@ -51,7 +53,10 @@ static u16 random_depth(struct rnd_state *rnd, u16 limit)
 	return prandom_u32_state(rnd) % (limit + 1);
 }
 
-/* Random parameters that iw_mpa_proto.h allows: a device without IRD cannot take a Read */
+/*
+ * Random parameters that iw_mpa_proto.h allows. A device without IRD has to accept other types than
+ * Read.
+ */
 static void random_local(struct rnd_state *rnd, struct iw_mpa_local *local)
 {
 	u32 bits = prandom_u32_state(rnd);
@@ -73,7 +78,7 @@ static void random_local(struct rnd_state *rnd, struct iw_mpa_local *local)
 	local->strict = (bits & BIT(14)) && (bits & BIT(15));
 }
 
-/* @sent as the other end reads it */
+/* Encode @sent, and decode it as the other end does */
 static void over_the_wire(struct pair *p, const struct iw_mpa_frame *sent,
 			  struct iw_mpa_frame *received)
 {
@@ -149,7 +154,10 @@ static u8 can_take(const struct pair *p)
 	return others && (kept_at_0 || !p->res.max_ird) ? others : p->res.rtr_accept;
 }
 
-/* A Request names the types that can be sent; a Reply those of them that can be taken, if any. */
+/*
+ * A Request names the types that can be sent. A Reply names those of them that can be accepted, or,
+ * if there are none, all that can be accepted.
+ */
 static void expect_rtr_named(struct pair *p)
 {
 	u8 both = p->req.rtr & can_take(p);
@@ -190,7 +198,7 @@ static void expect_common_rtr(struct pair *p)
 	EXPECT(IMPLIES(i->rtr == IW_MPA_RTR_READ, i->ord && r->ird));
 }
 
-/* The result of a Reject is REJECTED, and the Reject has the format and the bit A of an accept. */
+/* A Reject leads to the result REJECTED, and has the format and the bit A of an accepting Reply. */
 static void expect_rejected(struct pair *p)
 {
 	EXPECT(p->rep.reject);
@@ -209,7 +217,10 @@ static void expect_rejected(struct pair *p)
 	EXPECT(p->res.strict && p->rep.ord > p->req.ird);
 }
 
-/* Check that the initiator refuses an accept only for good reasons; the TERM needs the CRC. */
+/*
+ * Check that the initiator refuses an accepting Reply only for good reasons. For the Terminate
+ * message that follows, both ends must agree on CRC.
+ */
 static void expect_refused(struct pair *p)
 {
 	EXPECT(p->ini_got.crc == p->res_got.crc);

@@ -47,7 +47,7 @@ static const struct stream_row marker_rows[] = {
 	{ "M-4.3-1_markers_peer_on_own_only_receives", 1, 0, 1, 0, IW_MPA_R_MARKERS },
 };
 
-/* Large FPDUs: what each end allows, and whose Markers are wanted */
+/* Large FPDUs: which ends allow them, and which ends ask for Markers */
 static const struct large_row {
 	const char	*desc;
 	bool		own, peer, own_markers, peer_markers;
@@ -132,7 +132,7 @@ static void negotiate_either_role_markers_as_receiver_asks(struct kunit *test)
 	}
 }
 
-/* Large FPDUs if both ends have said so, and never with Markers */
+/* Large FPDUs are used if both ends allow them, and never with Markers */
 static void negotiate_either_role_large_fpdu_if_both_say_so(struct kunit *test)
 {
 	const struct large_row *row = test->param_value;
@@ -162,7 +162,7 @@ static void negotiate_either_role_large_fpdu_if_both_say_so(struct kunit *test)
 	}
 }
 
-/* Old and new ends: RFC 6581 10. @send_* is the Request, @rep_* the Reply */
+/* Old and new ends: RFC 6581 10. @req_* is the Request, @rep_* the Reply */
 
 static const struct interop_row {
 	const char		*desc;
@@ -222,7 +222,7 @@ static void negotiate_request_any_format_answered_in_same(struct kunit *test)
 		expect_unenhanced(test, &params);
 }
 
-/* Rules: E-6-3 E-10-4: revision and S that are to hold */
+/* Rules: E-6-3 E-10-4: revision and S that both ends use from then on */
 static void negotiate_reply_any_format_taken_for_what_it_is(struct kunit *test)
 {
 	const struct interop_row *row = test->param_value;
@@ -267,7 +267,7 @@ static const struct lost_row {
 
 KUNIT_ARRAY_PARAM_DESC(lost, lost_rows, desc);
 
-/* Rules: E-10-6: what the log and debugfs are told to be lost */
+/* Rules: E-10-6: what log and debugfs report as lost */
 static void negotiate_lost_is_what_was_asked_for_in_vain(struct kunit *test)
 {
 	const struct lost_row *row = test->param_value;

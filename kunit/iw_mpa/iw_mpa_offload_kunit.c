@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The hand-off: the order in which a driver is called. */
+/*
+ * The hand-off of a stream to a driver: which ops are called, in which order. Also how endpoints
+ * adopt sockets.
+ */
 
 #include "device.h"
 #include "ep.h"
@@ -11,7 +14,9 @@
 #include <linux/tcp.h>
 #include <net/tcp.h>
 
-/* A hooked socket with a peer, a device and a QP; little else of the endpoint is used. */
+/*
+ * A socket with the library's callbacks and a peer, a device and a QP; little else of @ep is used.
+ */
 struct line {
 	struct iw_mpa_ep	ep;
 	struct iw_mpa_device	dev;
@@ -69,7 +74,8 @@ static int line_read(struct line *line, size_t len)
 static const struct iw_mpa_sock_opts called_opts;
 
 /*
- * A listener, and a connection that it has accepted and no endpoint has adopted. Return the peer.
+ * Make a listener and a connection that it has accepted, but no endpoint has adopted. Return the
+ * peer.
  */
 static struct socket *called_open(struct kunit *test, struct iw_mpa_sock *listener,
 				  struct socket **sock)
@@ -87,14 +93,16 @@ static struct socket *called_open(struct kunit *test, struct iw_mpa_sock *listen
 	listener->report = fake_sock_ignore;
 	KUNIT_ASSERT_EQ(test, 0, iw_mpa_sock_listen(listener, &opts, 4));
 	peer = peer_connect(f, fid);
-	/* The peer is connected when it has the SYN-ACK; its own answer may still be on its way. */
+	/* The peer is connected when it has the SYN-ACK; its ACK may still be on its way. */
 	while ((err = iw_mpa_sock_accept(listener, sock)) == -EAGAIN && tries++ < 1000)
 		usleep_range(1000, 2000);
 	KUNIT_ASSERT_EQ(test, 0, err);
 	return peer;
 }
 
-/* A sockops program may have put the connection into a sockmap before it was accepted. */
+/*
+ * A BPF program may have put the connection into a sockmap before it was accepted: leave it alone.
+ */
 static void sock_adopt_leaves_what_others_use(struct kunit *test)
 {
 	struct iw_mpa_sock listener = {}, ms = { .report = fake_sock_ignore };
@@ -156,7 +164,7 @@ static const struct before {
 
 KUNIT_ARRAY_PARAM_DESC(before, before_cases, desc);
 
-/* An RST is no FIN, whether it is reported or found by reading. */
+/* A RST is not mistaken for a FIN, whether the socket reports it or a read finds it. */
 static void sock_adopt_tells_of_the_end(struct kunit *test)
 {
 	struct iw_mpa_ep *ep = kunit_kzalloc(test, sizeof(*ep), GFP_KERNEL);
@@ -254,7 +262,7 @@ static void line_await_octets(struct line *line, int octets)
 		schedule_timeout_uninterruptible(1);
 }
 
-/* Rules: M-7.1.5-1: the reason, for a device that cannot take it */
+/* Rules: M-7.1.5-1: the reason, for a device that cannot start on queued bytes */
 static void early_data_is_refused(struct kunit *test)
 {
 	struct line *line = line_open(test->priv);
@@ -270,8 +278,8 @@ static void early_data_is_refused(struct kunit *test)
 	line_close(line);
 }
 
-/* The byte arrives while the driver prepares, so that stop is called. */
-/* Rules: M-7.1.5-1: the reason, for a device that cannot take it */
+/* The byte arrives while prepare runs, so the hand-off has to be undone by stop. */
+/* Rules: M-7.1.5-1: the reason, for a device that cannot start on queued bytes */
 static void early_data_while_the_driver_prepares_is_refused(struct kunit *test)
 {
 	struct line *line = line_open(test->priv);
@@ -285,7 +293,7 @@ static void early_data_while_the_driver_prepares_is_refused(struct kunit *test)
 	line_close(line);
 }
 
-/* Rules: M-7.1.5-2: the number of bytes that the driver is told */
+/* Rules: M-7.1.5-2: the driver gets rx_queued, and a sequence number before the early bytes */
 static void early_data_is_told(struct kunit *test)
 {
 	struct fakes *f = test->priv;
@@ -389,7 +397,10 @@ static void reply_that_fails_is_told(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare attach stop");
 }
 
-/* TCP has reported bytes only to the driver, so the library has to look for some. */
+/*
+ * While the driver had the callbacks, TCP has reported bytes only to the driver: from then on the
+ * library has to check for unread bytes itself.
+ */
 static void stop_takes_the_callbacks_back(struct kunit *test)
 {
 	struct line *line = line_open(test->priv);

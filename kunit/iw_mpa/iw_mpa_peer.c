@@ -121,7 +121,10 @@ struct socket *peer_connect(struct fakes *f, const struct fake_id *listener)
 	return sock;
 }
 
-/* TCP Fast Open: the bytes go with the SYN, or TCP asks for a cookie with it. */
+/*
+ * Connect by TCP Fast Open: the bytes are sent with the SYN, unless TCP has to ask for a cookie
+ * first.
+ */
 struct socket *peer_connect_and_send(struct fakes *f, const struct fake_id *listener,
 				     const void *buf, size_t len)
 {
@@ -215,8 +218,8 @@ void peer_expect_end(struct fakes *f, struct socket *sock)
 }
 
 /*
- * The library has sent FIN, and closes the socket some time later: from then on TCP answers bytes
- * that the peer sends by RST.
+ * Expect RST for bytes that the peer sends: the library has sent FIN, and closes its socket some
+ * time later.
  */
 void peer_expect_rst_on_send(struct fakes *f, struct socket *sock)
 {

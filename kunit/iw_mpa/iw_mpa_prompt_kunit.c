@@ -41,7 +41,7 @@ static void prompt_rtr_establishes_where_it_comes(struct kunit *test)
 			   "prepare attach kick_rx open_tx kick_rx stop");
 }
 
-/* Rules: M-7.1.2-10: open_tx comes with the first FPDU */
+/* Rules: M-7.1.2-10: open_tx is called when the first FPDU arrives */
 static void prompt_fence_opens_where_the_first_fpdu_comes(struct kunit *test)
 {
 	struct fake_conn *c = prompt_accept(test, false);
@@ -52,7 +52,7 @@ static void prompt_fence_opens_where_the_first_fpdu_comes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->fid->nr_events, 1);
 }
 
-/* iw_cm refuses the event: the end of the connection sleeps, and is left to a process. */
+/* iw_cm refuses the event, so the connection ends. Ending it sleeps, so a work item does that. */
 static void prompt_event_lost_ends_in_a_process(struct kunit *test)
 {
 	struct fake_conn *c = prompt_accept(test, true);
@@ -65,7 +65,7 @@ static void prompt_event_lost_ends_in_a_process(struct kunit *test)
 	peer_expect_eof(c->f, c->peer);
 }
 
-/* kick_rx finds the RTR message: the library calls open_tx after kick_rx, not within. */
+/* kick_rx finds the RTR message: the library calls open_tx after kick_rx, not within it. */
 static void prompt_rtr_that_kick_rx_finds_waits_for_it(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -80,7 +80,10 @@ static void prompt_rtr_that_kick_rx_finds_waits_for_it(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach kick_rx open_tx");
 }
 
-/* An event that was raised before waits for a process, and so does FIRST_FPDU after it. */
+/*
+ * An event that was raised before FIRST_FPDU waits for a work item: FIRST_FPDU must not overtake
+ * it.
+ */
 static void prompt_event_in_front_is_not_overtaken(struct kunit *test)
 {
 	struct fake_conn *c = prompt_accept(test, true);
@@ -97,7 +100,7 @@ static void prompt_event_in_front_is_not_overtaken(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach kick_rx open_tx stop");
 }
 
-/* An event that is raised while open_tx runs within RX is handled afterwards, by a process. */
+/* An event that is raised while open_tx runs within RX is handled afterwards, by a work item. */
 static void prompt_event_beside_is_handled(struct kunit *test)
 {
 	struct fake_conn *c = prompt_accept(test, true);

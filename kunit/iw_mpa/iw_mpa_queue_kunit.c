@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Work queues of runners. A driver's stop may take long, since it waits for a thread of the QP's
+ * The library's work queues. A driver's stop may take long, since it waits for a thread of the QP's
  * application: this wait must delay only connections of applications. Each queue has a single
  * worker in these tests, so that one stop occupies it.
  */
@@ -105,8 +105,9 @@ static int queue_look_for_item(struct ib_qp *qp, const struct iw_mpa_handoff *ho
 }
 
 /*
- * Before iw_accept the library does not know whether the QP will be an application's. A work item
- * that was queued by then must not call the driver's stop later.
+ * Before iw_accept the library does not know whether the QP will be an application's, so its work
+ * items are in the queue for kernel ULPs. A work item that was queued by then must not call the
+ * driver's stop later.
  */
 static void queue_item_of_an_application_leaves_the_queue_of_others(struct kunit *test)
 {
@@ -153,8 +154,8 @@ static void queue_stop(struct ib_qp *qp, enum iw_mpa_reason why)
 }
 
 /*
- * Ops run within iw_accept and within a work item. In both cases lockdep knows that a runner calls
- * them, so it sees which locks they take there.
+ * Ops run within iw_accept and within a work item. In both cases the library holds the lockdep map
+ * iw_mpa_runner, so lockdep sees which locks the ops take there.
  */
 static void queue_runner_is_known_to_lockdep(struct kunit *test)
 {

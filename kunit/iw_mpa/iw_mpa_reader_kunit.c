@@ -164,7 +164,7 @@ static void reader_feed_garbage_known_at_once(struct kunit *test)
 /*
  * A frame and an FPDU in one stream, as fast peers send them: the FPDU must be left for the RNIC.
  */
-/* Rules: M-7.1-1 M-7.1.2-16: how many bytes it asks for */
+/* Rules: M-7.1-1 M-7.1.2-16: how many bytes the reader asks for */
 static void reader_want_any_length_never_behind_frame(struct kunit *test)
 {
 	enum iw_mpa_reason reason;
@@ -200,7 +200,7 @@ static void reader_want_any_length_never_behind_frame(struct kunit *test)
 	}
 }
 
-/* The reader agrees with decode on every bit inverted but those of the length */
+/* With any bit before the length inverted, the reader and iw_mpa_frame_decode() return the same */
 static void reader_feed_any_bit_inverted_agrees_with_decode(struct kunit *test)
 {
 	const struct good_row *row = test->param_value;
@@ -244,7 +244,7 @@ static void random_header(struct rnd_state *rnd, bool reply, u8 *buf)
 
 #define HOLDS(cond)	KUNIT_ASSERT_TRUE_MSG(test, cond, "seed %u, round %d", SEED, round)
 
-/* Any split gives the same result, and decode agrees with the reader. */
+/* Any split gives the same result, and iw_mpa_frame_decode() agrees with the reader. */
 static void reader_feed_random_header_any_split_same_result(struct kunit *test)
 {
 	unsigned int seen[IW_MPA_R_COUNT] = {};

@@ -18,7 +18,7 @@ struct reason_row {
 	u8			term;
 };
 
-/* In the order of enum iw_mpa_reason, and all of it */
+/* All values of enum iw_mpa_reason, in its order */
 static const struct reason_row reason_rows[] = {
 	{ "no_error", IW_MPA_R_OK, 0, 0 },
 	{ "M-8-2_bad_key_no_term", IW_MPA_R_BAD_KEY, -EPROTO, 0 },
@@ -71,7 +71,7 @@ static void reason_known_told_as_ruled(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, iw_mpa_reason_term_code(row->reason), row->term);
 }
 
-/* Rules: E-8-1 M-8-1: that each reason has an errno, and a code only of 5 to 7 */
+/* Rules: E-8-1 M-8-1: each reason has an errno, and no code, or one from 5 to 7 */
 static void reason_any_errno_and_term_in_range(struct kunit *test)
 {
 	int reason, timeouts = 0;
@@ -91,7 +91,10 @@ static void reason_any_errno_and_term_in_range(struct kunit *test)
 			continue;
 		timeouts++;
 		KUNIT_EXPECT_EQ_MSG(test, err, -ETIMEDOUT, "%s", name);
-		/* Only the time limit for the ULP's answer is exceeded by this end. */
+		/*
+		 * Of all time limits only that for the ULP's answer is exceeded by this end: the
+		 * peer gets a code.
+		 */
 		KUNIT_EXPECT_EQ_MSG(test, term, reason == IW_MPA_R_TIMEOUT_VERDICT ? 5 : 0, "%s",
 				    name);
 	}

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Checks of a driver that registers a device. */
+/*
+ * What the library checks when a driver registers a device, the settings of a device, and which
+ * process may use which QP.
+ */
 
 #include "iw_mpa_fakes.h"
 #include "main.h"
@@ -114,7 +117,7 @@ static const struct check_case {
 
 KUNIT_ARRAY_PARAM_DESC(check, check_cases, desc);
 
-/* Rules: E-9.2-3: what is said of a driver that takes no type */
+/* Rules: E-9.2-3: the message about a driver that accepts no RTR type */
 static void offload_check_names_what_is_wrong(struct kunit *test)
 {
 	const struct check_case *c = test->param_value;
@@ -184,7 +187,9 @@ static void register_refuses_missing_verbs(struct kunit *test)
 	*ops = all;
 }
 
-/* Statistics that the driver does not set are the library's: it must set all of these or none. */
+/*
+ * A driver that has neither op for statistics gets the library's; one that has only one is refused.
+ */
 static void register_refuses_half_of_the_statistics(struct kunit *test)
 {
 	struct fakes *f = test->priv;
@@ -208,7 +213,7 @@ static void register_twice_is_refused(struct kunit *test)
 	struct fakes *f = test->priv;
 
 	KUNIT_EXPECT_EQ(test, fake_register(f), -EEXIST);
-	f->registered = true;	/* from the first time */
+	f->registered = true;	/* the first registration is still valid */
 }
 
 static void unregister_twice_is_harmless(struct kunit *test)
@@ -221,7 +226,7 @@ static void unregister_twice_is_harmless(struct kunit *test)
 	f->registered = true;
 }
 
-/* Many refused registrations take no further page for counters */
+/* Many refused registrations allocate no further page for counters */
 static void register_refused_leaves_nothing(struct kunit *test)
 {
 	struct fakes *f = test->priv;
@@ -253,7 +258,7 @@ static const struct setting_case {
 
 KUNIT_ARRAY_PARAM_DESC(setting, setting_cases, desc);
 
-/* /sys/class/infiniband/DEVICE/iw_mpa/..., as text that is written and read */
+/* Settings in /sys/class/infiniband/DEVICE/iw_mpa: which text can be written, and what is read */
 static void register_device_has_settings(struct kunit *test)
 {
 	const struct setting_case *c = test->param_value;
@@ -300,7 +305,7 @@ static struct ib_qp *named_by_process(const struct ib_qp *qp, const struct cred 
 /* A QP number is easily guessed: a process must not use the QP of another user. */
 static void qp_is_for_its_own_user(struct kunit *test)
 {
-	/* compared with NULL alone */
+	/* only compared with NULL */
 	static struct ib_uqp_object *const object = (void *)1;
 	struct fakes *f = test->priv;
 	struct ib_qp *qp = &f->qps[0].ib;

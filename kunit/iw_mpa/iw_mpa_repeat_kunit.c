@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Two waits for a peer that sends nothing: an initiator repeats its RTR message, and a responder
- * begins to send, if a setting limits its wait for the first FPDU.
+ * begins to send if a setting limits its wait for the first FPDU.
  */
 
 #include "ep.h"
@@ -15,7 +15,9 @@
 /* Time for all repeats and the wait after the last, in ms, if the first is after 1 ms */
 #define ALL_REPEATS_MS	(1 + 4 + 16 + 64 + 256 + 1024)
 
-/* The peer has the RTR message, and named Write alone in its Reply. */
+/*
+ * An initiator whose peer has named only Write in its Reply, has got the RTR message, and is silent
+ */
 static struct fake_conn *unanswered(struct kunit *test, unsigned int repeat_ms)
 {
 	struct fake_conn *c = conn_new(test);
@@ -58,13 +60,16 @@ static void repeat_until_the_peer_speaks(struct kunit *test)
 
 	expect_repeat(c);
 	peer_send(c->f, c->peer, "", 1);
-	iw_mpa_quiet(1500);	/* the next one would come after 1200 */
+	iw_mpa_quiet(1500);	/* the next one would be sent after 1200 ms */
 	KUNIT_EXPECT_STREQ(test, c->qp->log, UP REPEAT);
 	peer_rst(c->f, c->peer);
 	fake_expect_closed(c->fid, 2);
 }
 
-/* The peer may have missed the RTR message, and a FIN alone might not wake it. */
+/*
+ * Repeat before the FIN: the peer may have missed the RTR message, and a FIN alone might not wake
+ * it.
+ */
 static void repeat_before_the_end(struct kunit *test)
 {
 	struct fake_conn *c = unanswered(test, 1000);
@@ -207,7 +212,7 @@ static void repeat_is_not_for_all(struct kunit *test)
 	end(c);
 }
 
-/* The peer does not ask for the peer-to-peer model, and has its Reply. */
+/* A responder whose peer has asked for the client-server model, and has got the Reply */
 static struct fake_conn *fenced(struct kunit *test, unsigned int timeout_ms)
 {
 	struct fake_conn *c = conn_new(test);
@@ -230,7 +235,7 @@ static void fence_stays_as_long_as_the_peer_is_silent(struct kunit *test)
 	fake_expect_closed(c->fid, 2);
 }
 
-/* Rules: M-7.1.2-10: open_tx before the first FPDU, with fence_timeout_ms alone */
+/* Rules: M-7.1.2-10: open_tx before the first FPDU, only if fence_timeout_ms is not 0 */
 static void fence_is_lifted_if_the_administrator_says_when(struct kunit *test)
 {
 	unsigned long start = jiffies;

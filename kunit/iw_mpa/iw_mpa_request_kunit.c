@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Requests that are not reported to the ULP, or that it does not answer. */
+/* Requests that are not reported to the ULP, or that the ULP does not answer */
 
 #include "ep.h"
 #include "iw_mpa_fakes.h"
@@ -108,7 +108,10 @@ static void unanswered_is_rejected_by_timer_and_freed(struct kunit *test)
 	FAKE_POLL(c->f, fakes_has_no_endpoint());
 }
 
-/* The provider_data of a connection that has ended must not lead to the next connection. */
+/*
+ * A cm_id's provider_data names a connection. After that connection has ended, provider_data must
+ * not lead to the next one.
+ */
 static void accept_after_end_leaves_others_alone(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test), *next = conn_new(test);
@@ -124,7 +127,10 @@ static void accept_after_end_leaves_others_alone(struct kunit *test)
 	fake_expect_event(next->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
 }
 
-/* RFC 5044 7.1.2: an initiator waits for the Reply. Of what it sends before, this much is kept. */
+/*
+ * RFC 5044 7.1.2: an initiator waits for the Reply. If it sends more than these bytes before, the
+ * connection ends.
+ */
 #define EARLY_MAX	SZ_16K
 
 /* Return a buffer of zeros: room for a Request, and one byte more than the limit */

@@ -4,7 +4,8 @@
  * iw_reject from a single worker, which serves all connections of the host: a peer that sends one
  * byte after the other must not keep the worker busy.
  *
- * The socket's recvmsg is replaced: each time the runner reads, a further byte has arrived.
+ * The runner is the context that handles an endpoint's events: a work item, or a call of iw_cm. The
+ * socket's recvmsg is replaced: each time the runner reads, a further byte has arrived.
  *
  * The last tests are about a timeout of an earlier wait, and an event that another runner handles.
  */
@@ -14,7 +15,7 @@
 
 #include <linux/net.h>
 
-/* Events that are handled, at most, between the beginning of a call and its return */
+/* The most events that are handled between the beginning of a call and its return */
 #define RUNNER_EVENTS	5
 /* Bytes of a flood; it ends, so that a runner that handles them all fails the test and ends, too */
 #define RUNNER_FLOOD	200
@@ -26,7 +27,7 @@ struct flood {
 	struct proto_ops	ops;	/* ops of the endpoint's socket, with another recvmsg */
 	int			found;	/* result of recvmsg */
 	int			reads;	/* how often the runner has read */
-	/* how often it has read while a call of iw_cm waited for it */
+	/* how often the runner has read while a call of iw_cm waited */
 	int			awaited;
 	/* data_ready of the peer's socket */
 	void			(*data_ready)(struct sock *sk);
@@ -34,7 +35,7 @@ struct flood {
 
 static struct flood *flood;
 
-/* Sleep, so that the test's task gets the processor. */
+/* Report another byte, and sleep, so that the test's task gets the processor. */
 static int flood_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flags)
 {
 	if (READ_ONCE(flood->ep->awaited))
@@ -47,7 +48,7 @@ static int flood_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, in
 	return flood->found;
 }
 
-/* The peer answers the Reject while iw_reject sends it. */
+/* When the Reject arrives, raise READABLE, as if the peer had answered while iw_reject runs. */
 static void flood_peer_ready(struct sock *sk)
 {
 	iw_mpa_raise(flood->ep, IW_MPA_EV_READABLE);
@@ -154,7 +155,10 @@ static void runner_of_a_reject_stops_at_its_budget(struct kunit *test)
 	runner_reject(test, -EAGAIN, RUNNER_EVENTS);
 }
 
-/* A read that finds something is followed by one more, lest each event takes two runs. */
+/*
+ * A read that finds bytes is followed by a second read in the same run, so twice as many are
+ * allowed.
+ */
 static void runner_of_a_reject_reads_in_turns(struct kunit *test)
 {
 	runner_reject(test, 1, 2 * RUNNER_EVENTS);

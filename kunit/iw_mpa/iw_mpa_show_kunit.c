@@ -120,7 +120,7 @@ static const struct lost_case {
 	const char	*shown;
 	bool		p2p;		/* asked for */
 	bool		fin;		/* the peer closes on revision 2 */
-	bool		enhanced;	/* its Reply, without A */
+	bool		enhanced;	/* the Reply has enhanced data, without A */
 	u8		rev;		/* of its Reply */
 } lost_cases[] = {
 	{ "closed", " lost=p2p,depths\n", true, true, false, 1 },
@@ -133,7 +133,7 @@ static const struct lost_case {
 
 KUNIT_ARRAY_PARAM_DESC(lost, lost_cases, desc);
 
-/* Rules: E-10-6 X-02-2: what debugfs says to be lost */
+/* Rules: E-10-6 X-02-2: what debugfs reports as lost */
 static void show_what_was_asked_for_in_vain(struct kunit *test)
 {
 	const struct lost_case *lc = test->param_value;

@@ -81,7 +81,7 @@ static void sock_unhook_leaves_alone_what_is_not_ours(struct kunit *test)
 	}
 }
 
-/* Another socket has bound the port, and shares it no more. TCP reports this only in listen(). */
+/* Another socket has bound the port and no longer shares it. TCP reports this only in listen(). */
 static void sock_that_cannot_listen_is_closed(struct kunit *test)
 {
 	union iw_mpa_addr addr = {
@@ -137,7 +137,10 @@ static void sock_detach_takes_both_callbacks_back(struct kunit *test)
 	iw_mpa_sock_release(&ms);
 }
 
-/* A driver of storage lets its socket use memory reserves: sends of the library keep that. */
+/*
+ * A driver may let a socket of storage use memory reserves: a send of the library must not change
+ * that.
+ */
 static void sock_send_leaves_the_reserves_to_the_socket(struct kunit *test)
 {
 	union iw_mpa_addr to = {

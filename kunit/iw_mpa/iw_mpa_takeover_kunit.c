@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Takeover of a TCP connection: the record of its state, the host's silence, and the way back. */
+/*
+ * Takeover of a TCP connection by a device: the record of TCP's state, the silence of the host's
+ * TCP from then on, and a takeover that is undone.
+ */
 
 #include "iw_mpa_leaving.h"
 #include "sock.h"
@@ -92,7 +95,7 @@ static void record_without_a_route(struct kunit *test)
 	KUNIT_EXPECT_NE(test, lv->tcb.remote.in.sin_port, 0);
 }
 
-/* After a frame the socket keeps no page, and later sends do not wait for storage. */
+/* After it has sent a frame the socket keeps no page, and later sends do not wait for storage. */
 static void frame_leaves_no_page_behind(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
@@ -103,7 +106,7 @@ static void frame_leaves_no_page_behind(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sk->sk_allocation, IW_MPA_SOCK_GFP);
 }
 
-/* The wait for segments that have not left the host has an end. */
+/* The library waits only a limited time for segments that have not left the host. */
 static void segment_under_way_is_a_reason(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
@@ -175,7 +178,10 @@ static void leaving_probes(struct sock *sk)
 	sock_set_keepalive(sk);
 }
 
-/* A handler that ran before the timers were stopped, and found the socket in use, restarts one. */
+/*
+ * A keepalive handler that found the socket locked before the timers were stopped restarts its
+ * timer.
+ */
 static void late_keepalive_finds_nothing_to_do(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
@@ -220,7 +226,7 @@ static void undone_takeover_has_no_keepalive_of_its_own(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, sock_flag(lv->sk, SOCK_KEEPOPEN));
 }
 
-/* The control of this one is the next. */
+/* undone_takeover_leaves_no_trace() shows that the same bytes arrive if the takeover is undone. */
 static void frozen_socket_is_silent(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
@@ -276,7 +282,10 @@ static void undone_takeover_leaves_no_trace(struct kunit *test)
 	peer_expect_eof(f, lv->peer);
 }
 
-/* TCP lacked memory for an acknowledgment before the takeover: it is sent now. */
+/*
+ * TCP lacked memory for an acknowledgment before the takeover: when the takeover is undone, TCP
+ * sends the acknowledgment.
+ */
 static void undone_takeover_acknowledges_what_came_before(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
@@ -294,7 +303,10 @@ static void undone_takeover_acknowledges_what_came_before(struct kunit *test)
 	FAKE_POLL(f, tcp_sk(lv->peer->sk)->segs_in != segs_in);
 }
 
-/* The device has the 4-tuple until the driver releases it, even after the endpoint has gone. */
+/*
+ * The connection's addresses and ports stay in use until the driver releases them, even after the
+ * endpoint has gone.
+ */
 static void four_tuple_is_held_until_released(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
@@ -343,7 +355,7 @@ static void end_by_the_administrator_is_reported(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, peer->segs_in, segs_in);
 }
 
-/* What the endpoint may still call after the device has the connection */
+/* Calls that the endpoint may still make after the device has taken over the connection */
 static void endpoint_without_a_socket_does_nothing_to_tcp(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
@@ -396,7 +408,7 @@ static void stream_behind_a_fin_is_refused(struct kunit *test)
 }
 
 /*
- * The options of TCP: a connection of these tests has agreed on all, unless a test says otherwise.
+ * The options of TCP. A connection of these tests uses all of them, unless a test says otherwise.
  */
 static const struct {
 	u8	option;
@@ -408,7 +420,7 @@ static const struct {
 	{ IW_MPA_TCP_ECN, &init_net.ipv4.sysctl_tcp_ecn },
 };
 
-/* A connection that agrees on all options, but not on @without, with a device that lacks @lacks */
+/* A connection with all options except @without, and a device that lacks the options @lacks */
 static struct leaving *leaving_open_with(struct kunit *test, u8 without, u8 lacks)
 {
 	u8 old[ARRAY_SIZE(options)];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The path of a taken-over TCP connection changes, and the driver gets a report. */
+/* Reports to the driver when the path of a taken-over TCP connection changes */
 
 #include "iw_mpa_leaving.h"
 #include "takeover/path.h"
@@ -33,7 +33,7 @@ static void neighbour_moves(struct kunit *test, const struct dst_entry *dst, con
 	neigh_release(neigh);
 }
 
-/* Reports as long as the device has the connection, also after stop, and no longer */
+/* Changes are reported as long as the device has the connection, also after stop, and no longer */
 static void driver_is_told_of_a_neighbour_that_moves(struct kunit *test)
 {
 	static const u8 home[ETH_ALEN], away[ETH_ALEN] = { 2, 0, 0, 0, 0, 1 };
@@ -94,7 +94,10 @@ static void loopback_mtu(struct kunit *test, int mtu)
 	rtnl_unlock();
 }
 
-/* No notifier reports this change. */
+/*
+ * No notifier reports this change of the route: the library finds it as it checks all paths once a
+ * second.
+ */
 static void driver_is_told_of_a_route_that_changes(struct kunit *test)
 {
 	int mtu = init_net.loopback_dev->mtu;
@@ -147,7 +150,10 @@ static void path_changes_within_prepare(void)
 	iw_mpa_quiet(QUIET_MS);
 }
 
-/* The argument for the report may be gone when prepare fails. */
+/*
+ * If prepare fails, the driver may have freed the argument for the report: no report is made
+ * before.
+ */
 static void driver_is_told_nothing_before_it_has_prepared(struct kunit *test)
 {
 	int mtu = init_net.loopback_dev->mtu;
@@ -193,7 +199,7 @@ static void driver_that_refuses_is_told_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, leaving_told(lv), 0);
 }
 
-/* Paths differ by each of their parts alone; another route with the same parts is no difference. */
+/* Paths differ if a single part differs. Another route with the same parts is no difference. */
 static void path_differs_in_one_thing(struct kunit *test)
 {
 	static const struct dst_entry routes[2];
@@ -256,7 +262,9 @@ static void path_that_is_not_known(struct kunit *test)
 	sock_release(closed);
 }
 
-/* A long round is measured, since it delays the next round by as much. */
+/*
+ * The duration of a long round of checks is recorded, since the next round is delayed by as much.
+ */
 static void look_that_takes_long_is_measured(struct kunit *test)
 {
 	static const u8 home[ETH_ALEN], away[ETH_ALEN] = { 2, 0, 0, 0, 0, 1 };

@@ -100,7 +100,7 @@ static int toe_test_init(struct kunit *test)
 	return 0;
 }
 
-/* Carry what is on the wire to @to, in pieces of @size, until @to takes no more. */
+/* Pass the bytes on the wire to @to, in pieces of at most @size bytes, until @to accepts no more */
 static void carry(struct end *to, size_t size)
 {
 	struct end *from = to->other;
@@ -203,7 +203,7 @@ static void toe_garbage_is_closed_at_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, toe_rx(&p->res.conn, "more", 4), 0);
 }
 
-/* RFC 6581 10: without a Reply, so that the initiator may try again with revision 1 */
+/* RFC 6581 10: the responder closes without a Reply, so that the initiator may try revision 1 */
 static void toe_revision_above_its_own_is_closed(struct kunit *test)
 {
 	struct toe_pair *p = test->priv;
@@ -217,7 +217,7 @@ static void toe_revision_above_its_own_is_closed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p->res.wire_len, 0);
 }
 
-/* RFC 6581 8: layer 2, type 0, and the code */
+/* The Terminate message of RFC 6581 8 has layer 2, type 0, and code 7. */
 static void toe_no_common_rtr_is_terminated(struct kunit *test)
 {
 	struct toe_pair *p = test->priv;

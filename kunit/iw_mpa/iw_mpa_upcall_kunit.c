@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Events to iw_cm: each phase with each call, and the fields of the events. */
+/*
+ * Events to iw_cm: each call of upcall.c in each phase of a connection, and the fields of the
+ * events
+ */
 
 #include "device.h"
 #include "ep.h"
@@ -27,7 +30,7 @@ static struct iw_mpa_ep *line_new(struct kunit *test)
 	return &line->ep;
 }
 
-/* A line in the phase in which iw_connect or iw_accept leaves it. */
+/* An endpoint in @phase, as after iw_connect (IW_MPA_UP_REPLY) or iw_accept */
 static struct fake_id *line_up(struct kunit *test, struct iw_mpa_ep **ep,
 			       enum iw_mpa_upcall_phase phase)
 {
@@ -153,7 +156,7 @@ static void upcall_up_hands_on_private_data(struct kunit *test)
 
 /*
  * iw_cm would pass on the private data of ESTABLISHED without a copy, so the library must pass
- * none: see the fake.
+ * none. The fake iw_cm checks this, too.
  */
 static void upcall_up_established_has_no_private_data(struct kunit *test)
 {
@@ -215,7 +218,7 @@ static void upcall_active_down_is_a_failed_reply(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, event->ord, 9);
 	KUNIT_EXPECT_EQ(test, event->pd_len, 3);
 	KUNIT_EXPECT_EQ(test, memcmp(event->pd, some_pd, 3), 0);
-	/* rdma_cm overwrites its own addresses with these. */
+	/* rdma_cm overwrites its own addresses with those of the event. */
 	KUNIT_EXPECT_EQ(test, memcmp(&event->local, &fid->id.local_addr,
 				     sizeof(event->local)), 0);
 	KUNIT_EXPECT_EQ(test, memcmp(&event->remote, &fid->id.remote_addr,
@@ -266,7 +269,7 @@ static void upcall_cancel_is_silent(struct kunit *test)
 	iw_mpa_upcall_cancel(ep);
 	fake_expect_closed(fid, 0);
 	KUNIT_EXPECT_EQ(test, ep->up.phase, IW_MPA_UP_SILENT);
-	fid->state = FAKE_IDLE;		/* as iw_accept that failed leaves it */
+	fid->state = FAKE_IDLE;		/* as after an iw_accept that has failed */
 }
 
 /* iw_cm is in IDLE, where each event is a BUG(): nothing is reported, and the cm_id is released. */
@@ -283,7 +286,7 @@ static void upcall_rejected_is_silent(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ep->up.phase, IW_MPA_UP_SILENT);
 }
 
-/* If iw_cm refuses the event of up, down reports the failure. */
+/* If iw_cm refuses the event of iw_mpa_upcall_up(), iw_mpa_upcall_down() reports the failure. */
 static void upcall_up_enomem_is_reported_by_down(struct kunit *test)
 {
 	struct iw_mpa_frame peer = reply_with(some_pd, 3);

@@ -13,7 +13,9 @@
 #define TUNNEL	4
 #define MAIN	254
 
-/* rdma_cm has chosen eth1, where the route @chosen is. TCP would take @host. */
+/*
+ * rdma_cm has chosen eth1, whose best route is @chosen; TCP would use @host. @tie: both rank alike.
+ */
 static const struct way_case {
 	const char		*desc;
 	struct iw_mpa_route	host;
@@ -51,7 +53,10 @@ static void way_is_tie_as_the_tables_rank(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, iw_mpa_way_is_tie(&c->host, &c->chosen, ETH1), c->tie);
 }
 
-/* The way from @local to @remote, if rdma_cm has chosen @netdev */
+/*
+ * The interface that a connection from @local to @remote is bound to if rdma_cm has chosen @netdev;
+ * 0 if TCP may choose the interface
+ */
 static int way_of(__be32 local, __be32 remote, const struct net_device *netdev)
 {
 	union iw_mpa_addr from = { .in = { .sin_family = AF_INET, .sin_addr.s_addr = local } };
@@ -61,7 +66,7 @@ static int way_of(__be32 local, __be32 remote, const struct net_device *netdev)
 	return iw_mpa_way(&opts, netdev ? netdev->ifindex : 0);
 }
 
-/* Two interfaces in one network: both routes are there, and TCP takes the first. */
+/* Two interfaces in one network: each has a route to the peer, and TCP would use the first one. */
 static void way_of_two_cards_is_what_rdma_cm_chose(struct kunit *test)
 {
 	const __be32 first = htonl(0x0a4d0001), second = htonl(0x0a4d0002);

@@ -23,7 +23,7 @@ struct raw {
 	u8		flags;
 	u8		rev;
 	u16		pd_length;	/* length in the header */
-	u16		pd_octets;	/* what follows the header */
+	u16		pd_octets;	/* number of bytes after the header */
 	u16		word0;		/* first four bytes of these, if as many follow */
 	u16		word1;
 };
@@ -166,7 +166,7 @@ static const struct bad_row {
 	{ "E-6-4_s_with_pd_3", { REQ, 0x10, 2, 3, 3 }, false, IW_MPA_R_SHORT_ENHANCED },
 	{ "E-6-4_s_with_pd_3_in_reply", { REP, 0x30, 2, 3, 3 }, true,
 	  IW_MPA_R_SHORT_ENHANCED },
-	/* Of several errors, the first one in the frame is named */
+	/* Of several errors, the first one in the frame is reported */
 	{ "M-7.1.1-2_key_before_rev", { "MPA ID Req frame", 0, 9, 513, 513 }, false,
 	  IW_MPA_R_BAD_KEY },
 	{ "M-7.1.2-14_role_before_rev", { REP, 0, 9, 513, 513 }, false, IW_MPA_R_SAME_ROLE },

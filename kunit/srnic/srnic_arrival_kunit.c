@@ -10,7 +10,7 @@
 #include "rq.h"
 #include "tx.h"
 #include "sq.h"
-#include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
+#include "../srnic/mem.h"	/* by its path: user mode Linux has a mem.h, too */
 #include "fpdu.h"
 
 static const struct pair_opts queue_opts = { .crc = true, .emss = 1448, .ord = 2 };
@@ -49,7 +49,7 @@ static void rq_user_elements_taken_once_in_order(struct kunit *test)
 		*slot = (struct siw_rqe) {
 			.id = i, .num_sge = 1, .sge = { { .laddr = 1, .length = 2, .lkey = 3 } },
 		};
-		/* The flags last, as applications do */
+		/* Write the flags last, as applications do. */
 		smp_store_release(&slot->flags, SIW_WQE_VALID);
 		KUNIT_EXPECT_EQ(test, queue_take(&e->qp->rq, &rwqe), 0);
 		KUNIT_EXPECT_EQ(test, slot->flags, 0);
@@ -145,7 +145,10 @@ static void rq_limit_among_cleared_elements_harmless(struct kunit *test)
 	}
 }
 
-/* Any IRD, not rounded; full and empty are distinguished, also when indices wrap */
+/*
+ * A queue for inbound Reads has exactly IRD elements. Full and empty are distinguished, also when
+ * indices wrap.
+ */
 static void irq_any_size_exact(struct kunit *test)
 {
 	static const u16 sizes[] = { 1, 2, 3, 5, 8, 127, 128 };
@@ -264,7 +267,10 @@ static void cq_armed_for_next_stays_so(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, up.cq[0], NULL);
 }
 
-/* An application arms its queue by a word in memory, which is reset when the queue is called. */
+/*
+ * An application arms its queue by a word in memory, which is reset when the handler is to be
+ * called.
+ */
 static void cq_user_word_taken_back_once(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -286,7 +292,7 @@ static void cq_user_word_taken_back_once(struct kunit *test)
 }
 
 /* A completion that does not fit is reported as an overflow, and overwrites none */
-/* Rules: R-8.1.1-10: the overflow is told once, and the completions that fit are all there */
+/* Rules: R-8.1.1-10: the overflow is reported once, and the completions that fit are all there */
 static void cq_overflow_told_nothing_overwritten(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -296,7 +302,7 @@ static void cq_overflow_told_nothing_overwritten(struct kunit *test)
 	struct ib_wc wc;
 	int i;
 
-	cq->overflowed = true;		/* no ULP to report to */
+	cq->overflowed = true;		/* as if it was reported: there is no ULP */
 	for (i = 0; i < PAIR_CQES; i++) {
 		cqe.id = i;
 		srnic_cq_put(cq, &cqe, false, &up);

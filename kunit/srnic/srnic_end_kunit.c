@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The destruction of a QP, while iw_cm still has a reference and uses it. */
+/* The destruction of a QP while iw_cm still has a reference on the QP and uses it */
 
 #include "srnic_pair.h"
 
@@ -99,7 +99,7 @@ static void end_flush_by_who_has_a_reference(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, end_world.queued);
 }
 
-/* The sender's work item may not be queued then either, whatever has queued it. */
+/* Nor may the sender's work item be queued when srnic_qp_end() has returned. */
 static void end_takes_back_what_the_sender_queued(struct kunit *test)
 {
 	struct srnic_qp *qp = end_world.qp;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* See srnic_feed.h. */
+/* Fill the receive queue of a QP's socket, see srnic_feed.h */
 
 #include "srnic_feed.h"
 
@@ -12,7 +12,7 @@
 
 #include "qp.h"
 
-#define FEED_FRAGS	5	/* of a segment at most */
+#define FEED_FRAGS	5	/* in a segment, at most */
 #define FEED_GARBAGE	0xbd
 
 struct feed_world feed_world;

@@ -11,11 +11,11 @@
 
 #include <linux/prandom.h>
 
-#define FEED_ORDER	4	/* of the memory for the stream */
+#define FEED_ORDER	4	/* page order of the memory for the stream */
 #define FEED_STREAM	(PAGE_SIZE << FEED_ORDER)
 #define FEED_UNTOUCHED	0xee
 #define FEED_BASE	0x100000ULL
-#define FEED_REGION	1024U	/* bytes of each region; space of each receive */
+#define FEED_REGION	1024U	/* bytes of each region, and space for each receive */
 #define FEED_REGIONS	2
 #define FEED_RECVS	4
 #define FEED_RECV	700U	/* bytes of a receive */
@@ -24,9 +24,9 @@
 /* Shapes of segments in TCP's queue */
 enum feed_shape {
 	SHAPE_LINEAR,
-	SHAPE_FRAGS,		/* after a linear part, or without one */
-	SHAPE_LIST,		/* of several such parts */
-	SHAPE_RANDOM,		/* any of these; what came twice is in front of it */
+	SHAPE_FRAGS,		/* page fragments, after a linear part or without one */
+	SHAPE_LIST,		/* a list of several such buffers */
+	SHAPE_RANDOM,		/* any of these, after up to 3 bytes that TCP had before */
 };
 
 /* A socket for a QP of the pair, and the bytes that it receives */

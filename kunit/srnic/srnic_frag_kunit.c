@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Page fragments: when each is used again, and when it is freed. */
+/* Page fragments in which srnic makes FPDUs: when each is used again, and when it is freed */
 
 #include <kunit/test.h>
 
@@ -8,7 +8,7 @@
 
 #include "fpdu.h"
 
-#define FRAG_ROW	8	/* as in fpdu.c */
+#define FRAG_ROW	8	/* as in fpdu.c: fragments that each CPU caches */
 
 /* Page fragments of a test */
 struct frag_test {
@@ -73,7 +73,10 @@ static void frag_is_used_again_when_it_is_free(struct kunit *test)
 	KUNIT_EXPECT_PTR_NE(test, page[1], page[2]);
 
 	frag_acked(test);
-	/* The last is the writer's own, and free; then come the others, the oldest first. */
+	/*
+	 * The writer's own fragment is free, so the writer uses it first; then the others, the
+	 * oldest first.
+	 */
 	KUNIT_EXPECT_PTR_EQ(test, frag_fill(test), page[2]);
 	KUNIT_EXPECT_PTR_EQ(test, frag_fill(test), page[0]);
 	KUNIT_EXPECT_PTR_EQ(test, frag_fill(test), page[1]);
@@ -88,7 +91,7 @@ static void frag_waits_for_the_oldest(struct kunit *test)
 
 	for (i = 0; i < 3; i++)
 		page[i] = frag_fill(test);
-	/* The peer has acknowledged the second alone. */
+	/* The peer has acknowledged only the bytes in the second one. */
 	put_page(page[1]);
 	t->held[1] = page[2];
 	t->n = 2;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * RX holds a region over several segments. These tests show the checks of each segment, the reasons
- * that end the hold, and that nothing of the hold remains after its end.
+ * RX holds a region, with its lock, over several segments, so as not to look it up for each. These
+ * tests show the checks of each segment, the reasons that end the hold, and that nothing of the
+ * hold remains after its end.
  */
 
 #include <kunit/test.h>
@@ -11,7 +12,7 @@
 #include <linux/scatterlist.h>
 #include <linux/string.h>
 
-#include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
+#include "../srnic/mem.h"	/* by its path: user mode Linux has a mem.h, too */
 #include "srnic_pair.h"
 
 #define HOLD_BASE	0x100000ULL
@@ -89,7 +90,10 @@ static void hold_range_of_each_segment(struct kunit *test)
 	hold_end(test, &w);
 }
 
-/* If any part of the name differs, the region is looked up again. */
+/*
+ * If STag, protection domain or rights differ from those of the hold, the region is looked up
+ * again.
+ */
 enum hold_differs {
 	DIFFERS_STAG,
 	DIFFERS_PD,
@@ -192,7 +196,9 @@ static const struct hold_quota {
 
 KUNIT_ARRAY_PARAM_DESC(hold_quota, hold_quotas, desc);
 
-/* An access that continues without a check of the range ends before the same FPDU. */
+/*
+ * An access that continues without a check of the range is refused at the FPDU that ends the hold.
+ */
 static void hold_goes_on_as_long_as_the_quota(struct kunit *test)
 {
 	const struct hold_quota *row = test->param_value;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Memory regions: found, walked, mapped, registered, invalidated. */
+/* Memory regions: lookup, walks through their memory, mapping, registration, invalidation */
 
 #include "srnic_pair.h"
 
 #include <linux/scatterlist.h>
 #include <linux/sizes.h>
 
-#include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
+#include "../srnic/mem.h"	/* by its path: user mode Linux has a mem.h, too */
 
 #define MEM_SGS		8
 #define MEM_STEPS	10
@@ -334,7 +334,9 @@ static void mem_local_dma_lkey_for_kernel_alone(struct kunit *test)
 }
 
 /* A region of all memory is for the ULP's own work requests, and cannot have a remote right. */
-/* Rules: R-8.1.1-1: EOPNOTSUPP for each right but local write, alone and with that */
+/*
+ * Rules: R-8.1.1-1: EOPNOTSUPP for each right but local write, alone and together with local write
+ */
 static void mem_dma_region_has_no_remote_right(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -397,7 +399,10 @@ static void mem_invalidate_user_and_dma_regions_refused(struct kunit *test)
 	}
 }
 
-/* The peer's Send may have invalidated it before; key, protection domain and kind must be right. */
+/*
+ * A ULP may invalidate a region that the peer's Send has invalidated before. Key, protection domain
+ * and kind must still be right.
+ */
 static void mem_invalidate_what_is_invalid_succeeds(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -443,7 +448,7 @@ static void mem_map_sg_of_nothing_refused(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, mr->mapped);
 }
 
-/* Addresses and lengths of 64 bits, where the kernel has 32 or 64 */
+/* Addresses and lengths of 64 bits, for kernels with addresses of 32 or 64 bits */
 static void mem_of_an_application_where_it_can_be(struct kunit *test)
 {
 	KUNIT_EXPECT_TRUE(test, srnic_stag_is_possible(0, 1, U32_MAX));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* See srnic_oracle.h. */
+/* A simple generator of FPDUs, see srnic_oracle.h */
 
 #include "srnic_oracle.h"
 
@@ -26,7 +26,7 @@ u32 oracle_crc(const u8 *bytes, u32 len)
 	return ~crc;
 }
 
-/* MULPDU by RFC 5044 4.5; without Markers no space is left for them. */
+/* MULPDU by RFC 5044 4.5; without Markers no space is reserved for them. */
 u32 oracle_mulpdu(u32 emss, bool markers)
 {
 	return emss - (6 + (markers ? 4 * DIV_ROUND_UP(emss, ORACLE_STEP) : 0) + emss % 4);
@@ -40,7 +40,7 @@ static void oracle_put(struct oracle *o, u8 byte)
 	o->pos++;
 }
 
-/* Put a Marker if one is due: it says how far back the FPDU began. */
+/* Put a Marker if one is due. Its value is the distance from the beginning of the FPDU. */
 static void oracle_mark(struct oracle *o, u32 back)
 {
 	if (!o->markers || o->pos % ORACLE_STEP)
@@ -102,7 +102,7 @@ static u32 oracle_put_hdr(u8 *hdr, const struct oracle_msg *msg, u32 off, bool l
 	return ORACLE_UNTAGGED;
 }
 
-/* Make the beginning of a message, of which @begun bytes can be sent */
+/* Make those segments of a message that are whole within its first @msg->begun bytes */
 void oracle_begin_message(struct oracle *o, const struct oracle_msg *msg)
 {
 	static u8 ulpdu[ORACLE_ULPDU];

@@ -19,7 +19,7 @@ struct oracle {
 	u8	*to;			/* bytes on the wire */
 	u32	size;			/* size of @to */
 	u32	len;			/* number of bytes in @to */
-	u32	pos;			/* bytes since SeqStart */
+	u32	pos;			/* position in the stream */
 	bool	crc;			/* FPDUs have a CRC */
 	bool	markers;
 	u32	mulpdu;			/* length of the longest ULPDU */
@@ -47,7 +47,7 @@ struct oracle_msg {
 	const u8	*payload;	/* bytes of the message */
 	u32		len;		/* number of bytes */
 	/*
-	 * if the message ends too early: number of bytes that are there; those after the last
+	 * if the message ends too early: number of bytes of it that exist; those after the last
 	 * whole segment are not sent
 	 */
 	u32		begun;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* See srnic_pair.h. */
+/* Two QPs that are connected by memory, see srnic_pair.h */
 
 #include "srnic_pair.h"
 
@@ -13,7 +13,7 @@
 #include "rq.h"
 #include "rx.h"
 #include "tx.h"
-#include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
+#include "../srnic/mem.h"	/* by its path: user mode Linux has a mem.h, too */
 
 static void pair_cq_init(struct pair *p, struct srnic_cq *cq)
 {
@@ -164,7 +164,7 @@ struct srnic_mr *pair_reg(struct pair *p, struct ib_pd *pd, void *va, u64 base, 
 	return mr;
 }
 
-/* Memory of the kernel as a piece of a work request */
+/* Return an SGE for memory of the kernel */
 struct ib_sge pair_sge(const void *va, u32 len)
 {
 	return (struct ib_sge) {
@@ -179,7 +179,7 @@ int pair_post(struct pair_end *e, const struct ib_send_wr *wr)
 	return srnic_sq_post(e->qp, wr, &bad);
 }
 
-/* Post an RDMA that completes, with the piece @sge or none; @addr and @rkey: the peer's memory */
+/* Post a signaled Write or Read with the SGE @sge or none; @addr and @rkey: the peer's memory */
 void pair_post_rdma(struct pair *p, int end, u64 id, enum ib_wr_opcode opcode, struct ib_sge *sge,
 		    u64 addr, u32 rkey)
 {
@@ -365,7 +365,7 @@ void pair_post_user(struct pair_end *e, u32 n, const struct siw_sqe *sqe)
 	struct siw_sqe *slot = &e->qp->sq.uring[n % PAIR_WRS];
 
 	*slot = *sqe;
-	/* The flags last, as applications do */
+	/* Write the flags last, as applications do: the element is valid then */
 	smp_store_release(&slot->flags, sqe->flags | SIW_WQE_VALID);
 }
 
@@ -391,7 +391,7 @@ struct siw_cqe *pair_user_cq(struct kunit *test, struct srnic_cq *cq, u32 *word)
 	return cq->uring;
 }
 
-/* Return a counter of both ends, of all CPUs */
+/* Return the sum of a counter over all CPUs; both ends share the counters */
 u64 pair_count(const struct pair *p, enum srnic_counter counter)
 {
 	u64 sum = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* FPDUs that TCP cannot hold as a whole: they are collected elsewhere. */
+/* FPDUs that TCP cannot hold as a whole, so that RX collects them in a buffer of its own */
 
 #include "srnic_pair.h"
 
@@ -9,7 +9,7 @@
 #include "cursor.h"
 #include "state.h"
 #include "rx.h"
-#include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
+#include "../srnic/mem.h"	/* by its path: user mode Linux has a mem.h, too */
 
 static const struct pair_opts part_opts[] = {
 	{ .crc = true, .emss = 1448, .ord = 4 },
@@ -34,7 +34,10 @@ static struct pair *part_begin(struct kunit *test)
 	return p;
 }
 
-/* Collect as the work item does when TCP cannot hold the FPDU whose first byte has arrived */
+/*
+ * Begin to collect an FPDU, as the work item does when TCP cannot hold the FPDU whose first byte
+ * has arrived
+ */
 static void part_copy_out(struct pair *p, struct pair_end *from, struct srnic_qp *to)
 {
 	struct srnic_cursor cur = { .markers = to->params.rx_markers, .pos = from->wire_pos };
@@ -48,7 +51,9 @@ static void part_copy_out(struct pair *p, struct pair_end *from, struct srnic_qp
 	KUNIT_ASSERT_NOT_NULL(p->test, to->rx.part);
 }
 
-/* An FPDU is copied out before its length is known; the next one is read from TCP's queue. */
+/*
+ * RX begins to collect an FPDU before its length is known; the next one is read from TCP's queue.
+ */
 static void part_by_first_octet_arrives(struct kunit *test)
 {
 	static const u32 lens[] = { 0, 1, 490, 1000, 60000 };
@@ -81,7 +86,7 @@ static void part_by_first_octet_arrives(struct kunit *test)
 	}
 }
 
-/* Room for the FPDU once its length is known, and for the longest one before */
+/* The buffer has room for the FPDU if its length is known, and else for the longest one. */
 static void part_size_holds_any_fpdu(struct kunit *test)
 {
 	const u32 longest = iw_mpa_fpdu_size(U16_MAX);
@@ -99,7 +104,10 @@ static void part_size_holds_any_fpdu(struct kunit *test)
 			longest + 4 * DIV_ROUND_UP(longest, 508));
 }
 
-/* After a completion that did not fit no bytes are processed, copied out or not. */
+/*
+ * After a completion that does not fit into its queue RX processes no bytes, whether they are in
+ * its buffer or not.
+ */
 static void part_cq_full_behind_it_stops(struct kunit *test)
 {
 	const struct ib_send_wr wr = { .opcode = IB_WR_SEND };
@@ -108,7 +116,7 @@ static void part_cq_full_behind_it_stops(struct kunit *test)
 	struct srnic_cursor cur = {};
 	struct srnic_upcalls up = {};
 
-	b->rcq.overflowed = true;	/* no ULP to report to */
+	b->rcq.overflowed = true;	/* as if it was reported: there is no ULP */
 	b->rcq.put = PAIR_CQES;
 	pair_post_recv(b, 1, NULL, 0);
 	pair_post_recv(b, 2, NULL, 0);
@@ -124,7 +132,10 @@ static void part_cq_full_behind_it_stops(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, b->qp->fault.ddp_len, SRNIC_DDP_UNTAGGED_LEN);
 }
 
-/* Another CPU may write to memory in TCP's queue between two reads of RX. */
+/*
+ * Another CPU may write to memory in TCP's queue, so the length that RX reads from its copy may not
+ * be the one for which the buffer was allocated.
+ */
 static void part_length_is_changed_meanwhile(struct kunit *test)
 {
 	static const u8 changed[2048] = { 0xff, 0xff };

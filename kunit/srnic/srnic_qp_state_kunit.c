@@ -49,7 +49,7 @@ static void qp_state_never_goes_back(struct kunit *test)
 	}
 }
 
-/* Only STOP and FORGET end a stream. */
+/* Only BEGIN begins a stream, and only FORGET ends it. */
 static void qp_state_has_a_stream_until_it_is_forgotten(struct kunit *test)
 {
 	enum srnic_event event;

@@ -15,12 +15,15 @@
 #include "rq.h"
 #include "sq.h"
 #include "tx.h"
-#include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
+#include "../srnic/mem.h"	/* by its path: user mode Linux has a mem.h, too */
 #include "fpdu.h"
 
 static const struct pair_opts queue_opts = { .crc = true, .emss = 1448, .ord = 2 };
 
-/* When an element of an application's ring is copied, freed and completed */
+/*
+ * An element of an application's ring stays in use until TCP has its message; then it is freed, and
+ * completes.
+ */
 static void sq_user_element_free_between_sent_and_completion(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -41,7 +44,7 @@ static void sq_user_element_free_between_sent_and_completion(struct kunit *test)
 	pair_expect_wc(p, &e->scq, 7, IB_WC_SUCCESS);
 }
 
-/* The check for work finds all that the sender would, also a WQE table that is full. */
+/* srnic_send_has_work() finds all work that the sender would find, and also a full WQE table. */
 static void sq_user_idle_is_nothing_at_all(struct kunit *test)
 {
 	struct srnic_qp *qp = pair_user(test->priv, &queue_opts)->qp;
@@ -148,14 +151,17 @@ static void sq_user_element_bad_completes_in_error(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_count(p, SRNIC_CNT_wr_invalid), 1);
 }
 
-/* An application that sets all VALID bits all the time is bounded by its ring. */
+/*
+ * If an application sets all VALID bits all the time, a flush still ends after one round of its
+ * ring.
+ */
 static void sq_user_ring_always_valid_flush_ends(struct kunit *test)
 {
 	struct pair_end *e = pair_user(test->priv, &queue_opts);
 	struct srnic_upcalls up = {};
 	int i, rounds;
 
-	e->scq.overflowed = true;	/* no ULP to report to */
+	e->scq.overflowed = true;	/* as if it was reported: there is no ULP */
 	for (rounds = 1; rounds <= PAIR_CQES / PAIR_WRS + 1; rounds++) {
 		for (i = 0; i < PAIR_WRS; i++)
 			e->qp->sq.uring[i].flags = 0xffff;
@@ -166,7 +172,10 @@ static void sq_user_ring_always_valid_flush_ends(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, up.full);
 }
 
-/* A Read without an answer holds what is after it in the WQE table, so the sender has to wait. */
+/*
+ * Work requests after an unanswered Read stay in the WQE table. If the table is full the sender has
+ * to wait.
+ */
 static void sq_user_ring_full_of_reads_sender_kicked(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -184,7 +193,9 @@ static void sq_user_ring_full_of_reads_sender_kicked(struct kunit *test)
 	pair_send(p, 0);
 	KUNIT_EXPECT_EQ(test, e->qp->sq.sent, PAIR_WRS);
 	KUNIT_EXPECT_EQ(test, e->qp->sq.get, 0);
-	/* All elements of the ring are free, and one is posted: there is no WQE for it. */
+	/*
+	 * All elements of the ring are free, so one more can be posted, but there is no WQE for it.
+	 */
 	KUNIT_EXPECT_EQ(test, e->qp->sq.uring[0].flags, 0);
 	pair_post_user(e, PAIR_WRS, &send);
 	KUNIT_EXPECT_PTR_EQ(test, srnic_sq_next(e->qp), NULL);
@@ -198,7 +209,8 @@ static void sq_user_ring_full_of_reads_sender_kicked(struct kunit *test)
 }
 
 /*
- * A Read as RTR message counts as a Read, but has no work request: the sender waits for its answer.
+ * A Read as RTR message has no work request, but counts as an open Read: with ORD 1 the next Read
+ * is not sent before its answer.
  */
 static void sq_read_behind_rtr_read_sender_kicked(struct kunit *test)
 {
@@ -217,7 +229,7 @@ static void sq_read_behind_rtr_read_sender_kicked(struct kunit *test)
 	KUNIT_EXPECT_NOT_NULL(test, srnic_sq_next(qp));
 }
 
-/* With ORD 0 no Read leaves, and it fails */
+/* With ORD 0 a Read is not sent, but fails. */
 /* Rules: R-6.1-5: no FPDU is made, and LOC_QP_OP_ERR */
 static void sq_read_with_ord_0_fails(struct kunit *test)
 {
@@ -295,7 +307,7 @@ static void sq_flush_completes_all_once(struct kunit *test)
 }
 
 /* Nothing succeeds after a Read that RX finds to have failed */
-/* Rules: D-6.2.2-1: the Send, which had left, is flushed after the Read */
+/* Rules: D-6.2.2-1: the Send, which was sent, is flushed after the Read */
 static void sq_send_behind_failed_read_flushed(struct kunit *test)
 {
 	const struct ib_rdma_wr read = {
@@ -325,7 +337,7 @@ static void queue_expect_sent(struct pair *p, u32 n)
 }
 
 /* What was posted before the end is sent, what is posted later is not */
-/* Rules: D-6.2.1-1: two Sends leave and succeed, the third is flushed */
+/* Rules: D-6.2.1-1: two Sends are sent and succeed, the third is flushed */
 static void sq_limit_ends_the_stream(struct kunit *test)
 {
 	struct ib_send_wr wr = { .opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED };
@@ -351,8 +363,10 @@ static void sq_limit_ends_the_stream(struct kunit *test)
 	pair_expect_wc(p, &p->end[0].scq, 2, IB_WC_WR_FLUSH_ERR);
 }
 
-/* An application's ring counts, too: it is full, and a part of it was copied */
-/* Rules: D-6.2.1-1: what is in the ring at the close leaves, and nothing after it */
+/*
+ * What was posted includes elements of an application's ring; here it is full, and partly copied.
+ */
+/* Rules: D-6.2.1-1: what is in the ring at the close is sent, and nothing after it */
 static void sq_user_limit_counts_the_ring(struct kunit *test)
 {
 	const struct siw_sqe sqe = { .opcode = SIW_OP_SEND };
@@ -403,7 +417,10 @@ static void sq_user_element_behind_flush_told(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, e->qp->sq.uring[0].flags, 0);
 }
 
-/* A flush in several steps, after a Read that holds what TCP has already */
+/*
+ * A flush in several steps: of a Read, of Sends that TCP has already, and of Sends that were not
+ * sent
+ */
 static void sq_flush_of_a_long_queue_in_order(struct kunit *test)
 {
 	const u32 size = 1024, sent = 700, posted = 900;
@@ -437,8 +454,8 @@ static void sq_flush_of_a_long_queue_in_order(struct kunit *test)
 	kvfree(p->end[0].scq.kring);
 }
 
-/* The response to an earlier Read is sent, that to a later one is not */
-/* Rules: D-6.2.1-2: one Read is served, the one after the limit is not */
+/* Reads of the peer that arrived before the limit are answered, later ones are not. */
+/* Rules: D-6.2.1-2: one Read is answered, the one after the limit is not */
 static void irq_limit_ends_the_stream(struct kunit *test)
 {
 	const u8 hdr[SRNIC_READ_ULPDU] = {};
@@ -455,7 +472,9 @@ static void irq_limit_ends_the_stream(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, srnic_irq_head(qp), NULL);
 }
 
-/* ib_drain_qp() posts after it has modified the QP to ERR, and waits for the flush of that. */
+/*
+ * ib_drain_qp() modifies the QP to ERR, then posts a work request, and waits until that is flushed.
+ */
 static void sq_what_is_posted_behind_err_is_flushed(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -606,7 +625,7 @@ static void sq_long_row_behind_a_read_is_retired_in_steps(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sq->get, count);
 }
 
-/* RESET drops all: nothing completes, and the elements of the ring are free. */
+/* RESET drops all work requests: none completes, and the elements of the ring are free. */
 static void sq_discard_forgets(struct kunit *test)
 {
 	struct pair *p = test->priv;

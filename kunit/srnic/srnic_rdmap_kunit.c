@@ -49,7 +49,7 @@ static void read_put_fields_octets(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, memcmp(octets, read_octets, sizeof(octets)), 0);
 }
 
-/* Rules: R-4.8-6: SinkTO, SourceTO and size, less what was sent */
+/* Rules: R-4.8-6: SinkTO, SourceTO and size after a part was sent */
 static void read_advance_part_done_rest_left(struct kunit *test)
 {
 	struct srnic_read read = {

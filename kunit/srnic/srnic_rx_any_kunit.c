@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Any stream, in segments of any shape: RX has to give the same result as a simple reader that goes
- * over the stream byte by byte, and shares no code with RX.
+ * Any stream, in segments of any shape: RX has to give the same result as a simple reader that
+ * reads the stream byte by byte, and shares no code with RX.
  */
 
 #include "srnic_feed.h"

@@ -11,18 +11,18 @@
 #include <net/sock.h>
 #include <net/tcp.h>
 
-#include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
+#include "../srnic/mem.h"	/* by its path: user mode Linux has a mem.h, too */
 
 /* --- an FPDU amid others --- */
 
 #define MIDDLE_WRITES	8
-#define MIDDLE_BAD	4	/* the fifth */
+#define MIDDLE_BAD	4	/* index of the fifth FPDU */
 #define MIDDLE_LEN	60U
 
 static const struct middle_row {
 	const char	*desc;
 	bool		markers;
-	u32		fpdus;		/* of each Write */
+	u32		fpdus;		/* number of FPDUs of each Write */
 } middle_rows[] = {
 	{ "a Write each",		false, 1 },
 	{ "a Write each, Markers",	true, 1 },
@@ -50,8 +50,8 @@ static void middle_make(u64 to, u32 fpdus)
 }
 
 /*
- * The CRC of the fifth FPDU is wrong. Received in one call, and in pieces of each size: the FPDUs
- * before it are placed, and none after it.
+ * The CRC of the fifth FPDU is wrong. In one call of RX, and in pieces of each size, the FPDUs
+ * before it are placed, and no bytes after them.
  */
 static void rx_bad_crc_in_the_middle(struct kunit *test)
 {
@@ -79,7 +79,10 @@ static void rx_bad_crc_in_the_middle(struct kunit *test)
 	} while (cut.piece++ < cut.end);
 }
 
-/* The region ends where the fifth FPDU begins, or within that FPDU. */
+/*
+ * The region ends where the fifth FPDU begins, or within that FPDU: the bytes before that FPDU are
+ * placed.
+ */
 static void rx_region_ends_in_the_middle(struct kunit *test)
 {
 	const struct middle_row *row = test->param_value;
@@ -111,12 +114,12 @@ static void rx_region_ends_in_the_middle(struct kunit *test)
 
 /* --- an invalidation amid a call --- */
 
-#define LATE_FRAGS	16	/* of each segment, all of which are the same memory */
-#define LATE_SEGMENTS	4	/* of a stream, at first */
+#define LATE_FRAGS	16	/* fragments of each segment, all of the same memory */
+#define LATE_SEGMENTS	4	/* segments of a stream, at first */
 #define LATE_SEGMENTS_MOST	4096
 #define LATE_RUNS	5
-#define LATE_PUT_OFF	50	/* runs that may be repeated */
-#define LATE_TICKS	2	/* until the invalidation is due */
+#define LATE_PUT_OFF	50	/* how many runs may be repeated */
+#define LATE_TICKS	2	/* ticks until the invalidation is due */
 #define LATE_REFILLED	0xdd
 
 /* An invalidation by a softirq, which RX delays as it would delay another CPU's */
@@ -190,7 +193,7 @@ static int late_run(struct kunit *test, u32 segments)
 
 	late = (struct late) {};
 	feed_begin(test, false, false);
-	/* TCP would divide by this after a long read. */
+	/* TCP divides by this after a long read. */
 	inet_csk(single.p->sock->sk)->icsk_ack.rcv_mss = TCP_MSS_DEFAULT;
 	late_make(test, *(const u32 *)test->param_value, segments);
 	timer_setup(&late.timer, late_comes, 0);
@@ -228,8 +231,9 @@ static void late_run_amid(struct kunit *test)
 
 /*
  * A call in process context reads all FPDUs. However short the Writes are, an invalidation must not
- * wait for the end of the call, and nothing is placed after it. RX delays it by the same time in
- * each run, so the shortest delay counts: in other runs the host may have taken the processor away.
+ * wait for the end of the call, and nothing is placed after it. RX delays the invalidation by the
+ * same time in each run, so the shortest delay counts: in other runs the host may have taken the
+ * processor away.
  */
 static void rx_short_writes_do_not_hold_off_an_invalidation(struct kunit *test)
 {

@@ -40,7 +40,7 @@ static void mulpdu_follows_emss(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_mulpdu(row->emss, row->markers), row->mulpdu);
 }
 
-/* 2048 bytes at MULPDU 1500: MO 0, 1482 */
+/* A message of 2048 bytes at MULPDU 1500 has two segments, with MO 0 and 1482. */
 /* Rules: D-4.3-4: 1482 bytes, then 566, so that the second MO is 1482 */
 static void segment_len_2048_two_segments(struct kunit *test)
 {
@@ -80,7 +80,7 @@ static void marker_count_any_position_as_octet_by_octet(struct kunit *test)
 					slow_marker_count(pos, lens[i]));
 }
 
-/* The position may wrap at 2^32 */
+/* The position in the stream may wrap at 2^32. */
 /* Rules: F-4.3-3: gaps and counts around position 2^32 */
 static void marker_count_at_wrap_goes_on(struct kunit *test)
 {
@@ -121,7 +121,7 @@ static void marker_put_points_to_fpdu(struct kunit *test)
 }
 
 /* Reserved bits of a Marker are ignored, all others are checked */
-/* Rules: F-4.2-1 F-4.2-2: a flipped bit is ignored if it is reserved, and is found if not */
+/* Rules: F-4.2-1 F-4.2-2: a flipped bit is ignored if it is reserved, and is found if it is not */
 static void marker_is_good_each_bit_flipped_judged(struct kunit *test)
 {
 	const struct marker_row *row = test->param_value;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* See srnic_single.h. */
+/* One QP of a pair, set up as a device's QP, see srnic_single.h */
 
 #include "srnic_single.h"
 
@@ -19,7 +19,10 @@ void single_handler(struct ib_event *event, void *unused)
 	single.n++;
 }
 
-/* Make a QP as create_qp does, with a device's work queues, or else with the test's own. */
+/*
+ * Make a QP as create_qp does, with srnic's work queues if srnic has made them, else with the
+ * test's own.
+ */
 int single_init(struct kunit *test)
 {
 	struct srnic_qp *qp;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Receiving over real TCP: a QP has a socket on the loopback device. Through the socket at the
- * other end the test sends bytes that the pair's other QP has made, when and how it wants.
+ * other end the test sends bytes that the pair's other QP has made, at the times and in the pieces
+ * that it chooses.
  */
 
 #include "srnic_single.h"
@@ -13,7 +14,7 @@
 #include "state.h"
 #include "iw_mpa_quiet.h"
 #include "rx.h"
-#include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
+#include "../srnic/mem.h"	/* by its path: user mode Linux has a mem.h, too */
 
 #define SOCKET_LEN		100	/* bytes of a Send */
 #define SOCKET_PATIENCE_MS	5000
@@ -131,7 +132,7 @@ static void socket_feed(struct kunit *test, u32 len)
 	e->wire_pos += len;
 }
 
-/* End 1 sends @len bytes, end 0 has a receive for them. */
+/* Put a Send of @len bytes on end 1's wire, and post a receive for it at end 0. */
 static void socket_post(struct kunit *test, u64 id, u32 len)
 {
 	struct pair_end *to = &single.p->end[0], *from = &single.p->end[1];
@@ -256,7 +257,10 @@ static void socket_closed_within_an_fpdu(struct kunit *test)
 	socket_expect_nothing(test);
 }
 
-/* At the peer's end RX runs the sender if it waits for answers, and does not if it has finished. */
+/*
+ * When the peer ends its stream RX runs a sender that waits for answers, but not one that has
+ * finished.
+ */
 static void socket_end_wakes_the_sender(struct kunit *test, bool awaited)
 {
 	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
@@ -312,10 +316,13 @@ static void socket_dropped_behind_fault(struct kunit *test)
 	socket_expect_dropped(test, qp);
 }
 
-/* An FPDU with a wrong CRC; urgent data has no place in the stream, which would lack its byte. */
+/*
+ * Bytes that are an error: an FPDU with a wrong CRC, and urgent data, whose byte TCP leaves out of
+ * the stream
+ */
 static const struct socket_bad {
 	const char	*desc;
-	int		flags;	/* of the call that sends it */
+	int		flags;	/* of the call that sends the bytes */
 	enum srnic_err	err;
 } socket_bads[] = {
 	{ "FPDU", 0, SRNIC_ERR_CRC },
@@ -343,7 +350,7 @@ static void socket_bad_bytes_wake_the_sender(struct kunit *test)
 	KUNIT_EXPECT_GT(test, pair_count(single.p, SRNIC_CNT_tx_work), turns);
 }
 
-/* TCP counts bytes that are not in its queue */
+/* By its sequence numbers TCP has five bytes more than there are in its queue. */
 static void socket_unreadable_ends_the_stream(struct kunit *test)
 {
 	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
@@ -367,7 +374,7 @@ static void socket_parts_of_parts_are_unreadable(struct kunit *test)
 	struct sk_buff *part = alloc_skb(0, GFP_KERNEL), *nested = alloc_skb(0, GFP_KERNEL);
 	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
 	struct sock *sk = qp->rx.sk;
-	struct kvec half = { .iov_base = "", .iov_len = 1 };	/* of an ULPDU_Length */
+	struct kvec half = { .iov_base = "", .iov_len = 1 };	/* half of a ULPDU_Length */
 	u32 begin = READ_ONCE(tcp_sk(sk)->rcv_nxt);
 	struct msghdr msg = {};
 	struct sk_buff *skb;

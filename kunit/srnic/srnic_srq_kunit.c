@@ -53,7 +53,7 @@ static void srq_created_within_limits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&single.p->dev->objects.srq), 0);
 }
 
-/* Rules: R-8.1.2-1: ENOMEM for one more than the device says that it has, and not after it */
+/* Rules: R-8.1.2-1: ENOMEM for one SRQ more than the device's limit, and success with one fewer */
 static void srq_past_the_number_refused(struct kunit *test)
 {
 	struct srnic_srq *srq = srq_new(test);
@@ -197,7 +197,7 @@ static void srq_outlives_its_qp(struct kunit *test)
 	flush_work(&srq->event_work);
 	KUNIT_EXPECT_EQ(test, single.n, 1);
 	KUNIT_EXPECT_EQ(test, single.events[0], IB_EVENT_SRQ_LIMIT_REACHED);
-	/* An application posts to its ring. */
+	/* An application posts to its ring, not by this verb. */
 	srq->rq.uring = (struct siw_rqe *)sge;
 	bad = NULL;
 	KUNIT_EXPECT_EQ(test, srnic_post_srq_recv(&srq->ibsrq, wrs, &bad), -EINVAL);

@@ -13,7 +13,7 @@
 
 #include "cursor.h"
 #include "state.h"
-#include "../srnic/mem.h"	/* user mode Linux has a mem.h, too */
+#include "../srnic/mem.h"	/* by its path: user mode Linux has a mem.h, too */
 #include "sq.h"
 #include "rx.h"
 #include "tx.h"
@@ -94,7 +94,7 @@ static void stream_send_any_length_arrives(struct kunit *test)
 	pair_expect_fault(p, 1, SRNIC_ERR_NONE);
 }
 
-/* A Send of several pieces is one message, and one receive has several pieces */
+/* A Send with several SGEs is one message, also for a receive with several SGEs. */
 /* Rules: R-5.1-3: the bytes of one Send of six pieces, and one receive */
 static void stream_send_of_pieces_to_pieces_arrives(struct kunit *test)
 {
@@ -196,7 +196,7 @@ static void stream_write_any_offset_lands_there_alone(struct kunit *test)
 	}
 }
 
-/* More Reads than ORD, some of no bytes */
+/* More Reads are posted than ORD allows to be open, and some are of no bytes. */
 /*
  * Rules: R-5.2.1-3: there are ten completions, and no eleventh; R-5.2.2-3: the bytes of each sink;
  * R-6.1-2: the source, whose IRD is the ORD of this end, finds no fault
@@ -297,7 +297,7 @@ static void stream_send_inv_invalidates_and_tells(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, mr->valid);
 }
 
-/* A registration, its use, and its invalidation, in one list */
+/* A registration, its use, and its invalidation, in one list of work requests */
 static void stream_reg_read_inv_chain_done_in_order(struct kunit *test)
 {
 	struct pair *p = stream_begin(test);
@@ -331,7 +331,10 @@ static void stream_reg_read_inv_chain_done_in_order(struct kunit *test)
 	pair_expect_fault(p, 1, SRNIC_ERR_NONE);
 }
 
-/* Data changed between post and sending is sent changed, but inline data is copied by the post */
+/*
+ * If data changes between post and sending, the changed data is sent; but inline data is copied by
+ * the post.
+ */
 /* Rules: R-5.5-14: the bytes that arrive are those of before the change */
 static void stream_inline_copied_at_post(struct kunit *test)
 {
@@ -422,7 +425,10 @@ static void stream_markers_and_crc_stand_where_the_rfc_has_them(struct kunit *te
 	KUNIT_EXPECT_EQ(test, i, PAIR_WRS + 1);		/* one has two segments */
 }
 
-/* An RTR message uses an MSN, and a Read also counts as open; there is no WQE, and no receive */
+/*
+ * An RTR message by Send or Read uses an MSN, and one by Read counts as an open Read, but an RTR
+ * message has no WQE and uses no receive.
+ */
 /*
  * Rules: R-5.2.1-6: a Read as RTR message counts as open until its response arrives, the next Read
  * has MSN 2, and no completion is made; R-5.3-7: a Send as RTR message makes no completion, and the

@@ -87,7 +87,7 @@ static void term_build_each_error_octets_exact(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(payload + size, 0xee, SRNIC_TERM_MAX - size), NULL);
 }
 
-/* Rules: R-4.8-7: neither M nor D nor copies, if the sender has found the error */
+/* Rules: R-4.8-7: bits M and D are 0, and nothing is copied, if the sender has found the error */
 static void term_build_without_a_segment(struct kunit *test)
 {
 	const struct srnic_fault fault = { .err = SRNIC_ERR_CQ_FULL };
@@ -254,7 +254,10 @@ static void range_check_octet_exact(struct kunit *test)
 
 static void err_of_mem_each_use_and_fault_mapped(struct kunit *test)
 {
-	/* No such STag, another protection domain, no right, address wraps, out of bounds */
+	/*
+	 * After "no fault": no such STag, another protection domain, no right, address wraps, out
+	 * of bounds
+	 */
 	static const enum srnic_err errs[][SRNIC_MEM_BOUNDS + 1] = {
 		[SRNIC_USE_WRITE] = {
 			SRNIC_ERR_NONE, SRNIC_ERR_WRITE_STAG, SRNIC_ERR_WRITE_PD,

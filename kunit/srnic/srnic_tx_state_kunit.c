@@ -38,7 +38,10 @@ static void tx_state_table(struct kunit *test)
 	}
 }
 
-/* Within a stream TX stays opened once it was opened, and never sends again once it may not. */
+/*
+ * Within a stream, TX that was opened counts as opened to the end. If it may not send any more, it
+ * never may again.
+ */
 static void tx_state_never_goes_back(struct kunit *test)
 {
 	enum srnic_tx_event event;

@@ -41,7 +41,10 @@ static void cursor_past_the_end_is_broken(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, cur.broken);
 }
 
-/* The first bad receive is named; those before it are posted, those after it are not. */
+/*
+ * srnic_rq_post() returns the first bad receive. Those before it are posted, those after it are
+ * not.
+ */
 static void rq_post_names_the_first_bad_one(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -62,14 +65,14 @@ static void rq_post_names_the_first_bad_one(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_rq_post(rq, wrs, 2, &bad), 0);
 	KUNIT_EXPECT_PTR_EQ(test, bad, NULL);
 	KUNIT_EXPECT_EQ(test, rq->put, put + 4);
-	/* The queue has room for one more. */
+	/* There is room for one more receive in the queue, and two are posted. */
 	rq->put = rq->get + rq->size - 1;
 	KUNIT_EXPECT_EQ(test, srnic_rq_post(rq, wrs, 2, &bad), -ENOMEM);
 	KUNIT_EXPECT_PTR_EQ(test, bad, (const struct ib_recv_wr *)&wrs[1]);
 	KUNIT_EXPECT_EQ(test, rq->put, rq->get + rq->size);
 }
 
-/* RX calls this for each segment of a response. */
+/* RX calls srnic_sq_oldest_read() for each segment of a response, and has to get the same Read. */
 static void sq_oldest_read_asked_twice_is_the_same(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -108,7 +111,10 @@ static void writer_without_crc_has_zeroes_there(struct kunit *test)
 					     UNIT_CRC_LEN), NULL);
 }
 
-/* Lengths that cut the header: padding, or a CRC field of zeroes, looks like its end */
+/*
+ * Lengths of truncated headers. Padding, or a CRC field of zeroes, looks like the rest of such a
+ * header.
+ */
 static const struct unit_cut {
 	bool	crc;
 	u8	len;
@@ -193,7 +199,7 @@ static void fault_counted_once(struct kunit *test)
  * The QP may be modified to ERR while RX runs. Receives that the ULP posts later are flushed, so a
  * missing receive is then no error of the peer.
  */
-/* Rules: R-7-1: what is posted after a modify to ERR that comes while RX is at work */
+/* Rules: R-7-1: what is posted after a modify to ERR that comes while RX runs is flushed */
 static void place_behind_modify_to_err_takes_no_receive(struct kunit *test)
 {
 	const struct ib_send_wr wr = { .opcode = IB_WR_SEND };
@@ -248,7 +254,7 @@ static void read_request_wakes_the_sender(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_NONE);
 }
 
-/* Each FPDU takes time, so RX's budget counts a minimum for a short one. */
+/* Each FPDU takes time, so even a short one uses a minimum of RX's budget. */
 static void take_counts_short_fpdus_for_more(struct kunit *test)
 {
 	static const int posted = 5, taken = 2;
@@ -360,7 +366,7 @@ static void unit_no_work(struct work_struct *work)
 {
 }
 
-/* A poll that is queued for seconds from now does not delay an earlier one. */
+/* A poll that is queued for seconds from now does not delay one that is due soon. */
 static void flush_finds_something_and_looks_soon(struct kunit *test)
 {
 	struct srnic_qp *qp = pair_user(test->priv, &unit_opts)->qp;
