@@ -384,7 +384,7 @@ test_reclaim() {
 	# storage, and needs GFP_NOIO, even within the noio scope of the runner.
 	{ grep -rnE '\bGFP_KERNEL\b' "${ours[0]}" --include='*.c' |
 		grep -vE '/(register|listen|config)\.c:|:[0-9]+: \*|\(GFP_KERNEL \| __GFP_NORETRY\)' |
-		grep -v '/takeover\.c:.*kzalloc_obj(\*all,' || true; } |	# when a device is registered
+		grep -v '/takeover\.c:.*kzalloc_obj(\*all,' || true; } |	# called when a device is registered
 		none 'allocations that may wait for storage'
 }
 

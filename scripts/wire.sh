@@ -61,7 +61,7 @@ MODULE=		# file of that module
 HOST=
 HAZARDS=()
 # choose_for() sets the following:
-STARTUP=	# files of tests for a kernel
+STARTUP=	# files of tests that fit the kernel and the options: of the startup; DATA: of the data path
 DATA=
 FILES=		# those of STARTUP and DATA that were asked for
 OPTIONS=()	# options for run.py

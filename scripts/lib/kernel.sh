@@ -134,7 +134,7 @@ choose_kernel() {
 	local from=KERNEL
 
 	[[ -n $KREL || -z ${ANY_KERNEL:-} || -n ${KERNEL:-}${DEBUG:-} ]] || KREL=$(uname -r)
-	# DEBUG may be meant for another program: then the error names it
+	# DEBUG may be meant for another program, so an error has to name DEBUG.
 	[[ -n ${KERNEL:-} || -z ${DEBUG:-} ]] || from=DEBUG
 	KERNEL=${KERNEL:-${DEBUG:-$(name_kernel)}}
 	export KERNEL KREL
@@ -216,7 +216,8 @@ root_of() {
 # source_package RELEASE: print its package of sources: linux-source-6.12 for 6.12.107+deb13-amd64
 source_package() { sed -E 's/^([0-9]+\.[0-9]+).*/linux-source-\1/' <<<"$1"; }
 
-# source_tarball NAME: print the path of the tarball with the kernel's sources, which may be here without headers
+# source_tarball NAME: print the path of the tarball with the kernel's sources; it may exist although no headers of the
+# kernel do
 source_tarball() {
 	local krel tarball
 

@@ -189,7 +189,7 @@ is_own() {
 	kernel_row "$1" && [[ $KDEBIAN == "$(host_debian)" && $1 == "$(default_kernel)" ]]
 }
 
-# headers_of NAME: print the package of headers, of the release KREL if that is a release of NAME
+# headers_of NAME: print the package of headers of the kernel NAME: for the release KREL, if that is a release of NAME
 headers_of() {
 	if [[ -n $KREL && $(kernel_of "$KREL") == "$1" ]]; then echo "linux-headers-$KREL"; else echo "$KHEADERS"; fi
 }

@@ -21,7 +21,7 @@ OUT=$CACHE/clock
 ROUNDS=${ROUNDS:-15}
 TIMES=${TIMES:-'20000 4000 4000 800'}	# I/Os of a long and a short run of 4 KiB, and of 128 KiB
 COLUMNS='tcp tcp-digest srnic plain srnic-large plain-large'
-LIMIT=600	# seconds between two marks, on a busy machine
+LIMIT=600	# seconds to wait for a line of the kernel's output; the machine may be busy
 
 # key LINUX: a checksum of all that the kernel is built of
 key() { { echo "$1" && cat "$HERE/config"; } | sha256sum | cut -d ' ' -f 1; }

@@ -182,8 +182,8 @@ test_beside() {
 
 peer_to_peer() { guest_run B "echo $1 >/proc/sys/net/iw_mpa/peer_to_peer"; }
 
-# --hazards runs these tests. The device is told not to ask for RTR messages, which breaks no rule: the report has to
-# say that it does not support that.
+# The tests named below run only with --hazards. With peer_to_peer 0 the device never asks for RTR messages. That breaks
+# no rule, so the report has to name a feature that the device lacks.
 test_hazards() {
 	changes 'peer_to_peer 0' 'peer_to_peer 1' || return
 	judge --hazards --device siw0 --sample -k 'read_rtr_works|request_by_default|no_rtr_in_common' \

@@ -92,7 +92,8 @@ test_modules() {
 	done
 }
 
-# No kernel is refused for its name: build with another distribution's name of a kernel, and the headers of ours.
+# No kernel is refused for its name: build for a kernel with the name of another distribution's, whose headers are
+# really those of $KREL.
 # shellcheck disable=SC2016 # expands in the inner shell
 test_any_kernel() {
 	local krel=6.14.0-1017-azure headers
@@ -332,7 +333,7 @@ rename_keeps_link() {
 	link down srnic1 && said '^iw-mpa: srnic1 stays' && has_link srnic1 || return
 	links_are '# none'
 	link down --netdev eth0 && said '^iw-mpa: srnic_eth0 stays' && has_link srnic_eth0 || return
-	# An administrator can remove the link; so can systemd if its line names another interface.
+	# An administrator can remove the link; so can systemd if the link's line names another interface.
 	links_are 'srnic1 eth0'
 	link --follow down srnic1 && ! has_link srnic1 || return
 	link --follow down srnic_eth0 && ! has_link srnic_eth0 || return

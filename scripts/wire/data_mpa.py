@@ -514,7 +514,8 @@ def F_4_5_1_no_large_fpdus_else(b, peer, own, more, role):
     bits = {"silent": 0, "allows": large_bit(role),
             "echo": large_bit("initiator" if role == "responder" else "responder")}[peer]
     settings = {"large_fpdu": own, "markers": int(more == "markers_in")}
-    # A Request has the bit unless its sender wants Markers; a Reply has the bit only if large FPDUs follow.
+    # A device with large_fpdu=1 sets its bit in a Request unless it wants Markers; in a Reply only if large FPDUs
+    # follow.
     says = role == "initiator" and bool(own) and more != "markers_in"
     link = Link(b, role, mss=1460, large=bits, markers=markers, settings=settings, says_large=says)
     link.peer.conduct.mulpdu = link.mulpdu = fpdu.mulpdu(1460 - 12, markers)

@@ -316,7 +316,8 @@ class Flipped:
         }[field]
         self.error = rdmap.LOCAL_CATASTROPHIC
         if (ring, field) == ("rq", "length"):
-            # A short length is an error of the peer's Send; a length beyond the region is used up to its end.
+            # If the receive is too short, the peer's Send is refused. A length beyond the region is no error: the
+            # message fits into the region.
             self.values = good, good, self.ROOM, 0xffffffff, good // 2, good // 2
             self.error = rdmap.UNTAGGED_LENGTH
         self.good = good

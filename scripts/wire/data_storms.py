@@ -27,7 +27,7 @@ PROGRAM = "storm_verbs"
 WAITS = "connect", "reply", "request", "verdict", "rtr", "linger"
 ROUND = 3 * SLOW        # seconds for one program
 ALL_DONE = 300          # seconds of a storm in which each of DEEDS has to succeed once
-WORDS = 22              # name and number of each kind of object that is counted
+WORDS = 22              # words that PROGRAM prints: for each of 11 counts a name and a number
 
 
 @rule("L-07")
@@ -130,7 +130,7 @@ def netdev_changes_as_its_device_is_added(b):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         adding, slow = slowly_added(b)
         with open("/sys/class/net/new0/flags", "w", encoding="ascii") as flags:
-            flags.write("0x1003")   # IFF_UP, and the flags that it had before
+            flags.write("0x1003")   # IFF_UP, and the flags that the interface had before
         fcntl.ioctl(sock, SIOCSIFHWADDR, struct.pack("16sH6s8x", b"new0", 1, NEW_MAC))
     equal(adding.poll(), None, "exit status of rdma link add, before it was to end")
     slow.release()

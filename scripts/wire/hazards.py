@@ -88,7 +88,8 @@ def clients_that_stop_within_the_request(b, size):
 def more_clients_than_the_backlog(b, backlog, count):
     """Those for whom the ULP has no room wait, and nobody is rejected but by the ULP."""
     quiet()
-    # By default a ULP that is silent for a fiftieth of this would get more requests than it has room for.
+    # A ULP that answers no request for a fiftieth of verdict_timeout_ms, 1 s by default, gets more requests than it has
+    # room for: with this setting only after 72 s.
     b.set(verdict_timeout_ms=3600000)
     server = b.server(str(backlog))
     peers = []

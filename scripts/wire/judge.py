@@ -194,7 +194,7 @@ class Side:
             self.packets.append(read_packet(
                 self.octets, number if was_captured else self._captured(*span), span,
                 seen.get(number, judge_tshark.Seen([], []))))
-        # A packet about which tshark says something, and which has no new bytes, is a complaint, too.
+        # It is a fault, too, if tshark finds frames or complains in a packet that has no new bytes.
         told = {number for number, _, _ in packets_of(direction)}
         for packet in connection.packets:
             if connection.is_out(packet) == (role == "initiator") and packet.number in seen and \
@@ -448,7 +448,7 @@ MARKED = mpa.request2(flags=mpa.C | mpa.M, a=1, rtr=mpa.WRITE, ird=4, ord=4)
 REPLY = mpa.reply2(a=1, rtr=mpa.WRITE, ird=4, ord=4)
 OUT = [mpa.rtr_write(), mpa.send(b"ping")]
 BACK = [mpa.send(b"pong")]
-ORDER = "bad order, the Reply comes first"      # tshark cannot judge it, and no rule forbids it
+ORDER = "bad order, the Reply comes first"      # tshark cannot judge the order, and no rule forbids it
 GAP = "bad capture, octets are missing"
 
 

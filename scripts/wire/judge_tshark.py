@@ -22,8 +22,8 @@ import startup      # noqa: E402
 LUA = os.path.join(TOP, "scripts", "iw_mpa.lua")
 # Disable heuristics for applications' data, which are not judged here.
 QUIET = ["--disable-protocol", "rpcordma", "--disable-protocol", "smb_direct"]
-# tshark counts two more protocol layers for each FPDU in a segment. If there are more layers than
-# this limit, 500 by default, an assertion in tshark fails.
+# tshark counts two more protocol layers for each FPDU in a segment. An assertion in tshark fails if there are more
+# layers than this setting allows: by default 500.
 DEEP = ["-o", "gui.max_tree_depth:100000"]
 
 FRAME = ("iwarp_mpa.rev iwarp_mpa.res iwarp_mpa.marker_flag iwarp_mpa.crc_flag iwarp_mpa.rej_flag "

@@ -11,7 +11,7 @@ import needs
 from harness import check, poll
 from needs import STATS as DEBUGFS
 
-LOG_BURST, LOG_INTERVAL = 10, 5     # so many lines in so many seconds, for each device
+LOG_BURST, LOG_INTERVAL = 10, 5     # the log gets at most so many lines of a device in so many seconds
 AGE = 0.05      # seconds; the core may report a counter's value of 10 ms ago
 ENDPOINT = re.compile(r"role=(\w+) state=(\w+) local=(\S+) remote=(\S+)")
 # Objects of a connection during startup, apart from our own memory

@@ -56,7 +56,7 @@ class Place:
     ib_device = "siw0"
     ours = True         # is the driver srnic or siw_mpa?
     user = True         # can programs open the device? Else kernel_probe.py replaces cm_probe.
-    over = ()           # words before a program in the device's host, if that is another one
+    over = ()           # words with which a command line begins to run in the device's host; none: this host
     peer = None         # address of this host as the device sees it
     hazards = False     # was --hazards given?
     known = {}

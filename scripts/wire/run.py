@@ -199,7 +199,7 @@ def learn(args, ports):
             note(bench, "survey", False, ports)
 
 
-# The first port of each of several runs at the same time, which have STEP ports each
+# Runs at the same time begin at different ports of PORTS; each has the STEP ports from there on
 STEP = 3000
 PORTS = range(20000, 32000, STEP)
 

@@ -384,7 +384,7 @@ def movable(b):
     return ground
 
 
-# The core only moves devices that can be taken from programs, which siw's cannot.
+# The RDMA core only moves a device that it can take from programs that have it open. siw's verbs do not support that.
 @rule("L-04", only="srnic")
 def device_moves_to_another_namespace(b):
     """And back: the RDMA core takes it from all its clients each time, and gives it to them anew."""

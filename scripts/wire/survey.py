@@ -125,7 +125,7 @@ def learn(make):
             _marks(bench)
     except (Failed, mpa.Bad, OSError):
         it.has_markers = False
-    # Without a setting for the time of repeats, a device that is silent may only wait longer.
+    # Without a setting for the time between repeats, a silent device may just wait longer than this test.
     if it.asks_rtr and it.rtr & WRITE and needs.has("settings"):
         with contextlib.suppress(Failed, mpa.Bad, fpdu.Bad, rdmap.Bad, OSError), _ended(make()) as bench:
             _repeats(bench)

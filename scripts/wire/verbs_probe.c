@@ -268,7 +268,7 @@ void do_not_block(int fd)
 		fatal("fcntl");
 }
 
-/* rdma_cm opens the device of an address; its objects are good for every id. */
+/* Have librdmacm open the device of an address. Objects of this context work with every id. */
 static void open_device(const char *address)
 {
 	struct rdma_addrinfo hints = {

@@ -27,7 +27,7 @@
 #include <rdma/rdma_cma.h>
 
 #define WORD_SIZE	16
-#define RESOLVE_MS	20000	/* for an address, and for a route */
+#define RESOLVE_MS	20000	/* time limit of rdma_resolve_addr(), and of rdma_resolve_route() */
 /* libsiw has room for about seventy QPs in a process. */
 #define PER_PROCESS	25
 /* Connections of the last round may still be ending. */

@@ -68,7 +68,7 @@ class Direction:
         self.data = bytearray()
         self.arrived = []           # (offset, frame number)
         self.early = []             # packets that overtook others
-        self.furthest = 0           # offset at which a packet began, with bytes or without
+        self.furthest = 0           # greatest offset at which a packet began, also an empty one
         self.overtaken = False
 
     # tshark counts sequence numbers from 0 at the SYN, which may have bytes (TCP Fast Open).

@@ -40,7 +40,7 @@ static const char *const names[WHATS] = {
 	"initiator-sends", "responder-sends", "responder-gets", "initiator-gets", "answered",
 };
 
-/* One of the two ends. It has a QP for each connection, and one of all else. */
+/* One of the two ends. Each connection has its own id and QP; all share the end's other objects. */
 struct end {
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *id;

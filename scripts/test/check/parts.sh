@@ -118,7 +118,8 @@ concerned_by() {
 	dkms.conf | scripts/deb/* | scripts/lib/deb.sh) echo static dkms package usage refusals device ;;
 	scripts/test/package.sh) echo static package usage refusals ;;
 	scripts/test/dkms.sh) echo static refusals dkms ;;
-	# A case concerns rows with its number in -k. Some cases are also a suite of scripts/suites, or part of demo.
+	# A case concerns rows without -k, and rows with its number in -k. Some cases are also a suite of
+	# scripts/suites, or part of demo.
 	scripts/e2e/[0-9][0-9][0-9]-*.sh)
 		echo "static e2e:e2e(.--sample)?\$|\<${name%%-*}\> debug:e2e patched:e2e suites:SUITE=${name#*-}\> usage:demo|e2e_"
 		;;
@@ -193,7 +194,8 @@ print(text.startswith("#!") and text.splitlines()[0], ast.dump(ast.parse(text)))
 	esac
 }
 
-# words_of FILE [BLOB]: set WORDS to a checksum of FILE, of the tree or of git's BLOB, without such text
+# words_of FILE [BLOB]: set WORDS to a checksum of what without_words leaves of FILE, as FILE is in the tree or in git's
+# BLOB
 declare -A WORDS_OF=()
 words_of() {
 	local key=${2:-$1}
@@ -207,7 +209,8 @@ words_of() {
 	[[ $WORDS != *none ]]
 }
 
-# same_but_words FILE BLOB: do FILE in the tree and git's BLOB differ in such text alone, or not at all?
+# same_but_words FILE BLOB: do FILE in the tree and git's BLOB differ only in text that without_words leaves out, or not
+# at all?
 same_but_words() {
 	local WORDS was
 

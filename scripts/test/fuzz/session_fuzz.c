@@ -34,7 +34,7 @@ static u32 ppid_of(u8 byte)
 
 /* --- chunks */
 
-/* RFC 6581 9.2: a receiver ignores B, C and D without A. */
+/* RFC 6581 9.2: a receiver ignores the bits B, C and D if A is 0. */
 static void mask_ignored(u8 *chunk)
 {
 	if (chunk[4] & 0x80)
@@ -88,7 +88,7 @@ struct end {
 	struct iw_mpa_session	session;
 	u8	code[FLIGHT];		/* of chunks sent, by DDP-SSN */
 	bool	on_wire[FLIGHT];
-	bool	held[FLIGHT];		/* arrived at the other end, before its turn */
+	bool	held[FLIGHT];		/* has arrived, but an earlier chunk has not */
 	u16	last_control;		/* DDP-SSN after the last control chunk that has arrived */
 };
 
@@ -105,7 +105,7 @@ static void send_chunk(struct end *from, const struct end *to, u8 code)
 	must(from->session.state != IW_MPA_SESSION_BROKEN);
 }
 
-/* Receive the next chunk; enhanced data, if it needs any, is 0. */
+/* Receive the next chunk; enhanced data, if the chunk has any, is 0. */
 static void take(struct end *from, struct end *to)
 {
 	u16 ssn = to->session.rx_ssn;

@@ -45,7 +45,7 @@ import mutants       # noqa: E402
 
 EXPLAINED = TOP / 'scripts/test/mutate/mutants.explained'
 PEOPLE = TOP / 'scripts/test/mutate/people'
-LEAST, LEAST_OF_A_KIND = 100, 10          # mutants that people have written
+LEAST, LEAST_OF_A_KIND = 100, 10          # of mutants by people: in all, and of each kind
 FOLDER = 'drivers/infiniband/sw/'
 GROUPS = {
     'srnic R0 to R3': ('srnic', ('srnic-r0', 'srnic-r1', 'srnic-r2', 'srnic-r3')),

@@ -29,7 +29,7 @@ static struct id {
 
 static struct tcp {
 	int fd;			/* 0: none */
-	bool answers, began;	/* it is the responder; it has sent its frame */
+	bool answers, began;	/* this end is the responder; it has sent its frame */
 	uint32_t msn;
 } sockets[SOCKETS];
 static int own_listener;
@@ -288,7 +288,7 @@ bool op_cm_disconnect(void)
 	return id && DO(id, DISCONNECT, command);
 }
 
-/* A call that makes no sense for the id now, which may be another channel's. */
+/* A call that makes no sense in the state of the id. The id may be another channel's. */
 bool op_cm_odd(void)
 {
 	struct id *id = find(true);

@@ -41,7 +41,10 @@
 #define ENOUGH		40	/* tries of an operation, of which one has to succeed */
 #define LOOKS		120	/* checks, one a second, until a call is lost; times SLOW */
 
-/* The call that a process is in, with a number, for a watchdog that may itself be late */
+/*
+ * The call that a process is in, and the number of its calls so far: the watchdog regards a call as
+ * lost if the number is the same at LOOKS checks.
+ */
 struct slot {
 	const struct op *op;
 	unsigned long number;
@@ -89,7 +92,10 @@ void spoil(void *at, size_t size)
 	memcpy((char *)at + chance(size / 4) * 4, &value, one_in(2) ? 4 : 1 + chance(3));
 }
 
-/* Map memory that a wrong word in an address does not hit: peers write to what they can reach. */
+/*
+ * Map memory far from all other memory of the process: an address with a wrong word, by which peers
+ * may write, should not lead to the variables of this program.
+ */
 void *map_far(int number, size_t size)
 {
 	return mmap((void *)(0x200000000000 + number * 0x10000000000), size, PROT_READ | PROT_WRITE,

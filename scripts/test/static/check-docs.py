@@ -613,7 +613,7 @@ def check_silent(docs):
     suite = read('kunit/iw_mpa/iw_mpa_reason_kunit.c')
     yield from compare('iw_mpa_reason_kunit.c, E-9.3-1',
                        re.findall(r'\{ "E-9\.3-1_\w+", IW_MPA_R_(\w+), ', suite), aloud)
-    # The peer gets no message about an error of its own, which the errno tells; time-outs are one group.
+    # Errors of this end, by their errno, of which the peer is not told; the page names the time-outs as one group.
     own = [name for name, (err, code) in codes.items() if code == '0' and name != 'REJECTED' and
            err in ('-EIO', '-ENOMEM', '-ECONNABORTED', '-ECONNREFUSED')]
     yield from compare('E-9.3-1, silent', re.findall(r'``([A-Z_]+)``', silent), own)

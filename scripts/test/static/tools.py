@@ -126,7 +126,8 @@ class Host(unittest.TestCase):
 
 # Values as nft -j prints them
 DROP, ACCEPT, RETURN = {'drop': None}, {'accept': None}, {'return': None}
-CONNTRACK = {'xt': {'type': 'match', 'name': 'conntrack'}}      # of iptables, whose details JSON lacks
+# a match by iptables: the JSON of nft names it, but lacks its arguments
+CONNTRACK = {'xt': {'type': 'match', 'name': 'conntrack'}}
 OFTEN = {'limit': {'rate': 10, 'burst': 5, 'per': 'second', 'inv': True}}
 
 

@@ -84,7 +84,10 @@ static void twin_let_go(struct ib_qp *qp)
 	twin_ask("op let_go\n");
 }
 
-/* Undo the freeze, as a control: the host's socket then sends FIN in the end. */
+/*
+ * Undo the freeze, for a case that the judge has to find bad: the host's socket sends a FIN at the
+ * end.
+ */
 static void twin_thaw(struct sock *sk)
 {
 	lock_sock(sk);
