@@ -183,7 +183,7 @@ while time.process_time() < 1.2: pass"
 	commit_all
 	outcome all_of_it --part 1/3
 	selftest_of_words
-	selftest_of_guide
+	selftest_of_pages
 	echo ': more' >"$SCRIPTS/lib.sh"
 	outcome all_of_it -l
 	says '.* stale .* bench' '.* stale .* A=b mutate x' '.* stale .* wire'
@@ -253,19 +253,29 @@ selftest_of_change_within_run() {
 	in_git checkout -q e.sh
 }
 
-selftest_of_guide() {
-	local guide=Documentation/infiniband/iw_mpa_admin.rst commit
+# page FILE LINE... SENTENCE USED SUITE: change the page FILE by sed, a sentence that no test uses, and what SUITE uses
+page() {
+	local file=$TREE/$1 commit lines=("${@:2:$#-4}")
 
-	mkdir -p "$TREE/${guide%/*}"
-	printf '%s\n' '- Type' '  it' '' '.. run: client' '' '::' '' '    # ls' '' >"$TREE/$guide"
+	mkdir -p "${file%/*}"
+	printf '%s\n' "${lines[@]}" >"$file"
 	commit_all
 	commit=$(in_git rev-parse HEAD)
-	sed -i 's/it/this/' "$TREE/$guide"
-	holds "$commit" e2e || die 'a sentence of the guide has e2e run again'
+	set -- "$1" "${@: -3}"
 	look_again
-	sed -i 's/ls/ps/' "$TREE/$guide"
-	! holds "$commit" e2e || die 'a command of the guide does not have e2e run again'
-	in_git checkout -q "$guide"
+	sed -i "$2" "$file"
+	holds "$commit" "$4" || die "$4 is run again for a sentence of $1"
+	look_again
+	sed -i "$3" "$file"
+	! holds "$commit" "$4" || die "$4 is not run again for what it uses of $1"
+	in_git checkout -q "$1"
+}
+
+selftest_of_pages() {
+	page Documentation/infiniband/iw_mpa_admin.rst '- Type' '  it' '' '.. run: client' '' '::' '' '    # ls' '' \
+		s/it/this/ s/ls/ps/ e2e
+	page Documentation/infiniband/a_conformance.rst '   * - M-1-1' '     - It must.' '     - wire a: b (c)' \
+		's/(c)/(d)/' s/must/may/ wire
 }
 
 # concerned_by must name each suite that names a script, a folder of scripts or a target of make in its script or in its
