@@ -51,6 +51,7 @@ run_kernel() {
 	local -a ARCH
 
 	arch "$3"
+	[[ ${CROSS[$3]+set} ]] || ARCH+=(--kernel_args=time-travel)
 	cd "$1" || return
 	tools/testing/kunit/kunit.py exec --build_dir="$2" "${ARCH[@]}" --raw_output=all \
 		--timeout="$TIMEOUT" --kernel_args="uml_dir=$2/uml/" --kernel_args=kasan_multi_shot ${ONE:+"$ONE"} ||

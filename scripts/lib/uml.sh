@@ -129,10 +129,11 @@ suites() {
 	done
 }
 
-# arch NAME: set ARCH, the options of kunit.py for an architecture. NOHIGHMEM is an option only of x86: without it
+# arch NAME: set ARCH, the options of kunit.py for an architecture. User mode Linux can travel in time: while it is idle
+# it sets its clock to the next timer, so no test waits in real time. NOHIGHMEM is an option only of x86: without it
 # kconfig would choose high memory, which srnic does not support.
 arch() {
-	ARCH=()
+	ARCH=(--kconfig_add=CONFIG_UML_TIME_TRAVEL_SUPPORT=y)
 	[[ -z ${CROSS[$1]+set} ]] || ARCH=("--arch=$1" "--cross_compile=${CROSS[$1]}")
 	[[ $1 != bare ]] || ARCH+=(--kconfig_add=CONFIG_IW_MPA_TAKEOVER=n)
 	[[ $1 != i386 ]] || ARCH+=(--kconfig_add=CONFIG_NOHIGHMEM=y)

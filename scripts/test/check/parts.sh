@@ -108,6 +108,7 @@ concerned_by() {
 	scripts/check.sh | scripts/test/check/*) echo static refusals usage ;;
 	drivers/infiniband/hw/* | drivers/infiniband/sw/iw_mpa_skeleton/*) echo static kunit mutate series usage takeover e2e dkms package ;;
 	kunit/*) echo static kunit mutate series ;;
+	scripts/lib/uml.sh | scripts/kunit.sh) echo static kunit mutate usage ;;
 	scripts/bench.sh | scripts/test/bench/*) echo static bench clock usage ;;
 	scripts/test/clock.sh | scripts/test/clock/*) echo static clock ;;
 	scripts/test/static/check-docs.py) echo static bench usage ;;

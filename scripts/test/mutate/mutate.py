@@ -230,8 +230,8 @@ class Kernel:
         end = time.monotonic() + limit
         with tempfile.TemporaryDirectory(prefix='mutant.') as folder:
             process = subprocess.Popen(     # pylint: disable=consider-using-with
-                [self.path, 'mem=1G', 'console=tty', 'kunit_shutdown=halt', 'kasan_multi_shot',
-                 f'uml_dir={folder}', *arguments], stdin=subprocess.DEVNULL,
+                [self.path, 'mem=1G', 'console=tty', 'kunit_shutdown=halt', 'time-travel',
+                 'kasan_multi_shot', f'uml_dir={folder}', *arguments], stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
             try:
                 yield from self.read(process.stdout.fileno(), end)
