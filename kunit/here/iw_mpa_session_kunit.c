@@ -596,11 +596,13 @@ static void session_negotiated_like_mpa(struct kunit *test)
 		.rtr_send = IW_MPA_RTR_ALL,
 		.rtr_accept = IW_MPA_RTR_READ | IW_MPA_RTR_WRITE,
 	};
-	u8 buf[2][IW_MPA_CONTROL_MAX];
 	struct iw_mpa_frame req, rep;
 	struct iw_mpa_chunk asked, answer;
 	struct iw_mpa_params params;
+	u8 (*buf)[IW_MPA_CONTROL_MAX];
 
+	buf = kunit_kcalloc(test, 2, sizeof(*buf), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, buf);
 	iw_mpa_make_request(&initiator, &req);
 	cross(test, 0, &req, buf[0], &asked);
 	KUNIT_ASSERT_EQ(test, asked.code, IW_MPA_CHUNK_ENH_INITIATE);
