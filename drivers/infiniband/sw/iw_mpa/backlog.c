@@ -153,7 +153,8 @@ void iw_mpa_backlog_stop(struct iw_mpa_listener *lis)
 
 /*
  * Drop a reference on a listener: its own, when it is destroyed or could not be
- * created, or an endpoint's. The last listener frees the crowd.
+ * created, or an endpoint's. With the last listener of a device in a network
+ * namespace their &struct iw_mpa_crowd is freed.
  */
 void iw_mpa_backlog_close(struct iw_mpa_listener *lis)
 {

@@ -190,11 +190,11 @@ static void faults_put_qp(struct iw_mpa_device *dev, u32 qpn)
 }
 
 /*
- * iw_accept, if @word does not name a connection. If @word is 0, iw_reject has
- * begun. Else iw_cm has replaced its reference on the QP that @word names by a
- * reference on QP @qpn. If @qpn is the connection's QP nothing changes. If not
- * the connection ends: iw_cm would from now on close QP @qpn, and hold it as
- * long as the connection lives.
+ * Handle a call of iw_accept whose @word does not name a connection. If @word
+ * is 0, iw_reject has begun, and there is nothing to do. If @word names a QP,
+ * this is another accept: iw_cm has replaced its reference on that QP by one on
+ * QP @qpn. If that is another QP than the connection's, the connection ends:
+ * iw_cm would from now on close QP @qpn, and keep it as long as the connection.
  */
 int iw_mpa_iwcm_accept_again(struct iw_cm_id *id, unsigned long word, u32 qpn)
 {

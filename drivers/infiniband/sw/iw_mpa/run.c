@@ -557,10 +557,11 @@ static enum iw_mpa_event run_first(struct iw_mpa_ep *ep)
  * the runner may go on. If there is none the caller is not the runner any more.
  * One decision under the lock: no event is left without a runner.
  *
- * If @found is an event the work item handles it before all others, and is the
- * runner from now on: @busy stays set. Other events that the caller does not
- * handle are left to a call that waits to be the runner (@awaited), or to the
- * work item.
+ * An event in @found is left to the work item, which handles it before all
+ * others and is the runner from now on: @busy stays set. Without such an event
+ * the caller goes on, unless a call waits to be the runner (@awaited), which
+ * then gets the other events. What the caller must not handle itself, and no
+ * call waits for, is left to the work item.
  */
 static enum iw_mpa_event run_next(struct iw_mpa_ep *ep, enum iw_mpa_event found,
 				  u32 actions, bool may_go_on)

@@ -722,9 +722,9 @@ int iw_mpa_sock_send(struct iw_mpa_sock *ms, const void *buf, size_t len)
  * that are lost, or that the peer's TCP does not take with the SYN.
  *
  * Each startup message answers the message before, and acknowledges it, too.
- * But TCP acknowledges at once after it was connected, and after it began to
- * listen. So this sets TCP_QUICKACK to 0, as listeners do. Otherwise a connect
- * takes three segments more, which cost a tenth of its instructions.
+ * But when TCP is connected it begins to send ACKs at once. So this sets
+ * TCP_QUICKACK to 0, although sock_setup() has done so, too. Otherwise a
+ * connect takes three segments more, which cost a tenth of its instructions.
  *
  * If TCP was connected before the call, no event reports that it has room for
  * more. So it has to accept all bytes at once.

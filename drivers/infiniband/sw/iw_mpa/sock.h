@@ -22,12 +22,14 @@
 
 /**
  * struct iw_mpa_sock - a kernel TCP socket, hooked
- * @stream: what sk_user_data points to; first, since drivers see it
+ * @stream: what sk_user_data points to, the part that drivers know. First, so
+ *	that the library finds the whole structure at the same address
  * @sock: the socket, NULL before open, after release and iw_mpa_sock_move()
  * @report: the owner's callback, set before the socket is opened: called with
  *	IW_MPA_EV_TCP_UP; READABLE, for bytes, a FIN, or a connection of a
- *	listener; or what iw_mpa_sock_end() says of @err. In softirq, with
- *	sk_callback_lock read-held: so it only sets a bit or queues work
+ *	listener; or, if TCP has failed, the event that iw_mpa_sock_end() makes
+ *	of its error. In softirq, with sk_callback_lock read-held: so it only
+ *	sets a bit or queues work
  * @data_ready: TCP's own callback, put back by unhook
  * @state_change: TCP's own, too
  * @error_report: TCP's own, too

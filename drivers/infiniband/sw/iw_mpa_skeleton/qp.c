@@ -88,8 +88,8 @@ void skel_flush(struct skel_qp *qp)
 }
 
 /*
- * The engine calls this, so that the ULP does not get its event within a verb.
- * An error is reported when the stream has ended.
+ * Report an error of the stream to the ULP, after the stream has ended. The
+ * engine calls this, so that the ULP does not get the event within a verb.
  */
 static void qp_report(struct skel_qp *qp)
 {

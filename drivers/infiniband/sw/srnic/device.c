@@ -390,8 +390,8 @@ static void device_follow_name(struct srnic_dev *dev,
 }
 
 /*
- * Read the network device's state again: an RDMA device does not get its events
- * before it is enabled, or while it moves to another namespace.
+ * Read the network device's state again: its events do not reach an RDMA device
+ * that is not enabled yet, or is just being moved to another namespace.
  */
 static void srnic_device_catch_up(struct work_struct *work)
 {

@@ -115,7 +115,8 @@ static inline void srnic_hold_yield(struct srnic_hold *hold, u32 bytes)
 
 /*
  * Take @cost off the hold's quota, for an FPDU that continues at the cursor.
- * False if the hold does not go on: srnic_hold_yield() of the next FPDU ends it.
+ * False if the quota does not suffice, or the region is being closed: then the
+ * FPDU has to begin a new run, for which srnic_hold_yield() ends the hold.
  */
 static inline bool srnic_hold_spend(struct srnic_hold *hold, s32 cost)
 {

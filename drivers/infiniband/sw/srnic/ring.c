@@ -32,7 +32,7 @@
  * memory. Few zeroes are read without an allocation.
  *
  * Returns 0; -EINVAL if there is no room for the response; -EOPNOTSUPP for
- * input; -EFAULT.
+ * input that is not all zeroes; -EFAULT if the input cannot be read.
  */
 int srnic_udata_check(struct ib_udata *udata, size_t room)
 {

@@ -98,7 +98,8 @@ bool srnic_rq_has(const struct srnic_rq *rq, u32 n)
 
 /*
  * Take the oldest receive. Returns 0; -ENOENT if there is none; -EINVAL if the
- * application's element is invalid, and used up; @rwqe->id is its id.
+ * application's element is invalid, which is taken nevertheless: then only
+ * @rwqe->id is set.
  */
 int srnic_rq_take(struct srnic_rq *rq, struct srnic_rwqe *rwqe)
 {

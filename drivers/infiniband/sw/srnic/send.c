@@ -457,8 +457,8 @@ static u32 send_full(const struct tcp_sock *tp, u32 mss)
 /*
  * False only if srnic_send_fill() would do nothing at all. A poster kicks the
  * sender after it has posted, and so does RX for a Read Request. But an
- * application rings no doorbell while its last element is valid, so call this
- * after srnic_sq_sent(), which returns elements.
+ * application rings no doorbell if the element before the new one still has its
+ * valid flag. srnic_sq_sent() clears these flags, so call this afterwards.
  */
 bool srnic_send_has_work(const struct srnic_qp *qp)
 {

@@ -172,8 +172,8 @@ enum srnic_err srnic_read_check(const struct srnic_seg *seg)
 #define MARKER_DATA	(SRNIC_MARKER_STEP - SRNIC_MARKER_LEN)
 
 /*
- * The longest ULPDU whose FPDU, with length, CRC and Markers but without
- * padding, fits into a TCP segment (RFC 5044 4.5). At least 128, whatever TCP
+ * The longest ULPDU whose FPDU, with length, CRC and Markers, fits into a TCP
+ * segment and needs no padding (RFC 5044 4.5). At least 128, whatever TCP
  * reports, and at most 64768.
  */
 u16 srnic_mulpdu(u32 emss, bool markers)

@@ -449,8 +449,8 @@ static enum iw_mpa_reason takeover_shut_off(struct iw_mpa_ep *ep,
 
 /*
  * Take the connection from the host's TCP, before prepare, for a device with
- * takeover. If this fails, and the driver also works on a socket, TCP goes on
- * as before, and @ho has no record.
+ * takeover. If this fails, TCP goes on as before, and @ho has no record: a
+ * driver that also works on a socket gets the stream so, others do not get it.
  *
  * Return: IW_MPA_R_OK; or why the driver cannot have the stream, with *@err.
  */
