@@ -519,9 +519,18 @@ test_whitespace() {
 	"${git[@]}" diff --check "$("${git[@]}" hash-object -t tree /dev/null)"
 }
 
+# Patches to programs of others, some of which no suite applies: patch(1) can read each
+test_patches() {
+	local file
+
+	for file in $(files '*.patch'); do
+		git -c 'safe.directory=*' apply --numstat "$file" >/dev/null || echo "$file"
+	done | none 'no patch'
+}
+
 ALL=(compiler compiler_6.12 new_driver install high_memory sparse checkpatch kernel_doc shell python stage_edit
 	layers_selftest layers mutants tools docs reclaim work_queues slow_points conformance check offered length versions spdx paths
-	whitespace)
+	patches whitespace)
 
 alone() { echo "scripts/static.sh $1"; }
 
