@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2034
+
+# 280-mpi.sh has run_ranks.
+# shellcheck source=scripts/e2e/280-mpi.sh
+. "$TOP/scripts/e2e/280-mpi.sh"
+
+DESCRIPTION="MPI: the Intel MPI Benchmarks, which check what they get, over Open MPI and libfabric"
+SOURCE="https://github.com/intel/mpi-benchmarks.git 1a7cada09754be3ccf60c2698305a4c020b52e28"	# 2021.11
+PACKAGES="libopenmpi-dev g++"
+SAMPLED='^MPI1/messages$'
+
+groups() { printf '%s\n' MPI1/{messages,collective} NBC/collective EXT/windows RMA/windows; }
+
+# Left out are those that notice no wrong data, though built with CHECK: Barrier, Uniband, Biband, Window, Bidir_Put of
+# EXT, Ibcast_pure, and of RMA accumulation and what has several peers. Reduce_local sends nothing. Ireduce_scatter
+# compares the part of each rank with that of rank 0, and so fails over libfabric's tcp on one host, too.
+benchmarks() {
+	case $1 in
+	MPI1/messages) echo PingPong{,SpecificSource,AnySource} PingPing{,SpecificSource,AnySource} Sendrecv Exchange ;;
+	MPI1/collective)
+		echo Allreduce Reduce{,_scatter,_scatter_block} All{gather,gatherv,toall,toallv} {Gather,Scatter}{,v} Bcast
+		;;
+	NBC/collective) echo I{allreduce,reduce,allgather{,v},alltoall{,v},gather{,v},scatter{,v}}_pure Ibcast ;;
+	EXT/windows) echo Unidir_{Get,Put} Bidir_Get Accumulate ;;
+	RMA/windows) echo {Unidir,Bidir,Exchange}_{get,put} ;;
+	esac
+}
+
+SIZES=(0 4 1000 65536 524288)
+
+build() {
+	local program
+
+	printf '%s\n' "${SIZES[@]}" >sizes
+	for program in MPI1 NBC EXT RMA; do
+		make -C src_cpp -j "$(nproc)" TARGET="$program" CC=mpicc CXX=mpicxx \
+			CPPFLAGS='-DCHECK -DOMPI_SKIP_MPICXX'
+	done
+}
+
+# table BENCHMARK: print how many rows are right, of those that there have to be: one for each size, in each of the
+# benchmark's modes. The last column is what is wrong.
+table() {
+	awk -v name="$1" -v sizes="${#SIZES[@]}" '/^# Benchmarking / { on = $3 == name }
+		on && /#bytes/ { rows += sizes }
+		on && / 0\.00$/ { right++ }
+		END { print right + 0 " of " rows + 0 " rows"; exit !rows || right != rows }' <<<"$output"
+}
+
+# Two ranks on each host, neighbours on different hosts. "pt2pt" does what is done to windows by messages, which go over
+# libfabric; what Open MPI chooses by itself need not.
+check() {
+	local output name text
+	local -a names
+
+	read -ra names < <(benchmarks "$VARIANT")
+	run_ranks '4 --map-by node' 1500 "--mca osc pt2pt /host$BUILT/src_cpp/IMB-${VARIANT%/*} -npmin 4 -iter 5,64,5 \
+		-iter_policy off -time 60 -msglen /host$BUILT/sizes ${names[*]}"
+	echo "$output"
+	! grep -Eq '^[0-9]+: Error' <<<"$output" || fail 'other data came'
+	for name in "${names[@]}"; do
+		if text=$(table "$name"); then case_is pass "$name"; else case_is fail "$name" "$text"; fi
+	done
+	server_ends
+}
