@@ -119,10 +119,10 @@ concerned_by() {
 	dkms.conf | scripts/deb/* | scripts/lib/deb.sh) echo static dkms package usage refusals device ;;
 	scripts/test/package.sh) echo static package usage refusals ;;
 	scripts/test/dkms.sh) echo static refusals dkms ;;
-	# A case concerns rows without -k, and rows with its number, or with any [...], in -k. Some cases are also a
-	# suite of scripts/suites, 280-mpi two, or part of demo.
+	# A case concerns rows without -k, and rows with its number in -k. Some cases are also a suite of
+	# scripts/suites, 280-mpi two, or part of demo.
 	scripts/e2e/[0-9][0-9][0-9]-*.sh)
-		echo "static e2e:e2e(.--sample)?\$|\<${name%%-*}\>|\[ debug:e2e patched:e2e" \
+		echo "static e2e:e2e(.--sample)?\$|\<${name%%-*}\> debug:e2e patched:e2e" \
 			"suites:SUITE=(${name#*-}|${name/280-mpi/imb})\> usage:demo|e2e_"
 		;;
 	scripts/e2e/* | scripts/e2e.sh) echo static e2e debug interop dkms package usage suites refusals patched ;;

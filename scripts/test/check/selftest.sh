@@ -314,9 +314,9 @@ selftest_of_tests() {
 
 	read_rows
 	for row in "${ROWS[@]}"; do
-		[[ $row != *'e2e '*'-k '* || $row =~ \ -k\ \^\(?([0-9|]|\[[0-9-]+\])+\)?$ ]] || die "which cases are those of $row?"
+		[[ $row != *'e2e '*'-k '* || $row =~ \ -k\ \^\(?[0-9|]+\)?$ ]] || die "which cases are those of $row?"
 	done
-	changed scripts/e2e/040-perftest.sh + 'PAIRS=siw/srnic e2e' 'A=b e2e --sample' 'e2e -k ^(010|040)' 'e2e -k ^040' 'e2e -k ^([01]|200)' \
+	changed scripts/e2e/040-perftest.sh + 'PAIRS=siw/srnic e2e' 'A=b e2e --sample' 'e2e -k ^(010|040)' 'e2e -k ^040' \
 		'SUITE=perftest suites --sample' 'debug kcsan e2e' 'usage demo'
 	changed scripts/e2e/040-perftest.sh - 'e2e -k ^(010|200)' 'SUITE=mpi suites --sample' 'debug kasan storms' \
 		'usage wire_device' interop takeover
