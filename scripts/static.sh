@@ -519,13 +519,15 @@ test_whitespace() {
 	"${git[@]}" diff --check "$("${git[@]}" hash-object -t tree /dev/null)"
 }
 
-# Patches to programs of others, some of which no suite applies: patch(1) can read each
+# git can read each patch to a program of others. No suite applies some of them.
 test_patches() {
-	local file
+	local file patches
 
-	for file in $(files '*.patch'); do
+	patches=$(files '*.patch')
+	[[ -n $patches ]] || { echo 'there is no patch' && return 1; }
+	for file in $patches; do
 		git -c 'safe.directory=*' apply --numstat "$file" >/dev/null || echo "$file"
-	done | none 'no patch'
+	done | none 'git cannot read these patches'
 }
 
 ALL=(compiler compiler_6.12 new_driver install high_memory sparse checkpatch kernel_doc shell python stage_edit
