@@ -178,11 +178,16 @@ without_words() {
 
 	case $1 in
 	*.[ch]) gcc -fpreprocessed -dD -E -P -x c - 2>/dev/null ;;
-	# The line "#!" is no comment.
+	# The line "#!" is no comment. Docstrings are comments, unless the program prints one of them.
 	*.py)
 		python3 -c 'import ast, sys
 text = sys.stdin.read()
-print(text.startswith("#!") and text.splitlines()[0], ast.dump(ast.parse(text)))' 2>/dev/null
+tree = ast.parse(text)
+for node in ast.walk(tree) if "__doc__" not in text else ():
+    body = getattr(node, "body", None)
+    if isinstance(body, list) and body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
+        del body[0]
+print(text.startswith("#!") and text.splitlines()[0], ast.dump(tree))' 2>/dev/null
 		;;
 	# Have bash print how it parses the file: without comments. In a block, { }, it prints an empty line only where
 	# that is data, as in a here document.

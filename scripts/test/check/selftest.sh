@@ -231,6 +231,11 @@ selftest_of_words() {
 	words d.sh 'f() {\n\tcat <<E\na\n\nb\nE\n}\n' '# word\nf() {\n\n\tcat <<E\na\n\nb\nE\n}\n' \
 		'f() {\n\tcat <<E\na\nb\nE\n}\n'
 	words d.sh "a='b\n\nc'\n" "a='b\n\nc' # word\n" "a='b\nc'\n"
+	words d.py '"""One"""\ndef f():\n    """One\n\n    word"""\n    return "b"\n' \
+		'def f():\n    """Two"""\n    return "b"\n' '"""One"""\ndef f():\n    """One"""\n    return "c"\n'
+	words d.py '"""One"""\nprint(__doc__)  # one\n' '"""One"""\nprint(__doc__)  # two\n' '"""Two"""\nprint(__doc__)\n'
+	words d.py 'def f():\n    """Only words"""\n' 'def f():\n    """No code"""\n' \
+		'def f():\n    """Only words"""\n    g()\n'
 	# A file that cannot be parsed counts as changed if only a comment differs.
 	words d.sh 'a=1\nif # one\n' '' 'a=1\nif # two\n'
 	words d.py 'a = 1\nif  # one\n' '' 'a = 1\nif  # two\n'
