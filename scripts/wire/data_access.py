@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Who may read and write what (RFC 5040, sections 7.2 and 8.1)."""
+"""Access control: what a peer may read and write, by STag, bounds, rights and Protection Domain,
+and what one process may reach of another (RFC 5040, sections 7.2 and 8.1)."""
 
 import errno
 import re
@@ -100,7 +101,8 @@ def R_7_2_5_addresses_at_the_end_of_the_space(b, role):
 @rule("R-7.2-1: the Terminate has the header of the third request, though a fourth follows",
       "R-6.2.1-1: the Terminate of the third of four Reads, compared whole", cases=both())
 def R_7_2_1_failed_read_behind_good_ones(b, role):
-    """Those before it are answered, those behind it are not; each ends in the order asked."""
+    """The third of four Read Requests has a bad STag: the Terminate has the header of that one, and
+    the fourth, which is good, gets no Read Response."""
     link = Link(b, role)
     mr = link.dut.mr(64, REMOTE_READ)
     data = random_octets(64)
@@ -112,7 +114,8 @@ def R_7_2_1_failed_read_behind_good_ones(b, role):
     link.refused(rdmap.READ_STAG, bad)
 
 
-# For each counter of errors: how the peer misuses a region that allows Reads and Writes
+# Error counter of the device -> what the peer sends to make the device count that error. The region
+# `mr` allows remote Reads and Writes.
 COUNTED = {
     "err_WRITE_STAG": lambda peer, mr: peer.write(mr.rkey ^ 1, mr.start, b"x"),
     "err_WRITE_BOUNDS": lambda peer, mr: peer.write(mr.rkey, mr.start + 64, b"x"),
@@ -129,7 +132,7 @@ COUNTED = {
 
 @rule(cases=both(*[(name,) for name in COUNTED]))
 def counter_of_an_error(b, name, role):
-    """It moves by one, and no other counter of errors does."""
+    """One error of the peer adds 1 to the counter of that error, and to no other error counter."""
     with counted_as(name):
         link = Link(b, role)
         mr = link.dut.mr(64, MAY_WRITE | REMOTE_READ)
@@ -145,7 +148,7 @@ def counter_of_an_error(b, name, role):
 
 @rule("R-8.1.1-1: all memory around a region into which six Writes went", cases=both())
 def R_8_1_1_1_not_an_octet_beside_the_buffer(b, role):
-    """Writes of all sizes at all places: what is around it is compared when the test ends."""
+    """Six Writes into one region. When the test ends, all memory around the region is compared."""
     link = Link(b, role)
     mr = link.dut.mr(300, MAY_WRITE, shift=4096 - 150)
     for at, size in ((0, 300), (0, 1), (299, 1), (149, 2), (150, 1), (1, 298)):
@@ -157,7 +160,7 @@ def R_8_1_1_1_not_an_octet_beside_the_buffer(b, role):
 
 @rule("R-8.1.1-1 D-7.1-8: Terminate 1/1/02, and both regions' memory", cases=both())
 def R_8_1_1_1_each_connection_has_its_domain(b, role):
-    """Two QPs of two domains, one process: each reaches its own region only."""
+    """Two QPs of one process in two PDs: the peer of a QP can write only to a region of its PD."""
     link = Link(b, role)
     link.verbs.do("pd other")
     mine, others = link.dut.mr(64, MAY_WRITE), link.dut.mr(64, MAY_WRITE, pd="other")
@@ -176,8 +179,8 @@ def R_8_1_1_1_each_connection_has_its_domain(b, role):
 @rule("R-8.1.1-4: the code of the Terminate",
       "R-8.1.1-6 T-22: what the program puts there behind the very call stays", cases=both())
 def R_8_1_1_6_no_octet_after_the_region_is_gone(b, role):
-    """The program deregisters a region under a flood of Writes, and fills the memory as soon as the
-    call returns. What it has put there must still be there at the end."""
+    """The program deregisters a region while the peer floods it with Writes, and fills the memory
+    as soon as ibv_dereg_mr() returns. No Write may change the memory after that."""
     link = Link(b, role)
     mr = link.dut.mr(60000, MAY_WRITE)
     segments = link.peer.write_segments(mr.rkey, mr.start, b"\x11" * 60000, 1400)
@@ -219,7 +222,8 @@ def R_8_1_1_6_deregistration_waits_for_who_places(b, role):
 @rule("R-8.1.1-4: memory and a response by three STags of the same octets, and Terminate 0/1/01 "
       "for one octet more", cases=both())
 def R_8_1_1_4_rights_are_of_the_region(b, role):
-    """The same bytes, registered three times with other rights and ranges"""
+    """The same bytes are registered three times: each STag gives only the rights and bounds of its
+    own registration."""
     link = Link(b, role)
     dut = link.dut
     offset = dut.memory.allocate(64)
@@ -239,7 +243,7 @@ def R_8_1_1_4_rights_are_of_the_region(b, role):
 @rule("R-8.1.1-8: 1000 STags: how many differ, their keys, how many indices are near the one "
       "before, and how many above it", cases=[()])
 def R_8_1_1_8_stags_are_hard_to_guess(b):
-    """1000 of them: few are equal, keys are spread, and who knows one knows nothing of the next."""
+    """A peer must not be able to guess an STag from others: no pattern in 1000 new STags."""
     link = Link(b, "responder")
     offset = link.dut.memory.allocate(64)
     # The regions stay registered: otherwise the index that was freed last might always be the next one.
@@ -258,7 +262,7 @@ def R_8_1_1_8_stags_are_hard_to_guess(b):
 @rule("R-8.1.1-10: Terminate 0/2/07, CQ_ERR and QP_FATAL; another QP works",
       "R-4.8-7: the DDP header of the Send that did not complete, in the Terminate", cases=both((2,), (4,)))
 def R_8_1_1_10_completion_queue_overflows(b, cqes, role):
-    """Its own QP fails, once and with an event of the CQ; a QP with another CQ goes on."""
+    """A CQ overflows: the QP that uses this CQ fails, and a QP with another CQ works on."""
     link = Link(b, role)
     size = link.dut.cq("tiny", cqes)
     other = Link(b.another(), role, dut=link.dut, name="2", qp={"rcq": "tiny", "recvs": size + 2})
@@ -274,7 +278,8 @@ def R_8_1_1_10_completion_queue_overflows(b, cqes, role):
       "nobody, for too many pages, and for a private copy; a key that both have is an own ring",
       cases=[()])
 def R_8_1_2_1_pages_of_others(b):
-    """The rings of one process are not to be had by another, nor by a key that is nobody's."""
+    """A process can map only its own rings: mmap fails with the key of another process's ring, and
+    with a key that belongs to no ring."""
     link, other = Link(b, "responder"), Link(b.another(), "responder")
     for n in range(4):
         link.dut.cq(f"more{n}", 64)
@@ -291,7 +296,7 @@ def R_8_1_2_1_pages_of_others(b):
     link.verbs.do(f"poke scq.ring {at} {b'pattern!'.hex()}")
     other.verbs.do(f"map_key same {key:#x} {size}")
     equal(other.verbs.do(f"peek same {at} 8"), ["DATA " + "00" * 8], "octets of an own ring")
-    # A program must not map more of its own ring than exists, nor a private copy.
+    # A process must not map more pages than its own ring has, nor map a ring with MAP_PRIVATE.
     for size, key in other.dut.rings.values():
         other.verbs.fails(f"map_key more {key:#x} {size + 4096}", errno.EINVAL)
         other.verbs.fails(f"map_key copy {key:#x} 4096 private", errno.EINVAL)
@@ -303,7 +308,7 @@ def R_8_1_2_1_pages_of_others(b):
       "accept of the same request; the owner's connection with it afterwards",
       cases=[("connect",), ("accept",), ("again",)])
 def R_8_1_2_1_qp_of_another_user(b, call):
-    """A program names its QP by number, and can name any."""
+    """A program passes its QP to rdma_ucm by number, and so can pass the QP of another user."""
     there = b.another()
     owner, program = Dut(b), of_another_user(there)
     qp = Qp(owner, "qp", "pd", "scq", "rcq")
@@ -316,7 +321,7 @@ def R_8_1_2_1_qp_of_another_user(b, call):
         peer = there.dial()
         peer.send(mpa.request2(a=1, rtr=mpa.WRITE, ird=4, ord=4))
         asked = program.event("CONNECT_REQUEST").id
-        if call == "again":     # accept_number is allowed before the peer's first FPDU
+        if call == "again":     # the first accept returns before the peer has sent an FPDU
             program.do("pd pd")
             program.do("cq cq 4")
             own = int(program.do("qp own pd cq cq - 4 4 1 1 0 0")[0].split()[1], 0)
@@ -355,7 +360,7 @@ def R_8_1_2_1_memory_that_a_process_may_not_lock(b):
     v.fails(f"mr wraps pd memory 0 {(1 << 64) - 4096} {LOCAL_WRITE}", errno.EINVAL)
 
 
-# Queues whose rings have 8 to 14 pages
+# Queues whose rings have 8 to 14 pages: RLIMIT_MEMLOCK of 16 pages has room for one, not for two
 QUEUES = {
     "completions": "cq big 1023",
     "shared_receives": "srq big pd 512 1 0",
@@ -367,7 +372,7 @@ QUEUES = {
 @rule("R-8.1.2-1: ENOMEM for a queue that is longer than a process may lock, alone and beside a region, "
       "and not when others have gone", cases=[(what,) for what in QUEUES])
 def R_8_1_2_1_queues_that_a_process_may_not_lock(b, what):
-    """Rings are memory of the kernel, which a process could have any amount of."""
+    """The kernel allocates rings: without RLIMIT_MEMLOCK a process could use up all memory."""
     room = 16 * 4096
     dut = Dut(b, before=(*UNPRIVILEGED, "prlimit", f"--memlock={room}"))
     v = dut.verbs
@@ -386,7 +391,8 @@ def R_8_1_2_1_queues_that_a_process_may_not_lock(b, what):
 
 @rule(cases=[()])
 def device_says_who_it_is(b):
-    """What ibv_devinfo shows, and "rdma dev"; libsiw shows the firmware as three numbers."""
+    """The firmware version that ibv_devinfo and "rdma dev" show is the module's version; libsiw
+    formats it as three numbers for ibv_devinfo."""
     caps = dict(word.split("=") for word in Dut(b).verbs.words("device"))
     version, = lines_of("/sys/module/srnic/version")
     numbers = re.match(r"\d+(\.\d+){,2}", version).group().split(".")
@@ -395,13 +401,13 @@ def device_says_who_it_is(b):
     said = subprocess.run(["rdma", "dev", "show", needs.Place.ib_device], check=True, text=True,
                           stdout=subprocess.PIPE).stdout.split()
     equal(said[said.index("fw") + 1], version, "firmware of rdma dev")
-    # The largest size of one region; programs have no larger address space anyhow.
+    # The largest size of one region; a process has no address space of 2^47 bytes or more.
     check(1 << 30 < int(caps["mr_size"]) < 1 << 47, f"size of a region: {caps['mr_size']}")
 
 
 @rule("R-8.1.2-1: EINVAL for one more than query_device says of what is in an object", cases=[()])
 def R_8_1_2_1_limits(b):
-    """More than the device has is refused, of each kind."""
+    """CQs, QPs and SRQs with one element more than query_device reports are refused."""
     link = Link(b, "responder")
     v = link.verbs
     caps = dict(word.split("=") for word in v.words("device"))

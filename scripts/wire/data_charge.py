@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Who pays for the kernel's memory: the cgroup of the application that asks for it.
+"""Kernel memory of CQs, QPs, SRQs and regions is charged to the memory cgroup of their process.
 
-The kernels with detectors have no such controller.
+Kernels built with KASAN and other detectors have no memory controller, and skip these tests.
 """
 
 import os
@@ -16,7 +16,7 @@ MANY = 2000
 
 
 class Group:
-    """A cgroup for programs of the test, gone with it"""
+    """A memory cgroup for programs of the test; it is removed when the test ends."""
 
     def __init__(self, b):
         root = cgroups()
@@ -34,15 +34,15 @@ class Group:
         self._put(self.path, "cgroup.procs", str(program.pid))
 
     def charged(self, kind):
-        """Return how many bytes of that kind the process's cgroup is charged for: "slab" is the kernel's small objects,
-        "kernel" is all of its memory"""
+        """Return how many bytes this cgroup is charged for, by memory.stat: kind "slab" is the
+        kernel's small objects, "kernel" is all kernel memory."""
         return int(next(line.split()[1] for line in lines_of(f"{self.path}/memory.stat")
                         if line.startswith(kind + " ")))
 
 
 @rule("R-8.1.2-1: the kernel's small objects that the process's cgroup is charged for")
 def R_8_1_2_1_regions_are_charged_to_who_registers_them(b):
-    """Each takes a structure, and its random STag a place of its own in the table of STags."""
+    """A region takes a structure and, since its STag is random, a node of its own in an xarray."""
     group = Group(b)
     dut = Dut(b)
     group.take(dut.verbs.proc)
@@ -54,9 +54,9 @@ def R_8_1_2_1_regions_are_charged_to_who_registers_them(b):
     say(f"{(group.charged('slab') - before) / MANY:.0f} octets charged for a region")
 
 
-# For each kind of queue: the command that makes one with ELEMENTS elements, and the bytes that the kernel needs for an
-# element. A send queue also has a table in the kernel, with copies of the ring's elements, in which each SGE needs 16
-# bytes, too.
+# For each kind of queue: the command that creates one with ELEMENTS elements, and how many bytes
+# the kernel needs for an element. For a send queue the kernel also has a table with a copy of each
+# element, in which each SGE takes another 16 bytes.
 ELEMENTS = 16384
 RINGS = {
     "completions": (f"cq big {ELEMENTS}", CQE),
@@ -69,7 +69,7 @@ RINGS = {
 @rule("R-8.1.2-1: the kernel's memory that the process's cgroup is charged for, with the queue and "
       "when it has gone", cases=[(what,) for what in RINGS])
 def R_8_1_2_1_queues_are_charged_to_who_makes_them(b, what):
-    """The ring that the process has mapped, and the table behind a ring of work requests"""
+    """The charge covers the ring that the process maps, and the kernel's table of a send queue."""
     group = Group(b)
     dut = Dut(b)
     group.take(dut.verbs.proc)

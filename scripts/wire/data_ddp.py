@@ -14,12 +14,12 @@ MAY_WRITE = LOCAL_WRITE | REMOTE_WRITE
 
 
 def sink(link, size=64, access=MAY_WRITE, **kw):
-    """Memory that the peer may write into"""
+    """Return a region into which the peer may write, by default."""
     return link.dut.mr(size, access, **kw)
 
 
 def source(link, size=64, **kw):
-    """Memory that the peer may read, and what is in it"""
+    """Return a region that the peer may read, and the random bytes that are in it."""
     mr = link.dut.mr(size, REMOTE_READ, **kw)
     data = random_octets(size)
     mr.put(data)
@@ -29,7 +29,7 @@ def source(link, size=64, **kw):
 # --- what the device sends -------------------------------------------------------------------
 
 def message_of(link, kind, size):
-    """Have the device send one of this kind: its segments and its data, as they came"""
+    """Have the device send one Send, Write or Read Response; return the segments that arrive."""
     data = random_octets(size)
     if kind == "send":
         link.qp.send(data)
@@ -55,7 +55,8 @@ def message_of(link, kind, size):
       "D-5.2-1: as many segments as MULPDU makes necessary, and all the data",
       cases=both(("send",), ("write",), ("response",)))
 def D_4_1_1_segments_of_a_message(b, kind, role):
-    """Sizes around whole segments: Conduct holds each against the one before."""
+    """Messages with just less, just as much and just more data than fits into whole segments.
+    Conduct (conduct.py) checks the STag, TO, MSN and MO of each segment against the one before."""
     link = Link(b, role)
     room = link.mulpdu - (18 if kind == "send" else 14)
     for size in (1, room - 1, room, room + 1, 2 * room - 1, 2 * room, 2 * room + 1, 5 * room + 3):
@@ -85,7 +86,7 @@ def D_5_2_3_offsets_of_a_write(b, role):
 @rule("D-4.3-2: MSN of each Send and Read Request, which the peer counts, and its own, which are "
       "taken", cases=both())
 def D_4_3_2_message_numbers_of_each_queue(b, role):
-    """Sends and Reads, mixed, of several segments, both ways: Conduct knows the next of each."""
+    """Sends and Reads are mixed, in both directions; Conduct checks the MSNs of the device."""
     link = Link(b, role)
     mr, data = source(link, 3000)
     into = link.dut.mr(3000, LOCAL_WRITE)
@@ -105,7 +106,7 @@ def D_4_3_2_message_numbers_of_each_queue(b, role):
 
 @rule("D-5.2-4: L and the length of a Send, a Write, a Read Request and a response", cases=both())
 def D_5_2_4_messages_of_nothing(b, role):
-    """Each is one segment with L, and it completes."""
+    """A message without data is one segment with L, and its work request completes."""
     link = Link(b, role)
     link.qp.send()
     link.qp.write(b"", 0x10, 0x20)
@@ -123,7 +124,7 @@ def D_5_2_4_messages_of_nothing(b, role):
 @rule("D-5.3-1: eight messages in the order of the list, and none amid another",
       "R-5.5-13: the order in which eight posted messages come", cases=both())
 def D_5_3_1_messages_leave_in_the_order_of_posting(b, role):
-    """A list with one doorbell; no segment of one is among those of another (Conduct)."""
+    """A list of WRs with one doorbell. Conduct refuses segments of two messages that are mixed."""
     link = Link(b, role)
     dut, qp = link.dut, link.qp
     sizes = [3000, 1, 0, 4000, 1442, 17, 2000, 100]
@@ -188,7 +189,7 @@ def D_5_2_6_empty_segment_vouches_for_none_behind_it(b, role):
 
 @rule("D-5.2-6 T-1: memory has the good segment's octets, and traffic goes on", cases=both())
 def D_5_2_6_empty_segments_before_good_ones(b, role):
-    """They place nothing and do no harm."""
+    """Empty segments of a Write place nothing, and do not change what its other segments place."""
     link = Link(b, role)
     mr = sink(link)
     link.peer.ulpdu(rdmap.write(mr.rkey, mr.start, b"", last=False))
@@ -201,7 +202,7 @@ def D_5_2_6_empty_segments_before_good_ones(b, role):
 
 @rule("D-5.3-2: a receive, a region and a sink, each whole, from mixed segments", cases=both())
 def D_5_3_2_states_of_messages_are_apart(b, role):
-    """A Write and a Read Response between the segments of a Send, and a Send within a Write"""
+    """The segments of a Send, a Write and a Read Response come in turns."""
     link = Link(b, role)
     mr, into = sink(link, 200), link.dut.mr(100, LOCAL_WRITE)
     link.qp.read(into.sge(), 0x9000, 0x99)
@@ -240,7 +241,7 @@ def D_5_3_3_each_message_once_and_in_order(b, count, role):
     link.verbs.tell(f"sink {link.qp.name} rcq {count} 64 64 {place.mr.start + place.at:#x} "
                     f"{place.mr.lkey:#x}")
     equal(link.verbs.answer(), "SINK", "sink")
-    # Never send more than there are receives: the sink reports its progress.
+    # Do not send more than there are receives: verbs_probe reports how many have completed.
     sent = done = 0
     while done < count:
         burst = []
@@ -284,7 +285,8 @@ def D_4_3_5_opcode_changes_within_a_send(b, op, role):
 
 @rule("D-4.3-5: the receive has both segments", cases=both())
 def D_4_3_5_first_segment_counts(b, role):
-    """Other reserved bytes in the second segment of a Send"""
+    """The two segments of a Send differ in the field for the Invalidate STag, which is reserved in
+    a Send: the receiver ignores it."""
     link = Link(b, role)
     place = link.qp.recv()
     msn = link.peer.next_msn(0)
@@ -350,7 +352,7 @@ def D_7_1_6_send_of_nothing_is_checked(b, field, value, error, role):
 @rule("D-7.1-3: Terminate 1/2/03 where 2 is due",
       cases=both((0,), (1,), (3,), (4,), (rdmap.MAX32,)))
 def D_7_1_3_number_of_a_send(b, msn, role):
-    """The first has been; 2 is due."""
+    """After the Send with MSN 1 each MSN but 2 is refused."""
     link = Link(b, role)
     link.ping()
     link.qp.recv()
@@ -379,7 +381,7 @@ def D_7_1_3_number_changes_within_a_send(b, role):
 @rule("D-7.1-4: Terminate 1/2/04 for a gap, an overlap, 0 and FFFFFFF0",
       cases=both((5,), (3,), (0,), (0xfffffff0,)))
 def D_7_1_4_offset_of_a_send(b, mo, role):
-    """Four bytes have been placed."""
+    """The first segment of the Send had four bytes: each MO but 4 is refused in the second one."""
     link = Link(b, role)
     link.qp.recv().forget()
     link.peer.ulpdu(rdmap.untagged(SEND, b"data", msn=1, last=False))
@@ -398,7 +400,7 @@ def D_7_1_4_first_offset_of_a_send(b, mo, role):
 @rule("D-7.1-5 T-11: Terminate 1/2/05 with the header of the segment that is over, LOC_LEN_ERR, "
       "and memory around the receive", cases=both((65, 65), (64 + 65, 64), (1000, 500)))
 def D_7_1_5_send_is_too_long(b, size, cut, role):
-    """One byte too many, in the first segment or in a later one"""
+    """The Send is longer than its receive of 64 bytes, in its first segment or only in the second."""
     link = Link(b, role)
     link.qp.recv(64).forget()
     link.qp.recv(64)
@@ -467,7 +469,7 @@ def D_7_1_10_write_out_of_bounds(b, at, size, role):
 @rule("D-7.1-10: memory, to the first octet and to the last",
       cases=both((1,), (64,), (4096,), (10000,)))
 def D_7_1_10_write_of_all_there_is(b, size, role):
-    """To the first byte, to the last, and to all of them, over pages"""
+    """Writes to the first byte of a region, to the last, and to all bytes"""
     link = Link(b, role)
     mr = sink(link, size, shift=4096 - 33)
     data = random_octets(size)
@@ -493,7 +495,7 @@ def D_7_1_11_write_that_wraps(b, size, role):
 @rule("D-7.1-11: memory, of a Write that ends 16 octets before 2^64",
       "D-7.1-10: Terminate 1/1/01 for one octet behind the region", cases=both())
 def D_7_1_11_addresses_at_the_end_of_the_space(b, role):
-    """What ends before 2^64 is good."""
+    """A Write just below 2^64 is placed if it ends within its region: that is no wrap."""
     link = Link(b, role)
     top = 0xfffffffffffff000
     mr = sink(link, 0xff0, shift=0, iova=top)
@@ -521,7 +523,8 @@ def D_7_1_12_region_goes_between_two_segments(b, role):
 @rule("D-7.1-13 F-8-5: memory, and a flushed receive, though five good segments follow",
       "R-7.1-2: the code of the first fault, though a second follows", cases=both())
 def D_7_1_13_good_segments_behind_a_bad_one(b, role):
-    """In the same TCP segment, and later: nothing is placed, the first fault is the one told."""
+    """Good segments and a second bad one follow a bad one, in the same write to TCP and later. None
+    of them is placed, and the Terminate reports the first error."""
     link = Link(b, role)
     mr = sink(link)
     link.qp.recv()
@@ -537,7 +540,8 @@ def D_7_1_13_good_segments_behind_a_bad_one(b, role):
 @rule("D-7.1-12: Terminate 1/1/00 for another STag in the second, and the first one's octets",
       cases=both())
 def D_7_1_12_each_segment_is_checked_for_itself(b, role):
-    """A good first segment does not vouch for an STag, a right or bounds of the second."""
+    """The second segment of a Write has the STag of another region, which the peer may not write:
+    it is refused, though the first segment was good."""
     link = Link(b, role)
     mr, mute = sink(link), sink(link, access=LOCAL_WRITE)
     link.peer.ulpdu(rdmap.write(mr.rkey, mr.start, b"good", last=False))
@@ -548,7 +552,7 @@ def D_7_1_12_each_segment_is_checked_for_itself(b, role):
 
 @rule("D-7.1-3: QP_FATAL for MSN 2, and no Terminate", cases=both())
 def D_7_1_3_terminate_queue_has_one_number(b, role):
-    """A Terminate with MSN 2 is a bad Terminate: it is not answered."""
+    """A Terminate with an MSN other than 1 is in error. A Terminate must not answer a Terminate."""
     link = Link(b, role)
     link.peer.ulpdu(rdmap.untagged(TERMINATE, bytes(4), msn=2))
     link.aborted()

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Memory runs out in the driver: in turn, each allocation below one of its functions fails, once.
+"""Memory allocations fail in srnic: each allocation within a given function fails once, in turn.
 
-These tests are as those of faults.py, for the verbs and for the data path. A verb that fails
-returns an errno, and leaves no object; what was posted is executed nevertheless, a little later.
+faults.py has such tests for the setup of connections; here they are for the verbs and for the data
+path. A verb that fails has to return an errno and to leave no object. A posted work request has to
+be executed all the same, a little later.
 """
 
 import os
@@ -41,7 +42,7 @@ VERBS = {   # function of srnic: command of verbs_probe that calls it, least num
 
 @rule("O-05", cases=[(function,) for function in VERBS])
 def verb_of_an_application(b, function):
-    """An errno, or all is well; afterwards what belongs to it works."""
+    """A verb in which an allocation fails succeeds or returns an errno; the next call succeeds."""
     quiet()
     dut = Dut(b)
     command, least = VERBS[function]
@@ -80,11 +81,11 @@ def region_of_a_kernel_ulp(b):
 
 @rule("O-05", cases=[(60, 41)])
 def link_that_is_added(b, each, stride):
-    """A device, or an errno and no device
+    """"rdma link add" makes a device, or fails and leaves no device.
 
-    The first `each` allocations are those of the driver and of the library: in turn, each of them
-    fails. The RDMA core and sysfs make more than a thousand after them, of which only every
-    `stride`-th fails.
+    The first `each` allocations are made by srnic and iw_mpa: each of them fails once, in turn. The
+    RDMA core and sysfs then make more than a thousand; to save time only every `stride`-th of these
+    fails.
     """
     b.things.append(lambda: run("ip link delete fault0 2>/dev/null || true"))
     run("ip link add fault0 type dummy; ip link set fault0 up")
@@ -138,7 +139,8 @@ def stream_of_an_initiator(b, function, least):
 # --- bytes go out, and come in ------------------------------------------------------------
 
 def on_a_link(b, function, way, least, **words):
-    """What was posted is done, whichever allocation fails; the stream stays as it was."""
+    """Whichever allocation within `function` fails: way(link) has to do all its work, and then the
+    stream has to carry a Send in each direction."""
     link = Link(b, "responder", **words)
 
     point = Point(b, function)
@@ -191,7 +193,7 @@ def fpdu_longer_than_the_receive_buffer(b):
 
 @rule("O-05")
 def terminate_message(b):
-    """It gets out, as soon as there is memory."""
+    """If an allocation for a Terminate fails, the Terminate is sent when there is memory again."""
     point = Point(b, "srnic_tx_work")
     for number in numbers(b):
         one = b.another(b.address)
@@ -210,7 +212,8 @@ def terminate_message(b):
 
 @rule("O-05")
 def tcp_without_memory_for_a_while(b):
-    """TCP has room, but gets no memory, and says "try again": that is done by the clock."""
+    """TCP returns -EAGAIN for want of memory, though its send buffer has room. write_space will not
+    be called then, so the sender has to try again by a timer, and not in a busy loop."""
     link = Link(b, "responder")
     symbols = sorted((int(line.split()[0], 16), line.split()[2])
                      for line in lines_of("/proc/kallsyms"))
