@@ -400,7 +400,7 @@ def D_7_1_4_first_offset_of_a_send(b, mo, role):
 @rule("D-7.1-5 T-11: Terminate 1/2/05 with the header of the segment that is over, LOC_LEN_ERR, "
       "and memory around the receive", cases=both((65, 65), (64 + 65, 64), (1000, 500)))
 def D_7_1_5_send_is_too_long(b, size, cut, role):
-    """The Send is longer than its receive of 64 bytes, in its first segment or only in the second."""
+    """A Send is longer than its receive of 64 bytes, in its first segment or only in the second."""
     link = Link(b, role)
     link.qp.recv(64).forget()
     link.qp.recv(64)

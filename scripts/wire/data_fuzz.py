@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Peers and processes that err by chance, by the thousand; each case prints its seeds.
+"""Fuzzing: peers and processes with random errors, by the thousand; each case prints its seeds.
 
-A stream begins as a good one: startup, then Writes, Sends, Read Requests and Read Responses. Then
-bits of bytes are changed, FPDUs are cut, repeated, swapped and merged, and fields get values at the
-limits of checks, with right CRCs and wrong ones. In all cases the device keeps the rules for
-senders to the end of the stream, the stream ends, no byte changes except where the peer may write,
-the next good connection works, and at the end the device has as many objects as before.
+A stream is first made of good messages: Writes, Sends, Read Requests and Read Responses. Then bits
+are flipped, FPDUs are cut, repeated, swapped and merged, and fields get values at the limits of
+checks, with right CRCs and wrong ones. In all cases the device keeps the rules for senders to the
+end of the stream, the stream ends, no byte changes except where the peer may write, the next good
+connection works, and at the end the device has as many objects as before.
 
-Processes err likewise: by elements of rings, by bytes all over their rings, by commands of uverbs.
+Processes err in elements of rings, by random bytes all over their rings, and in uverbs commands.
 """
 
 import collections
@@ -36,7 +36,7 @@ SLABS = ("TCP", "TCPv6", "sock_inode_cache", "request_sock_TCP")
 
 
 class Target:
-    """A server that takes whoever asks, and what the peer may know of its memory"""
+    """A server that accepts each connection, and regions with different rights for peers to name"""
 
     def __init__(self, b):
         self.b = b
@@ -61,19 +61,20 @@ class Target:
         self.ends["a Terminate" if peer.conduct.terminated else how] += 1
 
     def show_ends(self, count):
-        """That nothing follows a Terminate says something if there are some."""
+        """Print how the streams ended. Many must have ended with a Terminate and some without one:
+        otherwise the test has not seen whether anything follows a Terminate."""
         say(", ".join(f"{number} with {how}" for how, number in sorted(self.ends.items())))
         check(self.ends["a Terminate"] >= count // 4, f"few Terminates: {dict(self.ends)}")
         others = self.ends[FIN] + self.ends[RST]
         check(others >= count // 30, f"few streams without one: {dict(self.ends)}")
 
     def finished(self):
-        """How many connections have come and gone"""
+        """[how many connections have begun, how many have ended]"""
         return [int(word) for word in self.v.words("served")]
 
 
 class Stream:
-    """One stream, made of a seed"""
+    """One stream of a peer, whose messages and errors all follow from a seed"""
 
     def __init__(self, target, seed):
         self.target, self.seed = target, seed
@@ -85,7 +86,7 @@ class Stream:
         return self.msn[qn] - 1
 
     def message(self):
-        """The ULPDUs of one good message, or of one that is nearly good"""
+        """The ULPDUs of one well-formed message; it may exceed bounds, or lack a right or a PD."""
         dice = self.dice
         mr = dice.choice(self.target.regions())
         size = dice.choice((0, 1, 3, 64, 200, 256, 1000))
@@ -106,7 +107,7 @@ class Stream:
                                                                inv=inv), data[:256], cut)
 
     def change(self, ulpdu):
-        """Flip bits of it, or put an edge into a field; its CRC will be right."""
+        """Flip bits of a ULPDU, or set a field to one of EDGES, before the CRC is computed."""
         octets = bytearray(ulpdu)
         # An earlier change may have made the ULPDU empty, so that there are no bits to flip.
         if self.dice.random() < 0.5 and octets:
@@ -120,7 +121,7 @@ class Stream:
         return bytes(octets)
 
     def ulpdus(self):
-        """Good ones, some of them repeated, swapped, merged, or changed"""
+        """ULPDUs of well-formed messages; some are repeated, swapped, merged, cut or changed."""
         dice = self.dice
         all_ = [u for _ in range(dice.randrange(1, 7)) for u in self.message()]
         for _ in range(dice.choice((0, 1, 1, 1, 2))):
@@ -139,7 +140,7 @@ class Stream:
         return all_
 
     def octets(self, peer):
-        """All of it as FPDUs; some of them damaged below"""
+        """The stream's FPDUs; in 30 % of streams one is damaged after its CRC was computed."""
         dice = self.dice
         fpdus = [peer.make(ulpdu[:60000]) for ulpdu in self.ulpdus()]
         if dice.random() < 0.3:
@@ -158,7 +159,7 @@ class Stream:
         return b"".join(fpdus)
 
     def play(self, sock):
-        """From the Request to the end of both halves"""
+        """Play the stream on a connected socket, from the MPA Request to the connection's end."""
         dice = self.dice
         tcp = Peer(sock)
         tcp.send(mpa.request2(b"", mpa.C, a=1, rtr=mpa.WRITE, ird=4, ord=4))
@@ -198,7 +199,7 @@ def dial(b, target):
       "R-5.4-4: nothing behind a Terminate, in 60 streams", cases=[(1, 60)],
       soak=[(1000 * n, 1000) for n in range(1, 22)])
 def R_8_1_1_1_streams_that_err_by_chance(b, seed, count):
-    """The device as responder"""
+    """One peer after the other connects to the device and sends a stream with random errors."""
     say(f"seeds {seed} to {seed + count - 1}")
     target = Target(b)
     beside = Link(b.another(), "responder")
@@ -255,7 +256,7 @@ def R_8_1_1_1_streams_that_err_by_chance_to_an_initiator(b, seed, count):
 # --- elements of rings -----------------------------------------------------------------------
 
 def element(dice, mrs):
-    """A WR that is nearly good"""
+    """An element of an SQ ring in which most fields are good, and some have random values"""
     mr = dice.choice(mrs)
     sges = []
     for _ in range(dice.randrange(0, 7)):
@@ -277,7 +278,7 @@ def element(dice, mrs):
 @rule("R-8.1.2-1: whole messages, an end of each stream, and another process's connection, which "
       "works", cases=[(1, 40)], soak=[(1000, 3000)])
 def R_8_1_2_1_elements_made_by_chance(b, seed, count):
-    """Each on a QP of its own; the peer hears messages as they should be, or a Terminate."""
+    """For each seed a QP gets random elements; its peer gets only whole messages or a Terminate."""
     say(f"seeds {seed} to {seed + count - 1}")
     beside = Link(b, "responder")
     victim = Dut(b)
@@ -319,7 +320,7 @@ SCRIBBLED = "qp.sq", "srq.ring", "scq.ring", "rcq.ring"
 
 
 def scribble_on(link, dice, turns):
-    """Somebody writes into all rings of a process that sends, receives and gets no rest."""
+    """Threads write random bytes into all rings of a process while it sends and receives."""
     victim = link.dut
     data = victim.out(b"x")
     for ring in SCRIBBLED:
@@ -376,7 +377,7 @@ MODIFY_QP, QUERY_QP, MODIFY_SRQ, QUERY_SRQ = 26, 25, 33, 34
 
 
 def good_commands(link):
-    """The number of each command that the device takes, and what stands behind it"""
+    """For each uverbs command that the device supports: its number, and a body that is good"""
     pd, cq, srq, qp = (uverbs.handle(link, name) for name in ("pd", "scq", "srq", "qp"))
     mr = link.dut.memory.base
     wr = struct.pack("<QIIIIQII", 1, 1, 2, 2, 0, mr, 1, 0) + bytes(16) + rings.sge(mr, 8, 1)
@@ -401,7 +402,8 @@ def good_commands(link):
 
 
 def odd_command(dice, number, body):
-    """Words of it changed, then cut or made longer; its sizes are right or not."""
+    """A uverbs command with words of its body changed, then cut or lengthened; the sizes in its
+    header may be wrong, too."""
     octets = bytearray(body)
     for _ in range(dice.choice((0, 0, 1, 1, 2))):
         at = 4 * dice.randrange(len(octets) // 4)
@@ -418,7 +420,8 @@ def odd_command(dice, number, body):
 @rule("R-8.1.2-1: another process's connection works, and no object is left", cases=[(1, 300)],
       soak=[(1000, 30000)])
 def R_8_1_2_1_commands_made_by_chance(b, seed, count):
-    """Short, long and odd: each is taken or refused, and all goes with the process."""
+    """A process issues random uverbs commands. Each may succeed or fail; no object outlives the
+    process."""
     say(f"seeds {seed} to {seed + count - 1}")
     beside = Link(b, "responder")
     beside.works()

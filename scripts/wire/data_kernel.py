@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What only the kernel's ULPs have: fast registration, invalidation, drain (see kverbs.py)."""
+"""Verbs that only kernel ULPs have: fast registration, invalidation, drain (see kverbs.py)."""
 
 import ctypes
 import errno
@@ -22,7 +22,7 @@ REMOTE_ATOMIC, MW_BIND = 8, 16
 
 
 def region(link, n=0, pieces=((0, 4096),), access=RIGHTS, **kw):
-    """A fast-registered region"""
+    """Return region n, mapped and then registered by a work request (IB_WR_REG_MR)."""
     mr = link.kv.mr(n, pieces, **kw)
     link.kv.register(n, 0x100 + n, access)
     return mr
@@ -37,8 +37,8 @@ def region(link, n=0, pieces=((0, 4096),), access=RIGHTS, **kw):
                  ([(0, 4096), (8192, 4096)], 0, 300),
                  ([(7, 100), (5000, 33), (200, 1)], 1, 0)))
 def R_8_1_1_4_fast_registered_region(b, pieces, type_, offset, role):
-    """A region of whole pages, of pieces that begin or end within one, with an offset into the
-    list, or with gaps: bytes are placed where the list says, and Reads find them there."""
+    """A region of whole pages, of pieces that begin or end within a page, with an offset into the
+    scatterlist, or with gaps: Writes place bytes where the list says, and Reads get them back."""
     link = KernelLink(b, role)
     mr = region(link, pieces=pieces, type_=type_, offset=offset)
     size = sum(piece[1] for piece in pieces) - offset
@@ -62,7 +62,7 @@ def R_8_1_1_4_fast_registered_region(b, pieces, type_, offset, role):
 @rule("R-8.1.1-4: the process's memory, a response, and Terminate 1/1/00 behind the "
       "deregistration", cases=both())
 def R_8_1_1_4_memory_of_a_process_that_a_kernel_ulp_registers(b, role):
-    """ib_reg_user_mr(): no application asks, so none is to be answered."""
+    """A kernel ULP calls ib_reg_user_mr(): the driver gets no udata, and must not write to one."""
     link = KernelLink(b, role)
     with mmap.mmap(-1, 8192) as memory:
         start = ctypes.addressof(ctypes.c_char.from_buffer(memory)) + 100
@@ -91,7 +91,8 @@ NO_RIGHTS = {   # set of IB_ACCESS_* -> errno
 @rule("R-8.1.1-4: the errno of a registration with rights that no region can have, and a Write into "
       "one with good rights", cases=[("reg",), ("user",)])
 def R_8_1_1_4_rights_that_no_region_can_have(b, how):
-    """By work request, and of a process's memory: refused at once, and nothing else happens."""
+    """Rights that no region can have are refused with an errno, both in a registration by work
+    request and in ib_reg_user_mr(); the QP works on."""
     link = KernelLink(b, "responder")
     with mmap.mmap(-1, 8192) as memory:
         start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
@@ -137,7 +138,7 @@ def R_8_1_1_4_rights_of_a_fast_registered_region(b, what, access, role):
       "R-8.1.1-4: Terminate 1/1/00 for a Write, 0/1/00 for a Read",
       cases=both(("write",), ("read",)))
 def D_7_1_7_region_that_is_not_registered_yet(b, what, role):
-    """Allocated and mapped, but the WR was not posted"""
+    """The region is allocated and mapped, but no IB_WR_REG_MR was posted."""
     link = KernelLink(b, role)
     mr = link.kv.mr(0, [(0, 4096)])
     if what == "write":
@@ -168,7 +169,8 @@ def R_8_1_1_4_invalidated_by_its_owner(b, what, role):
 
 @rule("R-8.1.1-4: a Write by the new key lands, one by the old key is 1/1/00", cases=both())
 def R_8_1_1_4_registered_again_with_another_key(b, role):
-    """The old STag is no more; what was mapped stays mapped."""
+    """A region is invalidated, and registered with another key: the old STag stays invalid, and the
+    region keeps the pages that were mapped."""
     link = KernelLink(b, role)
     mr = region(link)
     link.kv.do(f"post inv {SIGNALED} 1 {mr.rkey}")
@@ -185,7 +187,7 @@ def R_8_1_1_4_registered_again_with_another_key(b, role):
 
 @rule("R-8.1.1-4: the Write lands where the valid registration says", cases=both())
 def R_8_1_1_4_mapping_does_not_disturb_what_is_registered(b, role):
-    """Mapped anew while it is valid: that counts from the next registration on."""
+    """ib_map_mr_sg() on a valid region has no effect before the region is registered again."""
     link = KernelLink(b, role)
     mr = region(link)
     link.kv.map(0, [(8192, 4096)])
@@ -195,7 +197,7 @@ def R_8_1_1_4_mapping_does_not_disturb_what_is_registered(b, role):
 
 
 def flood(link, octets):
-    """The stream may have ended by then."""
+    """Send these bytes, or as many as the peer can: the device may have ended the stream."""
     try:
         link.peer.raw(octets)
     except OSError:
@@ -205,9 +207,9 @@ def flood(link, octets):
 @rule("R-8.1.1-6 T-22: what is put there within the completion stays",
       cases=both(("inv",), ("peer",)))
 def R_8_1_1_6_no_octet_after_the_invalidation(b, how, role):
-    """Under a flood of Writes a region is invalidated. Its memory is filled within the completion
-    of that work request, or of the receive if the peer has invalidated it; what is put there must
-    still be there at the end."""
+    """Under a flood of Writes a region is invalidated, by a work request or by the peer's Send. The
+    completion handler of that work request, or of the receive, fills the region's memory at once.
+    No Write may change the memory after that."""
     link = KernelLink(b, role)
     mr = region(link, pieces=[(0, 32768)])
     done = 1 if how == "inv" else 7
@@ -254,7 +256,7 @@ def R_8_1_1_6_invalidation_waits_for_who_places(b, role):
       cases=both(*[(op, size) for op in (SEND_INV, SEND_SE_INV)
                    for size in (0, 40)]))
 def R_5_3_3_send_with_invalidate(b, op, size, role):
-    """The completion names the STag, which is of no use any more."""
+    """The completion has the STag, and from then on a Write with this STag is refused."""
     link = KernelLink(b, role)
     before = hw_counter("remote_invalidated")
     mr = region(link)
@@ -273,7 +275,7 @@ def R_5_3_3_send_with_invalidate(b, op, size, role):
 
 @rule("R-5.3-3: the STag in the completion is the first segment's", cases=both())
 def R_5_3_3_segments_name_the_first_ones_stag(b, role):
-    """RsvdULP of later segments is not looked at."""
+    """The receiver takes the Invalidate STag of a Send from the first segment only."""
     link = KernelLink(b, role)
     mr = region(link)
     link.kv.do(f"recv 5 {MEMORY - 64},64")
@@ -308,7 +310,8 @@ def R_5_3_5_invalidate_of_a_region_that_is_not_valid(b, which, role):
       "R-8.1.1-7: Terminate 0/2/09 for a fast-registered region that is not for peers",
       cases=both((LOCAL_WRITE,), (0,)))
 def R_8_1_1_7_invalidate_of_a_region_without_a_remote_right(b, access, role):
-    """It is valid, and of the stream's domain, but the peer was never given it."""
+    """The region is valid and in the stream's PD, but the peer has no right to it: so the peer must
+    not be able to invalidate it."""
     link = KernelLink(b, role)
     mr = region(link, access=access)
     link.kv.do(f"recv 5 {MEMORY - 64},64")
@@ -323,7 +326,7 @@ def R_8_1_1_7_invalidate_of_a_region_without_a_remote_right(b, access, role):
 @rule("R-5.3-4 T-5: Terminate 0/1/09, and a Write by the owner's stream, which lands",
       cases=both(("kernel",), ("process",)))
 def R_5_3_4_invalidate_of_another_domain(b, whose, role):
-    """A region that lives, but is not of this stream's domain: it is valid afterwards."""
+    """A Send with Invalidate names a region of another PD, which has to stay valid."""
     link = Link(b, role)
     link.qp.recv().forget()
     if whose == "kernel":
@@ -349,7 +352,7 @@ def R_5_3_4_invalidate_of_another_domain(b, whose, role):
 
 @rule("R-8.1.1-1: Terminate 1/1/00 for a Write to the key of all memory", cases=both())
 def R_8_1_1_7_key_of_all_memory_is_not_the_peers(b, role):
-    """Not to be written to"""
+    """A peer cannot write by the PD's local_dma_lkey, which covers all memory."""
     link = KernelLink(b, role)
     link.peer.write(link.kv.dma_key, 0xffff888000000000, b"data")
     link.refused(rdmap.TAGGED_STAG, flush=())
@@ -357,7 +360,7 @@ def R_8_1_1_7_key_of_all_memory_is_not_the_peers(b, role):
 
 @rule("R-7.2-1 R-8.1.1-1: Terminate 0/1/00 in place of a response", cases=both())
 def R_7_2_1_key_of_all_memory_is_not_the_peers(b, role):
-    """Not to be read"""
+    """A peer cannot read by the PD's local_dma_lkey, which covers all memory."""
     link = KernelLink(b, role)
     link.peer.read(link.kv.dma_key, 0xffff888000000000, 4096, good=False)
     link.refused(rdmap.READ_STAG, flush=())
@@ -365,7 +368,7 @@ def R_7_2_1_key_of_all_memory_is_not_the_peers(b, role):
 
 @rule("R-8.1.1-1: EOPNOTSUPP for a domain with a key of all memory for peers", cases=both())
 def R_8_1_1_1_no_key_of_all_memory_for_peers(b, role):
-    """Some ULPs of the kernel can be told to trust their peers with everything."""
+    """Some kernel ULPs can ask for IB_PD_UNSAFE_GLOBAL_RKEY, which would give peers all memory."""
     link = KernelLink(b, role)
     equal(link.kv.fails("unsafe"), errno.EOPNOTSUPP, "errno")
     link.works()
@@ -396,7 +399,8 @@ def R_5_3_5_key_of_all_memory_is_not_invalidated(b, role):
 @rule("R-8.1.1-4: the sink's octets, and 1/1/00 for a Write behind the Read's completion",
       cases=both())
 def R_5_2_2_5_read_with_invalidate(b, role):
-    """The sink is invalid when the Read is complete, and its bytes are there."""
+    """When a Read with local invalidation completes, its data is in the sink, and the sink's STag
+    is invalid."""
     link = KernelLink(b, role)
     mr = region(link, access=LOCAL_WRITE | REMOTE_WRITE)
     link.kv.do(f"post read_inv {SIGNALED} 9 0x9000 0x99 {mr.rkey} 0,500,{mr.rkey},{mr.start}")
@@ -413,7 +417,8 @@ def R_5_2_2_5_read_with_invalidate(b, role):
 @rule("R-5.5-13: a Write that the Send has asked for lands: the registration was before it",
       cases=both())
 def R_5_5_13_registration_and_send_in_one_list(b, role):
-    """As storage posts them: the peer may use the STag as soon as it has the Send."""
+    """Storage ULPs post a registration and a Send with the new STag in one list: the peer may use
+    the STag as soon as it has the Send."""
     link = KernelLink(b, role)
     mr = link.kv.mr(0, [(0, 4096)])
     for turn in range(10):
@@ -432,7 +437,8 @@ def R_5_5_13_registration_and_send_in_one_list(b, role):
       "R-B-3: with a fence the Read's octets land, and then both complete",
       cases=both((0,), (FENCE,)))
 def R_5_5_15_invalidation_behind_a_read(b, fence, role):
-    """It completes behind the Read; with a fence the sink is there until the Read is over."""
+    """A local invalidation of a Read's sink completes after the Read. Without a fence the Read may
+    fail; with one the invalidation starts only when the Read is complete."""
     link = KernelLink(b, role)
     mr = region(link, access=LOCAL_WRITE)
     link.kv.do(f"post read {SIGNALED} 1 0x9000 0x99 0,64,{mr.rkey},{mr.start} ; "
@@ -453,7 +459,8 @@ def R_5_5_15_invalidation_behind_a_read(b, fence, role):
 @rule("R-7.1-1: the whole Terminate, QP_FATAL, and the status of the work request",
       cases=both(("inv",), ("lkey",), ("reg",)))
 def R_7_1_1_work_request_that_cannot_be(b, what, role):
-    """An STag that is nobody's is invalidated, or sent from; one that is valid is registered."""
+    """A WR invalidates an STag that does not exist, sends from memory by a wrong key, or registers
+    a region that is registered already."""
     link = KernelLink(b, role)
     mr = region(link)
     text, status = {
@@ -467,7 +474,8 @@ def R_7_1_1_work_request_that_cannot_be(b, what, role):
 @rule("R-5.1-3: the octets of Sends whose memory changed at their completion, and of a Write of "
       "two pieces", cases=both((1,), (100,), (4096,)))
 def R_5_1_3_memory_of_a_slab(b, size, role):
-    """As headers of storage protocols are; it is free again as soon as the Send is complete."""
+    """Storage protocols have their headers in slab memory, and reuse it when the Send completes.
+    TCP must not refer to that memory any more then."""
     link = KernelLink(b, role)
     for turn in range(4):
         data = random_octets(size)
@@ -487,7 +495,7 @@ def R_5_1_3_memory_of_a_slab(b, size, role):
 @rule("R-8.1.2-1: EINVAL for each number of a QP, by a user who has none; the ULP's own connect afterwards",
       cases=[("initiator",)])
 def R_8_1_2_1_qp_of_a_kernel_ulp(b, role):
-    """It has its number from when it is made, and may wait for the peer's address before it connects."""
+    """A kernel ULP's QP has a number long before it connects. No user may connect it by number."""
     class Named(KernelLink):
         def initiator(self):
             there = self.b.another()
@@ -510,7 +518,7 @@ def R_8_1_2_1_qp_of_a_kernel_ulp(b, role):
 @rule("D-6.2.2-1: each work request has completed, once and in order, when it returns",
       cases=both(("idle",), ("busy",), ("reads",), ("closed",)))
 def D_6_2_2_1_drain(b, when, role):
-    """It returns, and everything that was posted has come back by then, once and in order."""
+    """When ib_drain_qp() returns, all posted WRs have completed, each once, and in order."""
     link = KernelLink(b, role)
     want = []
     if when != "idle":
@@ -544,7 +552,8 @@ def D_6_2_2_1_drain(b, when, role):
 @rule("D-6.2.2-1: each work request has completed when it returns, and the next connection is up, while a CPU goes "
       "offline", cases=both(("end",), ("begin",)))
 def D_6_2_2_1_drain_while_a_cpu_goes_offline(b, what, role):
-    """The CPU waits for the requests of its disks, and they for a connection's end, or for the next."""
+    """A CPU that goes offline waits for block I/O, which may wait for a connection to end or to
+    come up. A deadlock would follow if the connection, in turn, had to wait for this CPU."""
     link = KernelLink(b, role) if what == "end" else None
     goes = CpuGoes(b)
     link = link or KernelLink(b, role)
@@ -562,8 +571,8 @@ def D_6_2_2_1_drain_while_a_cpu_goes_offline(b, what, role):
 @rule("D-6.2.2-1: 30 Reads of which none asks for a completion, and 20 receives, have completed when "
       "it returns, though the ULP has asked for a completion queue of 4", cases=both())
 def D_6_2_2_1_drain_with_a_small_completion_queue(b, role):
-    """As nvmet, isert and ksmbd do, which count the WRs that are signaled. What ib_drain_qp() waits
-    for is behind all others."""
+    """nvmet, isert and ksmbd ask for as many CQEs as they have signaled WRs, but unsignaled WRs
+    that are flushed complete, too. ib_drain_qp() waits for the last one, so none may be lost."""
     before = hw_counter("cqe_lost")
     link = KernelLink(b, role, cq=4)
     for n in range(20):
@@ -586,7 +595,7 @@ SRQ_ROOM = 8
 
 
 def shared(b, role):
-    """A QP with an SRQ, in which are receives 0x20 to 0x24"""
+    """Return a link whose QP uses an SRQ with five receives, 0x20 to 0x24."""
     link = KernelLink(b, role, srq=SRQ_ROOM)
     for n in range(5):
         link.kv.do(f"recv {0x20 + n} {4096 * n},100")
@@ -615,7 +624,7 @@ def R_5_3_1_shared_receives_of_a_kernel_ulp(b, role):
 @rule("D-6.2.2-1: the half-filled receive and the work requests have completed, once, when it "
       "returns; QP_LAST_WQE_REACHED; none of the SRQ's other receives does", cases=both())
 def D_6_2_2_1_drain_with_a_shared_receive_queue(b, role):
-    """Newer kernels wait in it, for ten seconds, until the QP tells that it takes no more receives."""
+    """With an SRQ ib_drain_qp() of newer kernels waits ten seconds for QP_LAST_WQE_REACHED."""
     link = shared(b, role)
     link.peer.send(b"octets")
     link.kv.wc(0x20)
@@ -642,7 +651,7 @@ def D_6_2_2_1_drain_with_a_shared_receive_queue(b, role):
 
 @rule("D-6.2.2-1: the receive is flushed", cases=[("initiator",)])
 def D_6_2_2_1_drain_without_a_connection(b, role):
-    """Nobody ends the stream of a QP that had none."""
+    """A QP without a connection has no stream whose end would flush it: ib_drain_qp() has to."""
     class Unconnected(KernelLink):
         def initiator(self):
             said = self.kv.do(f"resolve {self.b.listen_address} {self.b.port}")

@@ -56,7 +56,8 @@ def F_3_1_a_ulpdu_is_an_fpdu(b, role):
 @rule("F-3-3: 64768 octets in TCP segments of 536, in memory and in a receive",
       cases=both((0, 0), (4096, 0), (0, 1), (4096, 1)))
 def F_3_3_longest_fpdu_in_short_segments(b, rmem, markers, role):
-    """64768 bytes of ULPDU in TCP segments of 536; rmem: of the receive buffer."""
+    """A ULPDU of 64768 bytes in TCP segments of 536. rmem: bytes of TCP's receive buffer, 0 for the
+    default."""
     if rmem:
         b.put("/proc/sys/net/ipv4/tcp_rmem", f"{rmem} {rmem} {rmem}")
     link = Link(b, role, mss=536 + 12, settings={"markers": markers})
@@ -74,7 +75,7 @@ def F_3_3_longest_fpdu_in_short_segments(b, rmem, markers, role):
 
 @rule("F-4.1-1 F-4.4-1: figure 5 without its Marker, with a CRC computed bit by bit", cases=both())
 def F_4_1_1_fpdu_of_the_rfc(b, role):
-    """The bytes of figure 5, but for its Marker: a Send of 24 zeroes is the first FPDU."""
+    """A Send of 24 zeroes as the first FPDU is figure 5 of RFC 5044, without its Marker."""
     link = Link(b, role, rtr=0)
     link.qp.send(bytes(24))
     link.peer.hear(SEND)
@@ -87,7 +88,7 @@ def F_4_1_1_fpdu_of_the_rfc(b, role):
       "F-4.1-1: ULPDU_Length of each Write sent", "F-4.1-3: the pad of each FPDU sent, which is 0",
       cases=both())
 def F_4_1_2_padding(b, role):
-    """All lengths modulo 4, both ways, tagged and untagged; the reader checks the device's."""
+    """Sends and Writes of all lengths modulo 4, in both directions; fpdu.Reader checks each pad."""
     link = Link(b, role)
     mr = sink(link, 256)
     for size in range(9):
@@ -131,7 +132,8 @@ def F_4_1_3_changed_pad_is_a_wrong_crc(b, role):
 @rule("F-4.1-4: Sends with three values in the field arrive; FPDUs sent have room for it",
       cases=both())
 def F_4_1_4_crc_field_without_crc(b, role):
-    """Any four bytes will do, and there are four bytes in what the device sends."""
+    """Without CRCs an FPDU still has the CRC field (RFC 5044, 4.1): the device accepts any four
+    bytes in the field, and its own FPDUs have the field."""
     link = Link(b, role, crc=False)
     check(not link.frame.flags & mpa.C, "the device wants CRCs")
     for field in (bytes(4), b"\xff" * 4, b"junk"):
@@ -145,7 +147,7 @@ def F_4_1_4_crc_field_without_crc(b, role):
     link.peer.hear_message(READ_RESPONSE)
 
 
-# A ULPDU shorter than its header: opcode, and the number of bytes that it has
+# ULPDUs shorter than their header: (is it tagged?, number of bytes); in ALL_RUNTS (opcode, number)
 RUNTS = [(1, length) for length in (0, 1, 2, 13)] + [(0, length) for length in (2, 14, 17)]
 ALL_RUNTS = [(op, length) for op in range(8) for length in range(14 if op in rdmap.TAGGED else 18)]
 
@@ -176,7 +178,7 @@ def F_4_1_5_each_length_of_each_opcode(b, op, length, role):
 
 # --- CRC -------------------------------------------------------------------------------------
 
-FLIPS = (2, 3, 4, 7, 8, 12, 16, 20, 24, 26, 28, 29, 31)      # of an FPDU of 32 bytes
+FLIPS = (2, 3, 4, 7, 8, 12, 16, 20, 24, 26, 28, 29, 31)      # offsets in an FPDU of 32 bytes
 
 
 def flip(b, role, offset, bit):
@@ -200,7 +202,7 @@ def F_4_4_3_changed_octet(b, offset, bit, role):
 @rule("F-4.4-3: Terminate 2/0/02 for a length that the CRC does not belong to",
       cases=both((0,), (1,)))
 def F_4_4_3_changed_length(b, offset, role):
-    """Another length: the CRC is looked for elsewhere, and is not found there."""
+    """If ULPDU_Length is changed, the device takes other bytes for the CRC, which do not match."""
     link = Link(b, role)
     link.qp.recv()
     ulpdu, = link.peer.send_segments(b"1234567")
@@ -214,7 +216,7 @@ def F_4_4_3_changed_length(b, offset, role):
       "was wrong",
       "F-8-4: the Terminate, then FIN", cases=both())
 def F_6_1_nothing_is_placed_before_the_crc(b, role):
-    """A Write with a wrong CRC, but for its last byte at first: that byte decides."""
+    """A Write with a wrong CRC, whose last byte comes later: no byte may be placed before that."""
     link = Link(b, role)
     mr = sink(link, 4096)
     octets = bytearray(link.peer.make(rdmap.write(mr.rkey, mr.start, random_octets(4000))))
@@ -242,7 +244,7 @@ def F_6_1_response_with_a_wrong_crc(b, role):
       "F-8-1: QP_FATAL for FIN within an FPDU, without a Terminate",
       cases=both((1,), (2,), (15,), (16,), (100,), (1019,)))
 def F_6_2_half_an_fpdu(b, size, role):
-    """The stream ends within a Write: nothing of it is placed."""
+    """FIN comes within the FPDU of a Write: no byte of the Write is placed."""
     link = Link(b, role)
     mr = sink(link, 1000)
     link.qp.recv()
@@ -256,7 +258,8 @@ def F_6_2_half_an_fpdu(b, size, role):
       "M-7.1.2-10: nothing is sent in answer to a first FPDU that is bad",
       cases=[("crc",), ("long",)])
 def F_7_1_2_1_first_fpdu_is_bad(b, how):
-    """A responder must not send before the first FPDU: no Terminate either."""
+    """A responder must not send before it has received a valid FPDU (RFC 5044, 7.1.2), so it cannot
+    answer a bad first FPDU by a Terminate."""
     link = Link(b, "responder", first=False)
     if how == "crc":
         octets = bytearray(link.peer.make(rdmap.write(1, 0)))
@@ -285,7 +288,8 @@ FIRST = {
       "D-4.1-3: 1/1/04 for DV 2 in a Write",
       "R-4.1-1: 0/2/05 for RV 2 in a Write", cases=[(which,) for which in FIRST])
 def F_7_1_2_1_first_fpdu_is_good_for_mpa_alone(b, which):
-    """Its CRC is right, so the responder may send: what DDP or RDMAP find in it is told."""
+    """The first FPDU has a right CRC, but an error of DDP or RDMAP: MPA allows the responder to
+    send now, so it reports the error in a Terminate."""
     error, ulpdu = FIRST[which]
     link = Link(b, "responder", first=False)
     link.qp.recv()
@@ -300,7 +304,7 @@ def F_7_1_2_1_first_fpdu_is_good_for_mpa_alone(b, which):
 @rule("F-8-5: memory, which two good Writes behind a bad FPDU do not change",
       "F-8-4: the Terminate, then FIN", cases=both())
 def F_8_5_nothing_behind_an_error_is_placed(b, role):
-    """A good Write behind a bad FPDU: in the same TCP segment, and later"""
+    """Good Writes follow an FPDU with a wrong CRC, in the same TCP segment and later."""
     link = Link(b, role)
     mr = sink(link)
     bad = bytearray(link.peer.make(rdmap.write(mr.rkey, mr.start, b"bad")))
@@ -313,7 +317,7 @@ def F_8_5_nothing_behind_an_error_is_placed(b, role):
 
 @rule("F-8-3: Terminate 2/0/02, which is no code of startup", cases=both())
 def F_8_3_startup_frame_in_full_operation(b, role):
-    """Its bytes are an FPDU with a wrong CRC, and are told as that."""
+    """In Full Operation a Request Frame is taken for an FPDU; the error reported is its CRC."""
     link = Link(b, role)
     link.peer.raw(mpa.request(b"hello") + bytes(0x4d50))
     link.refused(rdmap.MPA_CRC)
@@ -321,7 +325,7 @@ def F_8_3_startup_frame_in_full_operation(b, role):
 
 @rule(cases=both())
 def counters_of_a_stream(b, role):
-    """FPDUs and the bytes of their ULPDUs in both directions, and the RTR message"""
+    """The counters of FPDUs, of their ULPDUs' bytes and of RTR messages, in both directions"""
     names = "tx_fpdus", "tx_octets", "tx_rtr", "rx_fpdus", "rx_octets", "rx_rtr"
     before = {name: hw_counter(name) for name in names}
     link = Link(b, role)
@@ -342,7 +346,7 @@ NO_LOSS = "tc", "qdisc", "del", "dev", "lo", "root"
 
 @rule("F-8-1: QP_FATAL, DISCONNECTED and a flushed receive when TCP gives up", cases=both())
 def F_8_1_time_out_of_tcp(b, role):
-    """Neither FIN nor RST: nothing comes from the peer any more, nor an acknowledgement."""
+    """The network loses all packets, so there is no FIN, no RST and no ACK: TCP times out."""
     b.put("/proc/sys/net/ipv4/tcp_retries2", "3")
     b.may_reset = True      # the peer sends its FIN when the device's socket no longer exists
     link = Link(b, role)
@@ -367,7 +371,8 @@ def killed(link):
 
 
 def network_down(link):
-    """The program ends while there is no network, and whatever is said of it comes later."""
+    """Kill the program while its interface is down. What the device sends because of this reaches
+    the peer when the interface is up again."""
     run("ip link set storm0 down")
     killed(link)
     run("ip link set storm0 up")
@@ -375,7 +380,8 @@ def network_down(link):
 
 
 def network_gone(link):
-    """The device goes with it; its address stays, so that whatever is said comes nevertheless."""
+    """Delete the network device, and so the RDMA device. Its address is then given to lo, so that
+    what the RDMA device sent last still reaches the peer."""
     link.b.things.append(lambda: run("ip addr del 10.1.0.1/32 dev lo 2>/dev/null || true"))
     run("ip link delete storm1")
     run("ip addr add 10.1.0.1/32 dev lo")
@@ -400,7 +406,7 @@ ENDS_OF_THIS_SIDE = {
 
 
 def full_write(link, size):
-    """A Write that the peer's window has no room for: the bytes of its FPDUs"""
+    """Post a Write that is longer than the peer's window; return the bytes of the FPDUs due."""
     data = random_octets(size)
     link.qp.write(data, 0x1000, 0x55)
     check(link.peer.wait_full(), "the window does not close")
@@ -413,7 +419,7 @@ def full_write(link, size):
       "end the stream: none, or those of the Write that was on its way, so no Terminate",
       cases=both(*[(how, when) for how in ENDS_OF_THIS_SIDE for when in ("idle", "amid")]))
 def F_8_3_end_of_this_side(b, how, when, role):
-    """No local end is an error of startup any more."""
+    """If this side ends the stream, the peer gets bytes of the posted Write, but no Terminate."""
     ground = Ground(b)
     b.address = b.listen_address = ground.address
     b.may_reset = True      # a program or device that has ended answers data by RST
@@ -459,7 +465,7 @@ def F_4_5_2_mulpdu_with_markers(b, mss, want, role):
 @rule("F-4.5-3 F-3-2: a full ULPDU has 128 octets on segments of 100, 130 and 146",
       cases=both((100,), (130,), (146,)))
 def F_4_5_3_least_mulpdu(b, mss, role):
-    """However short TCP's segments are"""
+    """The MULPDU is 128 bytes at least, however short TCP's segments are."""
     link = Link(b, role, mss=mss)
     data = random_octets(1000)
     link.qp.send(data)
@@ -469,7 +475,7 @@ def F_4_5_3_least_mulpdu(b, mss, role):
 
 @rule("F-3-2: no ULPDU above 64768 octets where TCP would take longer ones", cases=both())
 def F_3_2_longest_ulpdu_that_is_sent(b, role):
-    """Loopback would take longer ones."""
+    """Over loopback TCP's segments are longer than the longest ULPDU, which has 64768 bytes."""
     link = Link(b, role, mss=None)
     for _ in range(4):
         data = random_octets(100000)
@@ -480,7 +486,7 @@ def F_3_2_longest_ulpdu_that_is_sent(b, role):
 
 
 def large_bit(role):
-    """By which the peer of a device in this role allows large FPDUs"""
+    """The bit of the frame by which a peer allows large FPDUs, if the device has this role"""
     return mpa.REQ_LARGE if role == "responder" else mpa.REP_LARGE
 
 
@@ -509,7 +515,8 @@ def F_4_5_1_large_fpdus_if_both_ends_say_so(b, crc, rev, role):
           ("silent", 1, "none"), ("allows", 0, "none"), ("echo", 1, "none"),
           ("allows", 1, "markers_in"), ("allows", 1, "markers_out")))
 def F_4_5_1_no_large_fpdus_else(b, peer, own, more, role):
-    """echo: the peer has the bit of the other frame, as if it had sent back what it received"""
+    """echo: the peer's frame has the bit that allows large FPDUs in the frame of the other role, as
+    if the peer had copied the device's flags into its own frame."""
     markers = more == "markers_out"
     bits = {"silent": 0, "allows": large_bit(role),
             "echo": large_bit("initiator" if role == "responder" else "responder")}[peer]
@@ -532,7 +539,8 @@ def F_4_5_1_no_large_fpdus_else(b, peer, own, more, role):
 @rule("F-4.5-4: the longest of the last ULPDUs fits the new MTU, and all Writes arrive whole",
       cases=both())
 def F_4_5_4_mulpdu_follows_the_path(b, role):
-    """The MTU shrinks while the device sends: what is queued stays as it is, what follows fits."""
+    """The MTU shrinks while the device sends: FPDUs that are queued in TCP stay as they are, and
+    later ones fit the new MTU."""
     needs.need("here")
     link = Link(b, role, mss=None)
     mtu = subprocess.run(["cat", "/sys/class/net/lo/mtu"], check=True, text=True,
@@ -554,7 +562,8 @@ def F_4_5_4_mulpdu_follows_the_path(b, role):
 
 
 def sizes(sniffer):
-    """(sequence number, bytes) of each segment from its port, cut as a device would"""
+    """Yield (sequence number, bytes) of each TCP segment from the sniffer's port. A GSO packet is
+    counted as the segments into which the network device would cut it."""
     for segment in sniffer.segments():
         if segment.source == sniffer.port:
             size = len(segment.data)
@@ -629,7 +638,7 @@ def F_5_1_1_short_messages_do_not_wait(b, role):
 @rule("F-5.2-1: receives and memory, from a stream in segments by chance, which TCP counts",
       cases=both((5,), (44,)))
 def F_5_2_1_boundaries_are_not_those_of_tcp(b, seed, role):
-    """FPDUs over many segments, many in one, by chance"""
+    """The sizes of TCP segments are random: an FPDU may fill many, and one may have many FPDUs."""
     link = Link(b, role)
     dice = random.Random(seed)
     mr = sink(link, 4000)
@@ -656,7 +665,7 @@ def F_5_2_1_boundaries_are_not_those_of_tcp(b, seed, role):
       "F-4.3-7: a Send, a Write and a Read of which each field is cut",
       cases=both((1,), (2,), (3,)))
 def F_5_2_1_segments_of_so_many_octets(b, size, role):
-    """One of each message, in TCP segments of 1, 2 and 3 bytes"""
+    """Each type of message comes in TCP segments of 1, 2 or 3 bytes."""
     link = Link(b, role)
     mr, into = sink(link), link.dut.mr(24, LOCAL_WRITE)
     source = link.dut.mr(24, REMOTE_READ)
@@ -679,7 +688,7 @@ def F_5_2_1_segments_of_so_many_octets(b, size, role):
 
 @rule("F-5.2-1: 31 receives, of FPDUs in two segments", cases=both())
 def F_5_2_1_an_fpdu_cut_at_each_octet(b, role):
-    """Two TCP segments, the first of each length"""
+    """An FPDU of 32 bytes comes in two TCP segments, and is cut at each of its bytes in turn."""
     link = Link(b, role, qp={"recvs": 16})
     for cut in range(1, 32):
         place = link.qp.recv()
@@ -695,7 +704,8 @@ def F_5_2_1_an_fpdu_cut_at_each_octet(b, role):
       "F-4.3-1: the Marker 512 octets behind the frame, in figure 6",
       "F-4.3-3: FPDUPTR 20 in figure 6", cases=both())
 def F_4_4_1_figures_5_and_6(b, role):
-    """The RFC's own bytes: a Send of 24 zeroes as first FPDU, and as second behind 492 bytes."""
+    """A Send of 24 zeroes is figure 5 of RFC 5044 as the first FPDU of a stream, and figure 6 as
+    the second one, if the first FPDU has 492 bytes."""
     link = Link(b, role, rtr=0, rev=1, markers=True)
     if role == "responder":
         equal(link.frame.flags & mpa.R, 0, "R")
@@ -715,7 +725,7 @@ def F_4_4_1_figures_5_and_6(b, role):
 @rule("F-4.3-1: the positions of all Markers, for own frames of eight lengths",
       cases=both(*[(size,) for size in range(8)]))
 def F_4_3_1_markers_begin_behind_the_frame(b, size, role):
-    """Whatever the length of the device's own frame is"""
+    """The first Marker directly follows the device's frame, whatever the length of the frame."""
     link = Link(b, role, markers=True, dut_pd=bytes(size))
     data = random_octets(3000)
     link.qp.send(data)
@@ -738,7 +748,7 @@ def F_4_3_2_first_marker_comes_with_the_first_fpdu(b, role):
       "to a Marker",
       "M-4.3-1: Markers at each 512 octets, which point to their FPDU", cases=both())
 def F_4_3_4_markers_point_to_their_fpdu(b, role):
-    """Many Markers in one FPDU; many FPDUs between two Markers"""
+    """One FPDU has many Markers; then many FPDUs lie between two Markers."""
     link = Link(b, role, markers=True, mss=8960)
     link.need_segments()
     data = random_octets(20000)
@@ -754,7 +764,7 @@ def F_4_3_4_markers_point_to_their_fpdu(b, role):
 
 
 def up_to(link, distance):
-    """A Send after which the next FPDU begins so many bytes in front of a Marker"""
+    """Return the data of a Send whose FPDU ends `distance` bytes in front of the next Marker."""
     at = link.peer.inward.position
     # header, length and CRC have 24 bytes; the FPDU may begin with a Marker
     for size in range(0, 1200, 4):
@@ -769,7 +779,7 @@ def up_to(link, distance):
 @rule("F-4.3-5: silence behind an FPDU that ends there, and the pointer of the next, which is 0",
       cases=both())
 def F_4_3_5_marker_between_two_fpdus(b, role):
-    """It waits for the second, and is 0."""
+    """A Marker between two FPDUs is sent together with the second one, and its FPDUPTR is 0."""
     link = Link(b, role, markers=True)
     link.pong(up_to(link, 0))
     equal(link.peer.inward.position % 512, 0, "end of the FPDU")
@@ -780,7 +790,8 @@ def F_4_3_5_marker_between_two_fpdus(b, role):
 
 @rule("F-4.4-2: the CRCs of FPDUs with a Marker in either place", cases=both())
 def F_4_4_2_markers_at_the_edges_of_an_fpdu(b, role):
-    """Directly in front of it, and between pad and CRC: both are in its CRC, which is checked."""
+    """A Marker directly in front of an FPDU, and one between pad and CRC: both are covered by the
+    CRC of the FPDU, which fpdu.Reader checks."""
     link = Link(b, role, markers=True)
     link.pong(up_to(link, 0))
     link.pong(b"12")
@@ -805,7 +816,7 @@ def F_4_3_8_markers_are_of_one_direction(b, markers, role):
 # --- Markers that the device receives --------------------------------------------------------
 
 def receiving(b, role, **kw):
-    """A device that asks for Markers"""
+    """Return a link on which the device has asked for Markers, so that the peer sends them."""
     b.set(markers=1)
     link = Link(b, role, **kw)
     check(link.frame.flags & mpa.M, "the device does not ask for Markers")
@@ -813,7 +824,8 @@ def receiving(b, role, **kw):
 
 
 def change_marker(change):
-    """For make(): the first Marker of the FPDU is changed, the CRC is that of the change."""
+    """Return a function for the argument marker= of peer.make(): it changes the first Marker of the
+    FPDU before the CRC is computed."""
     done = []
 
     def marker(octets):
@@ -827,7 +839,7 @@ def change_marker(change):
 @rule("F-4.3-6: memory, receive and sink have the pattern without its Markers",
       "F-4.3-8: the device's own FPDUs, which are read as ones without Markers", cases=both())
 def F_4_3_6_markers_reach_nobody(b, role):
-    """A pattern over 8 Markers, as Send, Write and Read Response"""
+    """A Write, a Send and a Read Response with 8 Markers each: no Marker gets into memory."""
     link = receiving(b, role)
     data = random_octets(4096)
     mr, into = sink(link, 4096), link.dut.mr(4096, LOCAL_WRITE)
@@ -879,7 +891,7 @@ def F_4_2_2_low_bits_of_fpduptr_are_ignored(b, role):
 
 @rule("F-4.2-1 F-4.4-1: Terminate 2/0/02 for a Marker under the CRC of another", cases=both())
 def F_4_2_1_markers_are_in_the_crc(b, role):
-    """The same bits, but the CRC is that of before"""
+    """A Marker is changed after the CRC was computed. The CRC covers Markers, so it is wrong."""
     link = receiving(b, role)
     link.qp.recv(600)
     octets = bytearray(link.peer.make(link.peer.send_segments(bytes(600))[0]))
@@ -969,7 +981,7 @@ def F_8_1_end_that_halts_within_a_message_is_an_abort(b, cut, how, role):
 @rule("F-8-1: QP_FATAL and DISCONNECTED",
       "D-6.2.2-1: both receives are flushed, once each", cases=both((0,), (1,), (30,)))
 def F_8_1_reset(b, size, role):
-    """Between FPDUs, and within one"""
+    """RST comes between two FPDUs, or after `size` bytes of an FPDU of the peer."""
     link = Link(b, role)
     link.qp.recv()
     link.qp.recv()
@@ -983,7 +995,7 @@ def F_8_1_reset(b, size, role):
       "changed", "R-6.2.1-1: Terminate 0/0/00", cases=both((0, 1), (9, 1), (9, 3000)))
 def F_8_1_urgent_data(b, size, more, role):
     """TCP would take an urgent byte out of the stream. If one arrives, between FPDUs or within one,
-    the peer is told, the end is counted, and nothing after the urgent mark is placed."""
+    the device sends a Terminate and adds 1 to err_URGENT. No byte after the mark is placed."""
     before = hw_counter("err_URGENT")
     link = Link(b, role)
     link.works()
@@ -1007,7 +1019,7 @@ def F_8_1_urgent_data(b, size, more, role):
 @rule("F-7.2-1 D-6.2.1-4: a Send behind the device's FIN completes a receive",
       "M-7.2-1: behind our FIN what the peer sends is received", cases=both())
 def F_7_2_1_the_other_half_still_works(b, role):
-    """The device has said FIN: what the peer sends is still delivered."""
+    """After the FIN of the device a Send of the peer is still delivered to the ULP."""
     link = Link(b, role)
     place = link.qp.recv()
     link.verbs.do(f"disconnect {link.id}")
@@ -1019,7 +1031,7 @@ def F_7_2_1_the_other_half_still_works(b, role):
 
 @rule("F-7.2-1: QP_REQ_ERR, so that what came behind FIN was read; and no RST", cases=both())
 def F_7_2_1_fin_is_the_last_octet(b, role):
-    """Nothing behind it, not even in answer to an error"""
+    """After its FIN the device sends nothing, not even a Terminate in answer to an error."""
     link = Link(b, role)
     link.qp.recv()
     link.verbs.do(f"disconnect {link.id}")
