@@ -20,7 +20,7 @@ MAY_WRITE = LOCAL_WRITE | REMOTE_WRITE
 @rule("R-5.1-1: no completion and no event for five Writes; the Send behind them gets the first "
       "receive", cases=both())
 def R_5_1_1_write_is_invisible(b, role):
-    """No completion, no receive is used, no event."""
+    """A peer's Writes cause no completion and no event at the device, and use up no receive."""
     link = Link(b, role)
     mr = link.dut.mr(4000, MAY_WRITE)
     place = link.qp.recv()
@@ -46,7 +46,8 @@ def R_5_1_2_write_of_nothing(b, role):
 @rule("E-9.2-8: the RTR message and its repeats, between two messages of the ULP",
       "D-5.3-1: a Send between repeats is whole, in one segment", cases=[("initiator",)])
 def E_9_2_8_rtr_is_repeated_between_messages(b, role):
-    """The peer says nothing: Writes of nothing come, and never amid a message of the ULP."""
+    """While the peer sends nothing, the device repeats the RTR message, a Write without data, but
+    never between two segments of one message."""
     link = Link(b, role, settings={"rtr_repeat_ms": 50})
     for _ in range(2):
         segment = link.peer.hear(WRITE)
@@ -65,7 +66,7 @@ def E_9_2_8_rtr_is_repeated_between_messages(b, role):
 @rule("R-5.1-3: one Write, one Send: the pieces joined, one completion each",
       cases=both((2,), (4,), (6,)))
 def R_5_1_3_gather_list_is_one_message(b, count, role):
-    """Pieces of odd lengths at odd places, one of nothing among them"""
+    """The SGEs have odd lengths and addresses, and one has the length 0."""
     link = Link(b, role)
     parts = [random_octets(size) for size in (1000, 0, 4097, 3, 1, 2500)[:count]]
     for opcode, op in ((WR_WRITE, WRITE), (WR_SEND, SEND)):
@@ -81,7 +82,8 @@ def R_5_1_3_gather_list_is_one_message(b, count, role):
 
 @rule("R-5.1-4: no completion behind it, and Sends both ways", cases=both())
 def R_5_1_4_write_as_rtr_message(b, role):
-    """No completion on the device's side, whoever sends it; traffic then flows."""
+    """A Write as RTR message completes nothing at the device, which receives it as responder and
+    sends it as initiator."""
     link = Link(b, role, rtr=mpa.WRITE)
     link.dut.nothing_completes()
     link.works()
@@ -92,7 +94,7 @@ def R_5_1_4_write_as_rtr_message(b, role):
 @rule("R-5.2.1-2 R-5.5-20: the data of four responses, each with the oldest Read's sink",
       cases=both())
 def R_5_2_1_2_reads_are_served_in_order(b, role):
-    """Conduct holds each response against the oldest request."""
+    """Conduct (conduct.py) compares each response with the oldest request that is unanswered."""
     link = Link(b, role)
     data = random_octets(5000)
     mr = link.dut.mr(5000, REMOTE_READ)
@@ -143,7 +145,7 @@ def R_5_2_1_4_read_of_nothing_is_not_looked_up(b, stag, to, role):
 @rule("R-5.2.1-5 T-4: the Reads leave, and succeed, without an SGE and with a stale key",
       cases=both())
 def R_5_2_1_5_read_of_nothing_needs_no_sink(b, role):
-    """Without an SGE, and with one of length 0 whose key is of the past"""
+    """A Read of 0 bytes has no SGE, or one of length 0 with the key of a region that is gone."""
     link = Link(b, role)
     gone = link.dut.mr(64, LOCAL_WRITE)
     gone.destroy()
@@ -158,7 +160,8 @@ def R_5_2_1_5_read_of_nothing_needs_no_sink(b, role):
 
 @rule("R-5.2.1-6: the next Read has MSN 2, and the RTR message completes nothing", cases=both())
 def R_5_2_1_6_read_as_rtr_message(b, role):
-    """It is Read 1 and takes one of the Reads that may be open; no completion."""
+    """A Read as RTR message has MSN 1, and counts as an open Read until it is answered. It
+    completes nothing at the device."""
     link = Link(b, role, rtr=mpa.READ, ird=1, ord=1, peer_ird=1, peer_ord=1)
     link.dut.nothing_completes()
     if role == "responder":
@@ -180,7 +183,7 @@ def R_5_2_1_6_read_as_rtr_message(b, role):
 @rule("R-5.2.1-6: at a depth of 1 no Read leaves before the RTR message is answered",
       "R-6.1-2: silence while the RTR message is open at a depth of 1", cases=[()])
 def R_5_2_1_6_read_as_rtr_message_is_open(b):
-    """Until it is answered the device has no other Read open."""
+    """With ORD 1 the device sends no Read before the Read that is the RTR message is answered."""
     link = Link(b, "initiator", rtr=mpa.READ, ird=1, ord=1, peer_ird=1, peer_ord=1, first=False)
     first = link.peer.hear(READ_REQUEST)
     equal((first.read.size, first.msn), (0, 1), "RTR message")
@@ -199,7 +202,7 @@ def R_5_2_1_6_read_as_rtr_message_is_open(b):
 # --- Read Responses that are received --------------------------------------------------------
 
 def reading(link, size=96):
-    """A Read of the device that waits for its response: where it goes, and what was asked"""
+    """Have the device send a Read; return its sink, and the Read Request that the peer got."""
     into = link.dut.mr(size, LOCAL_WRITE)
     link.qp.read(into.sge(), 0x9000, 0x99)
     return into, link.peer.hear(READ_REQUEST).read
@@ -227,7 +230,7 @@ def R_5_2_2_1_one_response_more(b, role):
 @rule("R-5.2.2-2 T-7: Terminate 1/1/00 for the first, second and last segment, and the other "
       "region's memory", cases=both((0,), (1,), (2,)))
 def R_5_2_2_2_response_to_another_stag(b, which, role):
-    """In the first segment, in the second, in the last"""
+    """Segment `which` of the response has the STag of another region of the device."""
     link = Link(b, role)
     into, read = reading(link)
     mr = link.dut.mr(96, MAY_WRITE)
@@ -243,7 +246,8 @@ def R_5_2_2_2_response_to_another_stag(b, which, role):
 @rule("R-5.2.2-2 T-7: Terminate 1/1/00 for the second Read's sink, and for another key",
       cases=both((0,), (1,)))
 def R_5_2_2_2_response_to_another_read(b, which, role):
-    """The second Read's sink, while the first is unanswered; the first's with another key"""
+    """While two Reads are open, a response has the sink STag of the second Read, or the sink STag
+    of the first with another key."""
     link = Link(b, role)
     _, read = reading(link, 32)
     _, read2 = reading(link, 32)
@@ -257,7 +261,7 @@ def R_5_2_2_2_response_to_another_read(b, which, role):
       cases=both((0, 1), (0, -1), (1, 1), (1, -1), (1, -32), (2, 8), (2, -64),
                  (2, 1 << 40)))
 def R_5_2_2_3_response_at_another_offset(b, which, delta, role):
-    """A gap, or back, in the first segment or a later one"""
+    """Segment `which` of the response has a TO that is off by `delta`: a gap, or a step back."""
     link = Link(b, role)
     into, read = reading(link)
     for ulpdu in link.peer.response_segments(read, bytes(96), 32)[:which]:
@@ -272,7 +276,7 @@ def R_5_2_2_3_response_at_another_offset(b, which, delta, role):
       cases=both((97, 97, True), (97, 97, False), (97, 48, True),
                  (192, 96, False)))
 def R_5_2_2_3_response_is_too_long(b, size, cut, last, role):
-    """One byte over, or twice what was asked for and no end in sight"""
+    """The response has one byte more than the Read asked for, or twice as many and no L."""
     link = Link(b, role)
     into, read = reading(link)
     ulpdus = [rdmap.response(read.sink_stag, read.sink_to + at, bytes(min(cut, size - at)),
@@ -287,7 +291,7 @@ def R_5_2_2_3_response_is_too_long(b, size, cut, last, role):
 @rule("R-5.2.2-4: Terminate 1/1/01, the Read fails, and memory",
       cases=both((95, 95), (95, 50), (1, 1)))
 def R_5_2_2_4_response_ends_early(b, size, cut, role):
-    """Those in front of the segment that ends too early are placed, and it is not."""
+    """The segment with L comes too early: it is not placed, but the segments in front of it are."""
     link = Link(b, role)
     into, read = reading(link)
     data = random_octets(size)
@@ -309,7 +313,8 @@ def R_5_2_2_4_empty_response_to_a_read_of_something(b, role):
 @rule("R-5.2.2-4: the Read succeeds, with its octets",
       "R-5.5-19: no completion while L is missing", cases=both())
 def R_5_2_2_4_last_segment_of_nothing(b, role):
-    """All bytes have come, and then L: complete only then"""
+    """All data of a response comes without L, then an empty segment with L: only the latter
+    completes the Read."""
     link = Link(b, role)
     into, read = reading(link)
     data = random_octets(96)
@@ -334,7 +339,7 @@ def R_5_2_2_5_sink_is_no_target_for_writes(b, role):
 @rule("R-5.2.2-6: Terminate 1/1/00 for the segment behind the deregistration",
       "R-8.1.1-6: the sink's memory, as it was when the region went", cases=both((0,), (1,)))
 def R_5_2_2_6_sink_is_checked_when_data_comes(b, which, role):
-    """It is deregistered before the response, or between two of its segments."""
+    """The sink is deregistered before the response, or between two segments of the response."""
     link = Link(b, role)
     into, read = reading(link)
     ulpdus = link.peer.response_segments(read, random_octets(96), 48)
@@ -361,7 +366,7 @@ def R_5_2_2_3_octets_for_a_read_of_nothing(b, size, role):
 
 @rule("R-5.3-1: six receives complete with their Send's octets, in order", cases=both())
 def R_5_3_1_each_send_takes_one_receive(b, role):
-    """In order, also those of nothing; shorter than the receive is fine."""
+    """Each Send takes the oldest receive, also an empty one or one shorter than the receive."""
     link = Link(b, role)
     places = [link.qp.recv(100) for _ in range(6)]
     datas = [b"", b"1", bytes(100), b"", random_octets(50), b"last"]
@@ -376,7 +381,7 @@ def R_5_3_1_each_send_takes_one_receive(b, role):
       "D-5.4-1: the length of the completion, to which three of five segments add nothing",
       "D-7.1-4: three segments without octets do not move the MO that is due", cases=both())
 def R_5_3_1_empty_segments_of_a_send(b, role):
-    """In front, within, and at the end: they carry nothing, and do no harm."""
+    """A Send may have segments without data at its start, in its midst and at its end."""
     link = Link(b, role)
     place = link.qp.recv(8)
     msn = link.peer.next_msn(0)
@@ -390,7 +395,7 @@ def R_5_3_1_empty_segments_of_a_send(b, role):
 @rule("R-5.3-1: each of five pieces has its part",
       "D-5.4-1: the length in the completion", cases=both())
 def R_5_3_1_scatter_list(b, role):
-    """A receive of several pieces; segments end where pieces do not."""
+    """A receive has several SGEs, whose borders are not those of the Send's segments."""
     link = Link(b, role)
     data = random_octets(3000)
     pieces = [link.dut.mr(size, LOCAL_WRITE, shift=size % 7) for size in (1, 1500, 7, 999, 800)]
@@ -407,7 +412,8 @@ def R_5_3_1_scatter_list(b, role):
 @rule("R-5.3-2 T-14: an event for SEND_SE, none for SEND, and none for the next Send",
       cases=both((SEND, False), (SEND_SE, True)))
 def R_5_3_2_solicited_events(b, op, solicited, role):
-    """Armed for solicited ones only: a Send with SE wakes it, one without does not."""
+    """If the CQ is armed for solicited completions only, a Send with SE causes an event, and one
+    without SE does not."""
     link = Link(b, role, dut=Dut(b, channel=True))
     link.verbs.do("arm rcq solicited")
     place = link.qp.recv()
@@ -438,7 +444,8 @@ def R_5_3_2_any_event(b, op, role):
 @rule("R-5.3-2 T-14: no event for a Send that left, one for a work request that failed",
       cases=both())
 def R_5_3_2_sends_are_not_solicited(b, role):
-    """One that has left wakes nobody who waits for solicited events; one that fails does."""
+    """On a CQ armed for solicited completions a Send that succeeds causes no event; one that fails
+    does."""
     link = Link(b, role, dut=Dut(b, channel=True))
     link.verbs.do("arm scq solicited")
     link.qp.send(b"data", SIGNALED | SOLICITED)
@@ -453,7 +460,8 @@ def R_5_3_2_sends_are_not_solicited(b, role):
 @rule("R-5.3-2: no event for what was there, and one for two that came",
       cases=both(("any",), ("solicited",)))
 def R_5_3_2_arming_is_for_what_comes_next(b, how, role):
-    """Not for what is there already, and once, however often it was asked for."""
+    """Arming a CQ causes no event for completions that are there already, and one event for later
+    ones, however often the CQ was armed."""
     link = Link(b, role, dut=Dut(b, channel=True))
     places = [link.qp.recv() for _ in range(4)]
     link.peer.send(b"0", op=SEND_SE)
@@ -474,7 +482,7 @@ def R_5_3_2_arming_is_for_what_comes_next(b, how, role):
 
 @rule("R-5.3-2 T-14: an event for a receive that is flushed", cases=both())
 def R_5_3_2_errors_wake_too(b, role):
-    """A receive that is flushed counts as solicited."""
+    """A flushed receive causes an event on a CQ that is armed for solicited completions."""
     link = Link(b, role, dut=Dut(b, channel=True))
     link.qp.recv()
     link.verbs.do("arm rcq solicited")
@@ -508,7 +516,7 @@ def R_5_3_5_invalidate_of_no_valid_stag(b, op, which, role):
 
 
 def failed_receive(link, error):
-    """The receive that the Send took does not succeed."""
+    """Check that the peer gets this Terminate, and that the receive of its Send fails."""
     link.peer.hear_terminate_of(error, link.peer.last)
     link.peer.hear_end()
     link.ended(event_of(error), flush=False)
@@ -520,7 +528,7 @@ def failed_receive(link, error):
 @rule("R-5.3-6: the status of the receive",
       "R-5.3-5: Terminate 0/2/09", cases=both((0,), (1,)))
 def R_5_3_6_failed_invalidate_fails_the_receive(b, size, role):
-    """A Send of nothing, too"""
+    """A Send with Invalidate of a bad STag fails its receive, also if it has no data."""
     link = Link(b, role)
     link.qp.recv().forget()
     link.peer.send(bytes(size), op=SEND_INV, inv=0x12345678)
@@ -530,7 +538,7 @@ def R_5_3_6_failed_invalidate_fails_the_receive(b, size, role):
 @rule("R-8.1.1-7: Terminate 0/2/09, and a Write of another connection that lands in the region",
       cases=both())
 def R_8_1_1_7_region_of_a_process_is_not_invalidated(b, role):
-    """It could be shared; it is valid afterwards."""
+    """Several QPs can use a region of a process, so no peer may invalidate it: it stays valid."""
     link = Link(b, role)
     mr = link.dut.mr(64, MAY_WRITE)
     link.qp.recv().forget()
@@ -545,7 +553,7 @@ def R_8_1_1_7_region_of_a_process_is_not_invalidated(b, role):
 @rule("R-5.3-7: no completion of the RTR message, without a receive; the next Send has MSN 2",
       cases=[()])
 def R_5_3_7_send_as_rtr_message(b):
-    """Number 1 of queue 0, and no receive of the ULP: there is none."""
+    """A Send as RTR message has MSN 1, but needs no receive: the ULP has posted none."""
     link = Link(b, "responder", rtr=mpa.SEND)
     equal(link.frame.rtr, mpa.SEND, "RTR message that the device takes")
     link.dut.nothing_completes()
@@ -558,7 +566,7 @@ def R_5_3_7_send_as_rtr_message(b):
 @rule("R-5.3-7: no completion of the RTR message; the ULP's first Send has MSN 2",
       "X-02-2: a Send for RTR message, where the Reply has the bits of Send and Write", cases=[()])
 def R_5_3_7_send_as_rtr_message_is_sent(b):
-    """The first Send of the ULP is number 2."""
+    """A Send as RTR message has MSN 1, so the ULP's first Send has MSN 2."""
     link = Link(b, "initiator", rtr=mpa.SEND)
     link.dut.nothing_completes()
     link.qp.send(b"data")
@@ -576,7 +584,7 @@ def R_5_3_7_send_as_rtr_message_is_sent(b):
       "F-4.3-8: Markers in one direction, data in both",
       cases=both(*[(framing,) for framing in FRAMINGS]))
 def F_4_3_8_each_message_in_every_framing(b, framing, role):
-    """Both ways, of nothing, of little, and over several segments and Markers"""
+    """In each framing all messages pass in both directions: empty, short, and of many segments."""
     link = Link(b, role, **FRAMINGS[framing])
     dut, peer, qp = link.dut, link.peer, link.qp
     mr, into = dut.mr(5000, MAY_WRITE | REMOTE_READ), dut.mr(5000, LOCAL_WRITE)
@@ -602,7 +610,7 @@ def F_4_3_8_each_message_in_every_framing(b, framing, role):
 # --- a QP that is used again -----------------------------------------------------------------
 
 class Again(Link):
-    """A connection of a QP that had one before"""
+    """A second connection of the QP of the link `before`"""
 
     def __init__(self, b, role, before, **kw):
         self.before = before
@@ -617,8 +625,8 @@ class Again(Link):
       "R-5.3-1: 20 receives of the second stream get its Sends",
       cases=both(("own",), ("peer",), ("end",)))
 def D_6_2_2_1_qp_is_used_again(b, how, role):
-    """A QP is connected again after an error of its own, after an end amid a Send, or after an
-    orderly end: numbers begin anew, and nothing of the first stream is left."""
+    """A QP is connected again after an error of its own, after an end within a Send, or after an
+    orderly end: MSNs begin at 1 again, and nothing of the first stream is left."""
     link = Link(b, role)
     link.works()
     link.qp.recv().forget()
@@ -649,7 +657,7 @@ def D_6_2_2_1_qp_is_used_again(b, how, role):
 @rule("R-5.1-3: the octets of a Send and of a Write that were inline",
       cases=both((1,), (79,), (80,)))
 def R_5_1_3_inline_data(b, size, role):
-    """They are taken when the WR is posted."""
+    """Inline data is copied when the WR is posted; its memory needs no region."""
     link = Link(b, role)
     data = random_octets(size)
     words = link.verbs.words("memory own - 4096")

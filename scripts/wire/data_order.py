@@ -18,7 +18,8 @@ OWN_IRD, OWN_ORD = 4, 6
 
 
 def owing(link, size=LONG):
-    """The device owes a response so long that it cannot send it: the peer does not read."""
+    """The peer asks for a long Read Response and does not read from its socket, so that the device
+    cannot send all of it. Return the region."""
     mr = link.dut.mr(size, REMOTE_READ)
     link.peer.read(mr.rkey, mr.start, size)
     check(link.peer.wait_full(), "the window does not close")
@@ -29,7 +30,8 @@ def owing(link, size=LONG):
 
 @rule("R-5.5-10: memory, when the Send's completion is there, 20 times", cases=both())
 def R_5_5_10_writes_before_a_send_are_there(b, role):
-    """When the Send's completion is seen; they share a TCP segment with it, or do not."""
+    """When the completion of a Send is there, all Writes before it are placed, whether they came in
+    the Send's TCP segment or before."""
     link = Link(b, role)
     mr = link.dut.mr(20000, MAY_WRITE)
     for turn in range(20):
@@ -54,7 +56,7 @@ def R_5_5_10_sends_are_delivered_in_order(b, role):
 
 @rule("R-5.5-12 R-B-2: 30 responses have what the Write before them wrote", cases=both())
 def R_5_5_12_read_sees_what_was_written_before(b, role):
-    """Write then Read, in one TCP segment, again and again"""
+    """A Write and a Read of the same memory come in one TCP segment: the Read gets new data."""
     link = Link(b, role)
     mr = link.dut.mr(200, MAY_WRITE | REMOTE_READ)
     for turn in range(30):
@@ -68,7 +70,7 @@ def R_5_5_12_read_sees_what_was_written_before(b, role):
 
 @rule("R-B-2 R-5.5-12: 20 responses have what the Send before them brought", cases=both())
 def R_B_2_read_sees_the_send_before_it(b, role):
-    """The receive is in memory that the peer may read."""
+    """A Read of the memory of a receive gets what the Send in front of the Read has brought."""
     link = Link(b, role)
     mr = link.dut.mr(64, LOCAL_WRITE | REMOTE_READ)
     for turn in range(20):
@@ -95,7 +97,8 @@ def R_5_5_18_send_is_delivered_while_a_response_is_owed(b, role):
 @rule("R-5.5-20 R-B-1: the sizes and data of three responses, in the order asked for",
       cases=both())
 def R_5_5_20_responses_come_in_order(b, role):
-    """Long, short, of nothing: Conduct holds each against the oldest request."""
+    """A long, a short and an empty response come in the order of the requests; Conduct (conduct.py)
+    compares each with the oldest request."""
     link = Link(b, role)
     mr = link.dut.mr(LONG, REMOTE_READ)
     data = random_octets(LONG)
@@ -111,7 +114,8 @@ def R_5_5_20_responses_come_in_order(b, role):
 @rule("R-5.5-14: each message has what was in memory when it was posted, though that changed at "
       "its completion", cases=both((WR_SEND, SEND), (WR_WRITE, WRITE)))
 def R_5_5_14_memory_may_change_after_the_completion(b, opcode, op, role):
-    """The peer reads late: what it gets is what was there when the WR was posted."""
+    """Memory of a WR changes when the WR has completed, before the peer reads from its socket: the
+    peer gets what was in the memory when the WR was posted."""
     link = Link(b, role)
     mr = link.dut.mr(16384, 0)
     sent = []
@@ -134,7 +138,7 @@ def R_5_5_14_memory_may_change_after_the_completion(b, opcode, op, role):
 @rule("R-5.5-15 T-6: no completion while the Read is open, then both in order",
       cases=both((WR_SEND, SEND, WC_SEND), (WR_WRITE, WRITE, WC_WRITE)))
 def R_5_5_15_nothing_completes_before_an_earlier_read(b, opcode, op, wc_opcode, role):
-    """The later WR is on the wire, and the Read's response is withheld."""
+    """A later WR has been sent, but does not complete before the Read has got its response."""
     link = Link(b, role)
     into = link.dut.mr(8, LOCAL_WRITE)
     link.qp.read(into.sge(), 0x9000, 0x99)
@@ -153,7 +157,7 @@ def R_5_5_15_nothing_completes_before_an_earlier_read(b, opcode, op, wc_opcode, 
 @rule("R-5.5-15 T-6: no completion while an unsignalled Read is open, then the Send's alone",
       cases=both())
 def R_5_5_15_unsignalled_ones_count(b, role):
-    """A signalled Send behind an unsignalled Read says that the Read is over, too."""
+    """The completion of a signaled Send implies that an unsignaled Read before it is complete."""
     link = Link(b, role)
     into = link.dut.mr(8, LOCAL_WRITE)
     link.qp.read(into.sge(), 0x9000, 0x99, flags=0)
@@ -172,7 +176,7 @@ def R_5_5_15_unsignalled_ones_count(b, role):
 
 @rule("R-5.5-15: three turns of a ring in which few are signalled", cases=both())
 def R_5_5_15_unsignalled_ones_make_room(b, role):
-    """A ring of 4 WRs, of which every fourth is signalled, for many turns"""
+    """In each turn of a short SQ only the last WR is signaled: its completion frees all slots."""
     link = Link(b, role, qp={"sends": 4})
     size = link.qp.caps[0]
     for turn in range(3 * size):
@@ -220,7 +224,7 @@ def R_5_5_20_each_response_completes_its_read(b, role):
 @rule("R-B-3: silence of a fenced work request until the Read is answered; one without a fence "
       "has left", cases=both((WR_SEND, SEND), (WR_WRITE, WRITE), (WR_READ, READ_REQUEST)))
 def R_B_3_fence(b, opcode, op, role):
-    """A fenced WR behind a Read leaves when the Read is complete; one without does not wait."""
+    """A fenced WR is sent when the Reads before it are complete; a WR without a fence earlier."""
     link = Link(b, role)
     into = link.dut.mr(32, LOCAL_WRITE)
     link.qp.read(into.sge(0, 8), 0x9000, 0x99)
@@ -243,7 +247,7 @@ def R_B_3_fence(b, opcode, op, role):
       "R-6.1-2: never more Reads open than agreed, as the peer counts them",
       cases=both(*[(n,) for n in (1, 2, 3, 4)]))
 def R_B_3_fences_and_depths(b, ord, role):  # pylint: disable=redefined-builtin
-    """Reads up to the depth, then a fenced Send, then Reads again: in this order"""
+    """Twice: four Reads, of which no more than ORD may be open, and then a fenced Send"""
     link = Link(b, role, ord=ord, peer_ird=ord)
     into = link.dut.mr(8 * 16, LOCAL_WRITE)
     qp = link.qp
@@ -271,7 +275,7 @@ def R_B_3_fences_and_depths(b, ord, role):  # pylint: disable=redefined-builtin
 
 
 def answer(link, reads, _heard):
-    """The oldest Read that is open"""
+    """Send the response to the oldest open Read, if there is one."""
     if reads:
         link.peer.respond(reads.pop(0), bytes(8))
 
@@ -281,7 +285,7 @@ def answer(link, reads, _heard):
 @rule("R-6.1-2: silence behind as many Read Requests as agreed; one more for each response",
       cases=both((1,), (2,), (3,), (5,)))
 def R_6_1_2_reads_that_are_open(b, depth, role):
-    """Ten are posted: as many as agreed leave, the others wait their turn."""
+    """Of ten posted Reads ORD are sent; each response lets one more be sent."""
     link = Link(b, role, ord=depth, peer_ird=depth, qp={"sends": 16})
     into = link.dut.mr(80, LOCAL_WRITE)
     link.qp.post(*(link.qp.wr(WR_READ, [into.sge(8 * n, 8)], raddr=n, rkey=n) for n in range(10)))
@@ -318,7 +322,7 @@ def R_6_1_2_what_is_behind_a_waiting_read_waits(b, role):
       "R-5.2.1-1: those that are open are Reads of nothing, but for the first",
       cases=both((1,), (3,), (5,), (4,)))
 def R_6_1_3_one_read_too_many(b, depth, role):
-    """No response can leave, so all that came are open."""
+    """With IRD Reads open, a further one is an error; none can be answered (see owing())."""
     as_many_reads_are_taken(Link(b, role, narrow=True, ird=depth, peer_ord=depth), depth)
 
 
@@ -327,7 +331,8 @@ def R_6_1_3_one_read_too_many(b, depth, role):
       cases=both(*[(sizes, more) for sizes in ((0, 0, 0), (0, 8, 0), (8, 0, 8))
                    for more in (0, 8, None)]))
 def R_5_2_1_1_reads_of_nothing(b, sizes, more, role):
-    """The window is closed by a Write of the device, so that no response can leave."""
+    """A long Write of the device closes the peer's window, so that no response can be sent: each
+    Read, even of 0 bytes, stays open, and three are agreed."""
     link = Link(b, role, narrow=True, ird=3, peer_ord=3)
     mr = link.dut.mr(8, REMOTE_READ)
     mr.put(b"octets..")
@@ -368,7 +373,7 @@ def R_6_1_3_as_many_reads_as_agreed(b, depth, role):
       cases=both(*[(depth, 300, size) for depth in (1, 2) for size in (0, 8)]),
       soak=both((1, 30000, 8), (4, 100000, 8)))
 def R_6_1_4_next_read_at_the_limit(b, depth, count, size, role):
-    """As soon as a response is here its place is free."""
+    """A peer that has a response may send the next Read at once: it must find a free slot."""
     link = Link(b, role, ird=depth, peer_ord=depth)
     mr = link.dut.mr(8, REMOTE_READ)
     mr.put(b"octets..")
@@ -395,7 +400,8 @@ def R_6_1_5_depth_0_of_the_responder_of_reads(b, role):
 @rule("R-6.1-5: LOC_QP_OP_ERR of the Read, Terminate 0/0/00 and FIN, and nothing before them",
       cases=both())
 def R_6_1_5_depth_0_of_the_reader(b, role):
-    """No Read leaves. It can never leave, so it is an error of the ULP, which the peer is told."""
+    """With ORD 0 a Read can never be sent, so posting one is an error of the ULP: the Read
+    completes in error, and the peer gets a Terminate."""
     link = Link(b, role, ord=0, peer_ird=0)
     link.qp.recv()
     into = link.dut.mr(8, LOCAL_WRITE)
@@ -409,7 +415,7 @@ def R_6_1_5_depth_0_of_the_reader(b, role):
 
 @rule("R-6.1-5: a Write, and Sends both ways", cases=both())
 def R_6_1_5_no_depths_at_all(b, role):
-    """0 both ways: Sends and Writes work."""
+    """With an IRD and ORD of 0 on both sides, Sends and Writes work."""
     link = Link(b, role, ird=0, ord=0, peer_ird=0, peer_ord=0)
     mr = link.dut.mr(8, MAY_WRITE)
     link.peer.write(mr.rkey, mr.start, b"octets..")
@@ -418,7 +424,7 @@ def R_6_1_5_no_depths_at_all(b, role):
 
 
 def as_many_reads_leave(link, depth):
-    """Two more are posted."""
+    """Post depth + 2 Reads; check that no more than `depth` are open at any time."""
     into = link.dut.mr(8 * (depth + 2), LOCAL_WRITE)
     link.qp.post(*(link.qp.wr(WR_READ, [into.sge(8 * n, 8)], raddr=n, rkey=n)
                    for n in range(depth + 2)))
@@ -433,12 +439,13 @@ def as_many_reads_leave(link, depth):
 
 
 def as_many_reads_are_taken(link, depth):
-    """One more ends the stream. None of the responses can leave: all that came are open."""
+    """Have the peer send `depth` Reads, whose responses cannot be sent, so that all stay open;
+    check that one more ends the stream."""
     owing(link)
     for _ in range(depth - 1):
         link.peer.read(1, 1, 0)
     link.peer.read(1, 1, 0, good=False)
-    # Wait until the device has got all Reads. After that refused() reads, and the device can send the responses.
+    # The device has to get all Reads before refused() reads, which lets it send the responses.
     check(link.peer.wait_taken(), "no acknowledgement")
     link.refused(rdmap.UNTAGGED_BUFFER)
 
@@ -449,7 +456,8 @@ def as_many_reads_are_taken(link, depth):
       "E-9.1-2b E-9.1-11: ORD of the responder's QP, likewise",
       cases=both((2, 9), (3, 0), (6, 4), (ULP, 5), (5, ULP), (ULP, ULP)))
 def E_9_1_depths_of_the_qp(b, peer_ird, peer_ord, role):
-    """The same in both roles: IRD at least the peer's ORD, ORD at most the peer's IRD"""
+    """In both roles the QP gets an IRD of at least the peer's ORD, and an ORD of at most the peer's
+    IRD."""
     link = Link(b, role, ird=OWN_IRD, ord=OWN_ORD, peer_ird=peer_ird, peer_ord=peer_ord,
                 narrow=True, qp={"sends": 16})
     want_ird = OWN_IRD if peer_ord == ULP else max(OWN_IRD, peer_ord)
@@ -462,7 +470,7 @@ def E_9_1_depths_of_the_qp(b, peer_ird, peer_ord, role):
 @rule("R-8.1.1-11: what query_device says, and the depths of a Reply to a peer that asks for more",
       cases=[()])
 def R_8_1_1_11_depths_have_a_cap(b):
-    """What the device says it can do is what a connection gets that asks for all there is."""
+    """A peer that asks for the highest depths gets the ones that query_device reports."""
     link = Link(b, "responder")
     words = link.verbs.words("device")
     caps = dict(word.split("=") for word in words)
@@ -476,7 +484,7 @@ def R_8_1_1_11_depths_have_a_cap(b):
 
 @rule("R-5.5-1: a Send leaves while a Write comes in half", cases=both())
 def R_5_5_1_no_order_between_directions(b, role):
-    """The device still sends though what it receives is not whole."""
+    """The device sends a message while it has received only half of a Write."""
     link = Link(b, role)
     mr = link.dut.mr(100, MAY_WRITE)
     first, second = link.peer.write_segments(mr.rkey, mr.start, bytes(100), 50)

@@ -19,7 +19,7 @@ ALL_RIGHTS = MAY_WRITE | REMOTE_READ
 
 
 def message(link, op, mr, **kw):
-    """The ULPDU of one good message of this opcode; a Read Response needs a Read of the device."""
+    """The ULPDU of a good message; for a Read Response the device first sends a Read Request."""
     if op == WRITE:
         return rdmap.write(mr.rkey, mr.start, b"octets", **kw)
     if op == READ_REQUEST:
@@ -38,7 +38,7 @@ def message(link, op, mr, **kw):
 @rule("R-4.1-1 T-16: a Write, a Send and a Read with RV 0 work, and are three in the counter",
       cases=both())
 def R_4_1_1_version_0_is_accepted(b, role):
-    """What the device sends has version 1: rdmap.Segment checks each."""
+    """The device accepts RDMAP version 0 but sends version 1, which rdmap.Segment checks."""
     link = Link(b, role)
     before = hw_counter("rx_rdmap_v0")
     mr = link.dut.mr(64, ALL_RIGHTS)
@@ -84,7 +84,7 @@ def R_4_1_2_reserved_bits_are_ignored(b, role):
 @rule("R-4.1-3 T-9: Terminate 0/2/06 for each opcode with the other T",
       cases=both(*[(op,) for op in range(7)]))
 def R_4_1_3_t_is_not_the_opcodes(b, op, role):
-    """All else is as it would be with this T, so that nobody else can complain."""
+    """T is wrong for the opcode, but the header is right for this T, so that DDP finds no error."""
     link = Link(b, role)
     link.qp.recv()
     mr = link.dut.mr(64, ALL_RIGHTS)
@@ -120,7 +120,8 @@ def R_4_1_5_opcode_that_is_not(b, op, t, role):
 @rule("R-4.1-6: a Read from and a Write to the region whose STag stood in four other opcodes",
       cases=both())
 def R_4_1_6_invalidate_stag_of_others_is_ignored(b, role):
-    """What the device sends in its place is 0: rdmap.Segment checks it."""
+    """Messages that invalidate nothing have a reserved field in place of the Invalidate STag: the
+    device ignores it, and sends it as 0, which rdmap.Segment checks."""
     link = Link(b, role)
     mr = link.dut.mr(64, ALL_RIGHTS)
     mr.put(b"octets")
@@ -163,7 +164,8 @@ def R_4_4_1_read_request_that_is_sent(b, size, to, role):
 @rule("R-4.4-4 T-12: the size in the request, the first octets in memory, and no completion",
       cases=both())
 def R_4_4_4_read_of_3_gib(b, role):
-    """Its size is a 32-bit number without a sign, in the request and behind it."""
+    """A Read of 3 GiB: no signed 32-bit number can hold its size, neither in the Read Request nor
+    in the device's own accounting."""
     link = Link(b, role)
     size = 3 << 30
     words = link.verbs.words(f"repeated big {1 << 20} {size >> 20}")
@@ -227,7 +229,8 @@ def R_4_4_2_read_request_that_goes_on(b, role):
       cases=both((0xdeadbeef, 0x8000000000000001), (0, 0), (0xffffffff, 3),
                  (1, 0xffffffffffffff00)))
 def R_4_4_3_sink_is_the_peers_affair(b, stag, to, role):
-    """It comes back as it was, segment after segment: Conduct checks it."""
+    """The device copies SinkSTag and SinkTO of a Read Request to the response, whatever their
+    values are; Conduct (conduct.py) checks each segment."""
     link = Link(b, role)
     mr = link.dut.mr(4000, REMOTE_READ)
     data = random_octets(4000)
@@ -245,7 +248,7 @@ def R_4_4_3_sink_is_the_peers_affair(b, stag, to, role):
       "R-4.8-5: nothing behind the header",
       "T-15: the header in it, with its reserved bits", cases=both((0,), (1,), (5,), (700,)))
 def R_4_8_2_length_and_header_are_those_of_the_offender(b, size, role):
-    """Reserved bits come back as they were."""
+    """The header in the Terminate is the one in error, even in its reserved bits."""
     link = Link(b, role)
     link.peer.ulpdu(rdmap.write(0xdeadbe00, 0x0123456789abcdef, bytes(size + 1), ddp_reserved=0x3c,
                                 rdmap_reserved=0x30, last=False))
@@ -272,7 +275,7 @@ KINDS = {
 
 
 def offend(link, which):
-    """Earn a Terminate of this kind, with one receive posted: how its WR ends"""
+    """Cause a Terminate of this kind; return the status with which the first WR then ends."""
     peer = link.peer
     if which == "llp":
         peer.ulpdu(rdmap.write(1, 2), check=lambda field: field[::-1])
@@ -297,7 +300,7 @@ def offend(link, which):
       "R-4.8-1 T-3: the four octets of Terminate Control, as constants",
       cases=both(*[(which,) for which in KINDS]))
 def R_4_8_7_copies_by_kind_of_error(b, which, role):
-    """Terminate Control byte by byte, and how much is copied"""
+    """Which kind of error has which Terminate Control, and how much of the bad message follows"""
     error, control, size = KINDS[which]
     link = Link(b, role)
     link.qp.recv().forget()
@@ -313,7 +316,7 @@ def R_4_8_7_copies_by_kind_of_error(b, which, role):
       cases=both(*[(which, framing) for framing in FRAMINGS for which in KINDS
                    if which != "llp" or FRAMINGS[framing].get("crc", True)]))
 def R_4_8_7_terminates_in_every_framing(b, which, framing, role):
-    """Without CRC, with Markers both ways, and however the connection came up: the same bytes"""
+    """A Terminate has the same bytes without CRC, with Markers, and after each kind of startup."""
     link = Link(b, role, **FRAMINGS[framing])
     link.qp.recv().forget()
     status = offend(link, which)
@@ -324,7 +327,7 @@ def R_4_8_7_terminates_in_every_framing(b, which, framing, role):
       "T-15: the MSN of the request in the Terminate, behind 0, 1 and 3 good Reads",
       "R-7.2-1: code 0/1/00 of the Terminate", cases=both((0,), (1,), (3,)))
 def R_4_8_4_request_of_a_failed_read(b, before, role):
-    """The header of the request that failed, with its own MSN, and all 28 bytes of it"""
+    """The Terminate has the DDP header of the failed Read Request and its 28-byte RDMAP header."""
     link = Link(b, role)
     mr = link.dut.mr(64, REMOTE_READ)
     for _ in range(before):
@@ -339,7 +342,8 @@ def R_4_8_4_request_of_a_failed_read(b, before, role):
 @rule("R-4.8-4: Terminate 1/2/02 without the request",
       "R-6.1-3: Terminate 1/2/02 for the second Read at a depth of 1", cases=both())
 def R_4_8_4_no_request_where_ddp_found_it(b, role):
-    """One Read more than agreed: DDP has no buffer for it."""
+    """One Read more than IRD is an error of DDP, for want of a buffer: the Terminate then has no
+    RDMAP header."""
     link = Link(b, role, narrow=True, ird=1, peer_ord=1)
     blocked(link, 1)
     link.peer.read(1, 2, 3, good=False)
@@ -347,7 +351,8 @@ def R_4_8_4_no_request_where_ddp_found_it(b, role):
 
 
 def blocked(link, reads, size=1 << 19):
-    """The device owes responses that it cannot send: the peer does not read. The MR"""
+    """The peer asks for long responses and does not read from its socket, so that the device cannot
+    send all of them. Return the region."""
     mr = link.dut.mr(size, REMOTE_READ)
     for _ in range(reads):
         link.peer.read(mr.rkey, mr.start, size)
@@ -357,7 +362,8 @@ def blocked(link, reads, size=1 << 19):
 
 @rule("R-4.8-6: SinkTO, size and SourceTO in the Terminate, less what had come", cases=both())
 def R_4_8_6_response_that_fails_halfway(b, role):
-    """The region goes while it is sent: the request in the Terminate is what is left of it."""
+    """The region is deregistered while a response from it is sent. The Read Request that the
+    Terminate has is for the rest of the response."""
     link = Link(b, role, narrow=True)
     size = 1 << 19
     mr = blocked(link, 1, size)
@@ -380,7 +386,7 @@ def R_4_8_6_response_that_fails_halfway(b, role):
 # --- which of two faults ---------------------------------------------------------------------
 
 class Two:
-    """Segments in which two things are wrong; what the test then expects beside the Terminate"""
+    """Make segments with two errors; `statuses` are those of the WRs that then fail, in order."""
 
     def __init__(self, link):
         self.link = link
@@ -414,8 +420,9 @@ class Two:
 
 
 WRAP = 0xfffffffffffffff8
-# Pairs of errors in one FPDU. The one that is first in this order is reported: room for the header, DV, RV, opcode, T,
-# QN; untagged: MSN, buffer, MO, length, body; tagged: the Read, STag, association, right, wrap, bounds.
+# Pairs of errors in one FPDU. The device reports the one that is first in this order: room for the
+# header, DV, RV, opcode, T, QN; untagged: MSN, buffer, MO, length, body; tagged: the Read, STag,
+# association, right, wrap, bounds.
 PAIRS = {
     "room_dv": (rdmap.UNSPECIFIED, lambda two: rdmap.write(1, 2, dv=0)[:10]),
     "room_t": (rdmap.UNSPECIFIED, lambda two: rdmap.control(WRITE, t=False) + bytes(14)),
@@ -452,7 +459,7 @@ PAIRS = {
     "response_stag_offset": (rdmap.TAGGED_STAG, lambda two: two.response(xor=0x100, by=8)),
     "response_offset_gone": (rdmap.TAGGED_BOUNDS, lambda two: two.response(by=8, gone=True)),
 }
-# For each counter of errors: the pairs that this counter has to count, and no other
+# Error counter of the device -> pairs of which this counter counts the error, and no other counter
 COUNTED = {
     "err_SHORT": ("room_dv", "room_t"),
     "err_DV_TAGGED": ("dv_rv_tagged",),
@@ -484,7 +491,7 @@ COUNTED = {
       "D-7.1-4: 1/2/04 comes before a message that is too long",
       cases=both(*[(which,) for which in PAIRS]))
 def R_7_1_2_two_faults_in_one_segment(b, which, role):
-    """There is one order in which it is looked at: what comes first is told."""
+    """The device checks a segment in one fixed order, and reports the first error that it finds."""
     error, segment = PAIRS[which]
     name, = [name for name, pairs in COUNTED.items() if which in pairs]
     with counted_as(name):
@@ -496,7 +503,7 @@ def R_7_1_2_two_faults_in_one_segment(b, which, role):
 
 @rule("R-7.1-2 F-4.4-3: Terminate 2/0/02, where the header is wrong in five things", cases=both())
 def R_7_1_2_crc_is_looked_at_first(b, role):
-    """Of a segment that is wrong in all there is nothing is believed."""
+    """If the CRC is wrong, no field of the header can be trusted: the error reported is the CRC."""
     link = Link(b, role)
     link.peer.ulpdu(rdmap.untagged(12, msn=9, qn=9, dv=0, rv=3), check=lambda field: field[::-1])
     link.refused(rdmap.MPA_CRC)
@@ -505,7 +512,8 @@ def R_7_1_2_crc_is_looked_at_first(b, role):
 @rule("R-7.1-2: 1/2/03 for MSN, and 1/2/02 in place of 1/2/04 for MO",
       cases=both(("msn",), ("mo",)))
 def R_7_1_2_no_slot_for_a_read_that_is_wrong(b, which, role):
-    """Its number is looked at before, its offset behind."""
+    """For a Read Request without a slot (IRD 0) a wrong MSN is reported before the lack of the
+    slot, but a wrong MO is not."""
     link = Link(b, role, ird=0, peer_ord=0)
     body = rdmap.read_body(Read(1, 2, 3, 4, 5))
     link.peer.ulpdu(rdmap.untagged(READ_REQUEST, body, **{"msn": 1, **{which: 4}}))
@@ -530,7 +538,7 @@ BODIES = {
     "trailing": rdmap.terminate_body(rdmap.TAGGED_STAG, rdmap.write(1, 2)) + b"trailing octets",
     "long": bytes([0x20, 0x02, 0, 0]) + bytes(1000),
 }
-# Bodies that have a whole DDP header after the length field, and its size in bytes
+# Bodies that have a whole DDP header after the length field: the size of the header in bytes
 WHOLE = {"tagged": 14, "untagged": 18, "read": 18, "r_without_request": 18, "trailing": 14}
 
 
@@ -538,7 +546,8 @@ WHOLE = {"tagged": 14, "untagged": 18, "read": 18, "r_without_request": 18, "tra
       "R-4.8-1: 13 bits that are set, and QP_FATAL all the same",
       "R-5.4-3: QP_FATAL, and the trace", cases=both(*[(which,) for which in BODIES]))
 def R_4_8_8_terminate_that_is_received(b, which, role):
-    """Bits against length; what is not known is told, not refused. No answer, then FIN."""
+    """Some of the Terminates have unknown codes, or copies that do not fit the bits M, D and R. The
+    device traces what there is, and ends the stream by FIN, without a Terminate of its own."""
     lines = b.trace("srnic")
     link = Link(b, role)
     link.qp.recv()
