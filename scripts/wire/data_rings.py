@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a process may do to its own rings, to its objects and to uverbs, and what it then gets.
+"""A process misuses its own rings, its objects and uverbs, or uses them in unusual ways.
 
-Whatever it is, it has an end, it costs nobody else anything, and the device works on.
+Whatever the process does, its connections end, no other process is affected, and the device works.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ MAY_WRITE = LOCAL_WRITE | REMOTE_WRITE
 
 
 def put_sqe(link, slot, element):
-    """Into the ring, all but the flags first, as a process would"""
+    """Write an element into the SQ ring, its flags last, as libsiw does."""
     at = slot * rings.SQE
     link.verbs.do(f"poke {link.qp.name}.sq {at} {(element[:8] + bytes(2) + element[10:]).hex()}")
     link.verbs.do(f"poke {link.qp.name}.sq {at + 8} {element[8:10].hex()}")
@@ -43,7 +43,7 @@ def raw_send(link, element, slot=0):
 
 
 def locally_refused(link, wr_id, status=LOC_QP_OP_ERR, others=True):
-    """A WR that cannot be: it fails, the peer hears of a local fault and nothing of the WR."""
+    """Check that an invalid WR fails, that the peer gets a Terminate and no byte of the WR."""
     link.qp.sq.add(wr_id)
     link.peer.hear_terminate_of(rdmap.LOCAL_CATASTROPHIC)
     link.peer.hear_end()
@@ -60,7 +60,7 @@ def locally_refused(link, wr_id, status=LOC_QP_OP_ERR, others=True):
 
 @contextlib.contextmanager
 def counted_once():
-    """One element makes no sense, and is counted."""
+    """Check that the device counts one invalid element in wr_invalid."""
     time.sleep(AGE)
     before = hw_counter("wr_invalid")
     yield
@@ -68,7 +68,7 @@ def counted_once():
 
 
 def again(link, **qp):
-    """Another connection of the same process works."""
+    """Check that another connection of the same process works."""
     other = Link(link.b.another(), link.role, dut=link.dut, name=f"again{len(link.b.others)}",
                  qp=qp)
     other.works()
@@ -80,7 +80,8 @@ def again(link, **qp):
       "R-7.1-1: Terminate 0/0/00, and LOC_QP_OP_ERR of the work request",
       cases=both(*[(op,) for op in (2, 4, *range(6, 14), 255)]))
 def R_8_1_2_1_opcode_that_is_not_for_processes(b, op, role):
-    """Among them to register memory, to invalidate, and to answer a Read that nobody sent"""
+    """Opcodes that only kernel ULPs may post, such as to register memory or to invalidate an STag,
+    and unknown ones are refused in the SQ ring of a process."""
     link = Link(b, role)
     link.qp.recv()
     mr = link.dut.mr(64, MAY_WRITE)
@@ -115,7 +116,7 @@ def R_7_1_1_length_of_inline_data(b, size, count, role):
 
 @rule("R-5.1-3: the octets of one Send, and its completion", cases=both((0,), (1,), (80,)))
 def R_5_1_3_inline_data_of_many_pieces(b, size, role):
-    """The number of SGEs is the program's then, and may be any."""
+    """With inline data the device ignores num_sge of the element."""
     link = Link(b, role)
     data = random_octets(size)
     raw_send(link, rings.sqe(0x77, OP_SEND, flags=VALID | SIGNALLED | INLINE, num_sge=200,
@@ -154,7 +155,8 @@ def gibibyte(link):
 @rule("D-5.2-2: no octet of it leaves, and its work request fails with LOC_QP_OP_ERR",
       "R-7.1-1: Terminate 0/0/00", cases=both((OP_SEND, 4), (OP_WRITE, 4), (OP_WRITE, 6)))
 def D_5_2_2_message_of_4_gib(b, op, count, role):
-    """The sum of the lengths is 2^32, or 2^32 and more: refused, and not as one of little."""
+    """A message of 2^32 bytes or more is refused: the sum of its SGEs must not wrap to a low
+    value."""
     link = Link(b, role)
     base, lkey = gibibyte(link)
     raw_send(link, rings.sqe(0x77, op, [sge(base, GIB, lkey)] * count, rkey=1))
@@ -163,7 +165,8 @@ def D_5_2_2_message_of_4_gib(b, op, count, role):
 
 @rule("D-5.2-2 T-12: 50 segments without L, and no completion", cases=both((2,), (3,)))
 def D_5_2_2_message_of_2_gib_and_more(b, count, role):
-    """It begins as it should, and goes on: its length is not negative."""
+    """A message of 2 or 3 GiB is sent, although its length does not fit into a signed 32-bit
+    int."""
     link = Link(b, role)
     base, lkey = gibibyte(link)
     link.qp.post(link.qp.wr(WR_WRITE, [f"{base:#x},{GIB},{lkey:#x}"] * count, raddr=0x1000, rkey=1))
@@ -180,7 +183,7 @@ def D_5_2_2_message_of_2_gib_and_more(b, count, role):
       cases=both(("key",), ("index",), ("before",), ("behind",), ("wraps",),
                  ("other_pd",)))
 def R_7_1_1_memory_that_is_not_the_senders(b, which, role):
-    """Of a good SGE in front of it nothing leaves either."""
+    """If the second SGE of a Send is bad, nothing is sent, not even of the good first SGE."""
     link = Link(b, role)
     link.verbs.do("pd other")
     good, mr = link.dut.mr(64, 0), link.dut.mr(64, 0)
@@ -197,7 +200,7 @@ def R_7_1_1_memory_that_is_not_the_senders(b, which, role):
 @rule("R-7.1-1: Terminate 0/0/00, QP_FATAL, and LOC_QP_OP_ERR of the receive",
       cases=both((7,), (255,)))
 def R_7_1_1_receive_with_too_many_sges(b, count, role):
-    """A fault of our own, when the Send comes"""
+    """A receive with too many SGEs is a local error, found when a Send takes the receive."""
     link = Link(b, role)
     mr = link.dut.mr(64, LOCAL_WRITE)
     element = rings.rqe(0x77, [sge(mr.start, 8, mr.lkey)] * 6, num_sge=count)
@@ -215,7 +218,7 @@ def R_7_1_1_receive_with_too_many_sges(b, count, role):
 
 @rule("R-5.3-1: a Send of nothing completes a receive without SGEs", cases=both())
 def R_5_3_1_receive_without_sges(b, role):
-    """libsiw does not post it, a process can: it is good for a Send of nothing."""
+    """A process can write a receive without SGEs into its ring: an empty Send completes it."""
     link = Link(b, role)
     link.verbs.do(f"poke qp.rq 0 {rings.rqe(0x77).hex()}")
     link.qp.rq.add(0x77)
@@ -226,7 +229,7 @@ def R_5_3_1_receive_without_sges(b, role):
 @rule("R-8.1.2-1: the octets of the Send, and its completion, as without the flags",
       cases=both((0x20,), (0x40,), (0xff80,)))
 def R_5_1_3_flags_that_are_not_for_processes(b, flags, role):
-    """They change nothing."""
+    """The device ignores flags of an SQ element that only the kernel uses."""
     link = Link(b, role)
     data = b"octets"
     mr = link.dut.mr(64, 0)
@@ -240,7 +243,7 @@ def R_5_1_3_flags_that_are_not_for_processes(b, flags, role):
 
 @rule("R-4.1-6: Invalidate STag in each segment", cases=both((0,), (4000,)))
 def R_4_1_6_invalidate_stag_that_is_sent(b, size, role):
-    """In each segment the STag of the WR, which libsiw takes from rkey"""
+    """Each segment of a Send with Invalidate has the STag that the WR has in rkey."""
     link = Link(b, role)
     data = random_octets(size)
     link.qp.send(data, SIGNALED, WR_SEND_INV, rkey=0xa1b2c3d4)
@@ -256,7 +259,8 @@ RINGS = "qp.sq", "qp.rq", "scq.ring", "rcq.ring"
 
 
 def scribbled(b, ring, role, seed, turns):
-    """A process scribbles over one of its rings and works on; another one works beside it."""
+    """A process writes random bytes into one of its rings while it sends and receives: meanwhile
+    and afterwards another process's connection works."""
     link = Link(b, role, qp={"sends": 16, "recvs": 16})
     beside = Link(b.another(), role)
     size = link.dut.rings[ring][0]
@@ -288,7 +292,7 @@ def R_8_1_2_1_ring_that_is_scribbled_over(b, ring, seed, role):
 
 
 class Flipped:
-    """Elements of a ring that are good but for one field, which changes all the time."""
+    """Good elements of a ring, of which a thread changes one field all the time."""
 
     OWN, ROOM = b"own octets" * 10, 40
 
@@ -297,8 +301,8 @@ class Flipped:
         self.dut = Dut(b)
         v = self.dut.verbs
         v.do("pd other")
-        # Behind this region in memory is one of another PD: a device that reads a field twice, checks the first value
-        # and uses the second, would reach its bytes.
+        # In memory the region `foreign` of another PD follows. A device that reads a field twice,
+        # checks the first value and uses the second one, would reach bytes of `foreign`.
         self.mr = self.dut.mr(self.ROOM, LOCAL_WRITE)
         self.mr.put(self.OWN[:self.ROOM])
         self.foreign = self.dut.mr(4096, LOCAL_WRITE, pd="other",
@@ -316,15 +320,15 @@ class Flipped:
         }[field]
         self.error = rdmap.LOCAL_CATASTROPHIC
         if (ring, field) == ("rq", "length"):
-            # If the receive is too short, the peer's Send is refused. A length beyond the region is no error: the
-            # message fits into the region.
+            # If the receive is too short, the peer's Send is refused. A length beyond the region is
+            # no error: the message fits into the region.
             self.values = good, good, self.ROOM, 0xffffffff, good // 2, good // 2
             self.error = rdmap.UNTAGGED_LENGTH
         self.good = good
         self.done = self.refused = 0
 
     def stream(self, n):
-        """One connection, until an element of it is refused"""
+        """Use up to 16 elements on one new connection, until the device refuses an element."""
         link = Link(self.b.another(), "responder", dut=self.dut, name=f"n{n}")
         link.peer.allow_cut()
         size = rings.SQE if self.ring == "sq" else rings.RQE
@@ -389,7 +393,8 @@ def R_8_1_2_1_field_that_changes_as_it_is_read(b, ring, field):
       cases=both(("qp.sq", 8, 4), ("qp.sq", 24, 16), ("qp.rq", 8, 4),
                   ("qp.rq", 16, 16)))
 def R_8_1_2_1_elements_that_change_as_they_are_read(b, ring, at, size, role):
-    """Numbers and lengths of the first element flip while Sends go both ways."""
+    """A thread changes flags, or an SGE, of a ring's first element while Sends pass in both
+    directions: a connection that is made afterwards works."""
     link = Link(b, role, qp={"sends": 1, "recvs": 1})
     link.dut.memory.forget(0, link.dut.memory.size)
     link.verbs.do(f"scribble {ring} {at} {size} 99")
@@ -411,7 +416,7 @@ def R_8_1_2_1_elements_that_change_as_they_are_read(b, ring, at, size, role):
       "R-5.3-1: the octets of a Send in a receive that another mapping of the ring posted",
       cases=both())
 def R_8_1_2_1_same_ring_at_two_places(b, role):
-    """Mapped twice: what is written here is seen there."""
+    """A process maps its RQ ring twice: a receive that it posts by the second mapping is used."""
     link = Link(b, role)
     link.verbs.do("remap twin qp.rq")
     mr = link.dut.mr(64, LOCAL_WRITE)
@@ -427,7 +432,7 @@ def R_8_1_2_1_same_ring_at_two_places(b, role):
       "R-8.1.1-10: that connection has queues of its own, which are not hurt",
       cases=both((0,), (2,), (8,), (9,), (10,), (16,), (24,)))
 def R_8_1_2_1_completions_are_the_processes(b, at, role):
-    """It writes into entries that it has not polled: that is its own loss."""
+    """A process overwrites CQEs that it has not polled: it loses completions, and nothing else."""
     link = Link(b, role)
     place = link.qp.recv()
     link.peer.send(b"octets")
@@ -445,7 +450,7 @@ def R_8_1_2_1_completions_are_the_processes(b, at, role):
 @rule("R-8.1.1-10: Terminate 0/2/07, CQ_ERR and QP_FATAL of this queue, and another process, which "
       "works", cases=both())
 def R_8_1_1_10_entries_that_look_full(b, role):
-    """A process says of each entry that it is not polled: an overflow, of this CQ alone."""
+    """A process marks all CQEs of its ring as not yet polled: only this CQ overflows."""
     link = Link(b, role)
     beside = Link(b.another(), role)
     size = link.dut.rings["rcq.ring"][0]
@@ -461,7 +466,8 @@ def R_8_1_1_10_entries_that_look_full(b, role):
 @rule("R-5.5-13: as many Sends as were posted, ten rings of them",
       "R-5.5-15: as many completions", cases=both((1,), (2,), (16,)))
 def R_5_5_13_no_wr_is_forgotten(b, window, role):
-    """So many at a time, ten turns of the ring and more: whoever leaves one behind looks again."""
+    """WRs are posted `window` at a time, for many turns of the SQ: none may stay there unsent, also
+    if it is posted just as the device stops to send."""
     link = Link(b, role, qp={"sends": window})
     count = 40 * window
     sge_ = link.dut.out(b"octets")
@@ -483,7 +489,7 @@ def R_5_5_13_doorbell_of_nothing(b, role):
 @rule("R-5.5-13: four Sends leave in order",
       "R-5.3-1: the receive that was there first is used", cases=both())
 def R_5_5_13_posted_before_the_connection(b, role):
-    """Sends and receives wait for it, and then go out and are used in order."""
+    """Sends and receives that are posted before the connection are executed in order after it."""
     places = []
 
     def post(dut, qp):
@@ -499,7 +505,7 @@ def R_5_5_13_posted_before_the_connection(b, role):
 
 @rule("D-6.2.2-1: each receive and Send is flushed, or refused with an errno", cases=both())
 def D_6_2_2_1_posted_to_a_qp_in_error(b, role):
-    """Sends and receives: all of them come back flushed, behind those that were there."""
+    """Sends and receives that are posted to a QP in the error state are flushed."""
     link = Link(b, role)
     link.qp.recv()
     link.peer.send(b"data", qn=6)
@@ -518,7 +524,7 @@ def D_6_2_2_1_posted_to_a_qp_in_error(b, role):
 @rule("R-5.1-3: the octets of 47 messages around the end of a page",
       cases=both((WR_SEND, SEND), (WR_WRITE, WRITE)))
 def R_5_1_3_sends_around_the_end_of_a_page(b, opcode, op, role):
-    """Small ones that begin a few bytes in front of it"""
+    """Messages of 40 bytes that begin 1 to 47 bytes in front of a page's end"""
     link = Link(b, role)
     mr = link.dut.mr(8192, 0, shift=0)
     mr.put(random_octets(8192))
@@ -532,7 +538,7 @@ def R_5_1_3_sends_around_the_end_of_a_page(b, opcode, op, role):
 
 @rule("R-5.1-3: the octets of eight Writes of six pieces, in order", cases=both())
 def R_5_1_3_pieces_and_a_slow_reader(b, role):
-    """Six pieces at odd places, of odd lengths over pages, cut by a window that is often closed"""
+    """Writes of six SGEs with odd addresses and lengths are cut anywhere by a closed TCP window."""
     link = Link(b, role, narrow=True)
     sizes = 4095, 1, 30001, 4097, 8191, 20003
     pieces = [link.dut.mr(size, 0, shift=n * 13 + 1) for n, size in enumerate(sizes)]
@@ -549,7 +555,7 @@ def R_5_1_3_pieces_and_a_slow_reader(b, role):
 
 @rule("R-8.1.1-4: the regions can be deregistered", cases=both((0,), (REMOTE_READ,)))
 def R_8_1_1_4_pieces_of_nothing_hold_no_region(b, access, role):
-    """An SGE of length 0, in front of others and behind them: each region can go at once."""
+    """SGEs of length 0 keep no reference to their regions, which can be deregistered afterwards."""
     link = Link(b, role)
     mrs = [link.dut.mr(64, access) for _ in range(4)]
     for order in ((0, 8, 0, 8), (8, 0, 8, 0), (0, 0, 0, 8), (0, 0, 0, 0)):
@@ -566,7 +572,7 @@ def R_8_1_1_4_pieces_of_nothing_hold_no_region(b, access, role):
       cases=both((0,), (0x1000,), (0x7fffffff0000,),
                     (0xabcdef0123450000,)))
 def R_8_1_1_4_region_at_another_address(b, iova, role):
-    """SGEs, Writes and Reads use the address that it was registered with, whatever that is."""
+    """SGEs, Writes and Reads use the address (iova) with which a region was registered."""
     link = Link(b, role)
     mr = link.dut.mr(5000, MAY_WRITE | REMOTE_READ, shift=0, iova=iova)
     data = random_octets(5000)
@@ -585,7 +591,8 @@ def R_8_1_1_4_region_at_another_address(b, iova, role):
 
 @rule(cases=both())
 def R_5_5_14_a_fork_changes_nothing(b, role):
-    """What the parent writes after it forked is what goes out and what comes in."""
+    """After fork() the device still uses the parent's memory: it sends what the parent has written
+    after the fork, and a Send of the peer arrives."""
     link = Link(b, role)
     out, place = link.dut.into(64), link.qp.recv()
     words = link.verbs.words("memory own - 8192")
@@ -611,7 +618,7 @@ def with_srq(b, **kw):
 
 @rule("R-5.3-1: ten Sends on two QPs take the oldest receive, in order", cases=both())
 def R_5_3_1_shared_receive_queue(b, role):
-    """Two QPs: each Send takes the oldest receive, whoever got it."""
+    """Two QPs share an SRQ: each Send takes the SRQ's oldest receive, on whichever QP it comes."""
     dut = with_srq(b)
     one = Link(b, role, dut=dut, name="1", qp={"srq": "srq"})
     two = Link(b.another(), role, dut=dut, name="2", qp={"srq": "srq"})
@@ -624,9 +631,9 @@ def R_5_3_1_shared_receive_queue(b, role):
 
 @rule("R-5.3-1: eight receives, used in order; the event comes at the limit", cases=both())
 def R_5_3_1_limit_of_a_shared_receive_queue(b, role):
-    """When fewer receives are left than the SRQ's limit there is one event, and no further one until the limit is set
-    again. Creation of an SRQ sets no limit. If fewer receives are there when the limit is set, the event is reported at
-    once."""
+    """When fewer receives are left than the SRQ's limit there is one event, and no further one
+    until the limit is set again. Creation of an SRQ sets no limit. If fewer receives are there when
+    the limit is set, the event is reported at once."""
     dut = with_srq(b, limit=7)
     link = Link(b, role, dut=dut, qp={"srq": "srq"})
     before = hw_counter("srq_limit_events")
@@ -654,7 +661,8 @@ def R_5_3_1_limit_of_a_shared_receive_queue(b, role):
 @rule("D-6.2.2-1: the half-filled receive is flushed, and the next one takes another QP's Send",
       cases=both())
 def R_5_4_3_shared_receives_stay(b, role):
-    """A QP that fails takes the receive that is half filled with it, and no other."""
+    """When a QP with an SRQ fails, its half-filled receive is flushed; the others stay in the
+    SRQ."""
     dut = with_srq(b)
     one = Link(b, role, dut=dut, name="1", qp={"srq": "srq"})
     two = Link(b.another(), role, dut=dut, name="2", qp={"srq": "srq"})
@@ -677,7 +685,8 @@ def R_5_4_3_shared_receives_stay(b, role):
       "D-6.2.2-1: one completion, and the next receive, which takes another QP's Send",
       cases=both(("long",), ("invalidate",), ("gone",)))
 def D_7_1_5_shared_receive_that_fails(b, how, role):
-    """It fails with its Send; the QP is told that no more are taken; the next one is another's."""
+    """A receive of an SRQ fails together with its Send. The QP gets QP_LAST_WQE_REACHED, and the
+    SRQ's next receive serves another QP."""
     dut = with_srq(b)
     one = Link(b, role, dut=dut, name="1", qp={"srq": "srq"})
     two = Link(b.another(), role, dut=dut, name="2", qp={"srq": "srq"})
@@ -703,7 +712,7 @@ def D_7_1_5_shared_receive_that_fails(b, how, role):
 
 @rule("D-6.2.2-1: QP_LAST_WQE_REACHED once, and no receive is flushed", cases=both())
 def R_7_1_qp_of_a_shared_queue_is_brought_to_the_error_state(b, role):
-    """The ULP is told once that it takes no more receives; none of them is flushed."""
+    """A QP that takes no more receives of its SRQ reports QP_LAST_WQE_REACHED once."""
     dut = with_srq(b)
     link = Link(b, role, dut=dut, qp={"srq": "srq"})
     link.qp.recv()
@@ -720,7 +729,7 @@ def R_7_1_qp_of_a_shared_queue_is_brought_to_the_error_state(b, role):
 
 @rule("D-6.2.2-1: eight work requests: each is flushed, once", cases=[()])
 def D_6_2_2_1_qp_that_never_had_a_stream(b):
-    """What is posted to it is flushed when it is brought to the error state, and behind that."""
+    """WRs of a QP without a connection are flushed by its change to ERR, and later ones at once."""
     dut = Dut(b)
     qp = Qp(dut, "qp", "pd", "scq", "rcq")
     for _ in range(2):
@@ -739,7 +748,7 @@ def D_6_2_2_1_qp_that_never_had_a_stream(b):
 @rule("R-8.1.1-10: Terminate 0/2/07, CQ_ERR and QP_FATAL; another QP works",
       cases=both((1,), (4,)))
 def R_8_1_1_10_completion_queue_of_sends_overflows(b, cqes, role):
-    """As that of receives: an event of the CQ, one of its QP, and nobody else is hurt."""
+    """The CQ of a send queue overflows: the CQ and its QP get events, and other QPs work on."""
     link = Link(b, role)
     size = link.dut.cq("tiny", cqes)
     other = Link(b.another(), role, dut=link.dut, name="2", qp={"scq": "tiny", "sends": 16})
@@ -753,7 +762,7 @@ def R_8_1_1_10_completion_queue_of_sends_overflows(b, cqes, role):
 
 @rule(cases=[()])
 def R_8_1_2_1_five_hundred_queues(b):
-    """Of one process, at a time"""
+    """A process can have 500 CQs at a time."""
     link = Link(b, "responder")
     for n in range(500):
         link.dut.cq(f"c{n}", 4)
@@ -764,7 +773,7 @@ def R_8_1_2_1_five_hundred_queues(b):
 
 @rule(cases=[(0, 0), (1, 0), (0, 1), (3, 5)])
 def R_8_1_2_1_sizes_of_a_qp(b, sends, recvs):
-    """What is asked for is granted, or more; 0 is no error."""
+    """A QP gets at least as many WRs as asked for; a length of 0 is no error."""
     link = Link(b, "responder", qp={"sends": max(sends, 1), "recvs": recvs})
     check(link.qp.caps[0] >= sends and link.qp.caps[1] >= recvs, f"{link.qp.caps}")
     said = link.verbs.words("query qp")
@@ -786,7 +795,7 @@ def R_8_1_2_1_signal_all(b, all_, role):
 
 @rule("R-8.1.2-1: the peer sees an end", cases=both(("qp",), ("process",)))
 def R_8_1_2_1_killed_amid_traffic(b, what, role):
-    """Its QP is destroyed, or it is killed, while data flows both ways: the peer sees an end."""
+    """A QP is destroyed, or its process is killed, while data flows in both directions."""
     link = Link(b, role)
     mr = link.dut.mr(30000, MAY_WRITE | REMOTE_READ)
     link.dut.memory.forget(0, link.dut.memory.size)
@@ -805,7 +814,7 @@ def R_8_1_2_1_killed_amid_traffic(b, what, role):
 @rule("R-8.1.2-1: 200 turns, and a connection that works behind them", cases=[(200,)],
       soak=[(20000,)])
 def R_8_1_2_1_maps_that_race_with_destruction(b, count):
-    """One thread creates and destroys, another one maps what may be there."""
+    """One thread creates and destroys CQs while another one maps whatever ring has a likely key."""
     link = Link(b, "responder")
     link.verbs.do(f"race_maps {count}", limit=(60 + count / 10) * SLOW)
     link.works()
@@ -813,7 +822,7 @@ def R_8_1_2_1_maps_that_race_with_destruction(b, count):
 
 @rule(cases=both())
 def R_8_1_2_1_changes_of_state_under_traffic(b, role):
-    """modify_qp again and again, most of it refused: no Send is held up."""
+    """2000 calls of ibv_modify_qp(), most of which are refused, hold up no Read Response."""
     link = Link(b, role)
     link.verbs.tell("modify_storm qp 2000")
     for n in range(30):
@@ -829,9 +838,9 @@ def R_8_1_2_1_changes_of_state_under_traffic(b, role):
 @rule("R-8.1.2-1: the connection works on, and no object is left",
       cases=[("cq",), ("srq",), ("qp",), ("mr",)])
 def R_8_1_2_1_short_buffers_of_uverbs(b, what):
-    """Commands of uverbs with too little room for the driver's response, down to none; with requests that go on after
-    the RDMA core's part; and with lengths in the header that are wrong. The connection goes on, and no object is
-    left."""
+    """uverbs commands with too little room for the driver's response, or none; with bytes behind
+    the RDMA core's part of the request; and with wrong lengths in the header. The connection works
+    on, and no object is left."""
     link = Link(b, "responder")
     pd, cq = handle(link, "pd"), handle(link, "scq")
     mr = link.dut.memory.base
@@ -870,7 +879,8 @@ KNOWN = "cq", "srq", "qp", "mr", "pd", "srq_limit", "context"
 @rule("R-8.1.2-1: EOPNOTSUPP for octets behind the core's that are not zero, 0 for zeroes",
       cases=[(what,) for what in KNOWN])
 def R_8_1_2_1_input_that_the_driver_does_not_know(b, what):
-    """A later library may ask for something in them: refused, and not left out without a word."""
+    """In additional bytes of a command a later libsiw may ask for something that this driver does
+    not have: the driver refuses them unless they are 0, and does not silently ignore them."""
     link = Link(b, "responder")
     pd, cq = handle(link, "pd"), handle(link, "scq")
     mr = link.dut.memory.base
@@ -902,7 +912,7 @@ def R_8_1_2_1_input_that_the_driver_does_not_know(b, what):
       cases=[(OP_REG_MR,), (0,), (1,), (2,), (3,), (4,), (5,), (6,), (7,), (8,), (9,),
              (255,)])
 def R_8_1_2_1_work_requests_through_uverbs(b, opcode):
-    """With the WR in the command, in place of the ring: taken as good, or refused."""
+    """A WR in a uverbs command, instead of in the ring, is executed or refused."""
     link = Link(b, "responder")
     mr = link.dut.mr(64, MAY_WRITE)
     qp = handle(link, "qp")
@@ -921,7 +931,7 @@ def R_8_1_2_1_work_requests_through_uverbs(b, opcode):
 
 @rule("R-8.1.2-1: another connection works behind them", cases=[()])
 def R_8_1_2_1_commands_that_the_device_has_not(b):
-    """Each number with nothing, with zeroes and with ones behind it; handles of nobody"""
+    """uverbs commands with unsupported numbers, odd bodies or handles that do not exist"""
     link = Link(b, "responder")
     for number in [*range(1, 45), 64, 255, 0x80000000, 0x80000012, 0xc0000018]:
         for body in (b"", bytes(8), bytes(64), b"\xff" * 64, bytes(1024)):

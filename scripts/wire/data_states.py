@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""States of a QP: what a ULP sees of them, which it may ask for, and what becomes of work."""
+"""QP states: what a ULP sees, which changes it may request, and what happens to posted WRs."""
 
 import errno
 import socket
@@ -19,7 +19,8 @@ MAY_WRITE = LOCAL_WRITE | REMOTE_WRITE
 
 
 def break_off(link):
-    """A ULP brings the QP to ERR, all is flushed, and the connection ends."""
+    """Bring the QP to ERR as a ULP would; check that all is flushed and that the connection
+    ends."""
     link.qp.recv()
     link.qp.modify(ERR)
     link.qp.flushed()
@@ -41,7 +42,7 @@ def refused(link, state):
 
 @rule("R-7-1: the QP's state, memory behind it, and a Send that does not leave", cases=both())
 def R_7_1_error_is_what_a_ulp_sees_that_asked_for_it(b, role):
-    """At once: from then on nothing is placed, and what is posted is flushed."""
+    """As soon as a ULP has changed its QP to ERR, nothing is placed and posted WRs are flushed."""
     link = Link(b, role)
     mr = link.dut.mr(64, MAY_WRITE)
     link.qp.recv()
@@ -104,14 +105,14 @@ def D_6_2_2_1_work_of_an_error_is_not_of_the_next_connection(b, state, role):
 
 @rule(cases=[()])
 def R_5_3_1_limit_that_a_new_srq_cannot_have(b):
-    """ibv_create_srq(3) does not look at it: programs leave anything there."""
+    """ibv_create_srq(3) ignores srq_limit, so programs may leave any value in it."""
     link = Link(b, "responder")
     link.verbs.do("srq other pd 16 1 4000")
 
 
 @rule(cases=[()])
 def R_5_3_1_receives_of_a_qp_with_an_srq(b):
-    """ibv_create_qp(3): with an SRQ nobody looks at how many receives and SGEs are wanted."""
+    """ibv_create_qp(3) ignores max_recv_wr and max_recv_sge if the QP uses an SRQ."""
     link = Link(b, "responder")
     link.verbs.do("srq other pd 16 1 0")
     link.verbs.do("qp second pd scq rcq other 16 1000000 1 1000 0 0")
@@ -121,7 +122,7 @@ def R_5_3_1_receives_of_a_qp_with_an_srq(b):
 
 @rule(cases=[(name,) for name in NEVER_MODIFIED])
 def D_6_2_2_1_attributes_that_cannot_be_changed(b, name):
-    """A ULP that asks for what nobody does is told so, and the state stays."""
+    """ibv_modify_qp() with an attribute that the device cannot change fails and changes nothing."""
     link = Link(b, "responder")
     _, said = link.verbs.ask(f"modify_mask {link.qp.name} {ERR} {NEVER_MODIFIED[name] | 1}")
     equal(said, errno.EOPNOTSUPP, name)
@@ -130,8 +131,8 @@ def D_6_2_2_1_attributes_that_cannot_be_changed(b, name):
 
 @rule("D-6.2.1-1: the second Read leaves behind the close, both succeed, then FIN", cases=both())
 def D_6_2_1_1_both_ends_have_reads_to_send(b, role):
-    """The ULP closes while its second Read waits for the first one. The peer may be in the same position, so its Reads
-    are answered until then."""
+    """The ULP closes while its second Read waits for the first one (ORD is 1). The peer may be in
+    the same situation, so the device answers the peer's Reads until its own have completed."""
     link = Link(b, role, ord=1, peer_ird=1)
     sink, source = link.dut.mr(64, LOCAL_WRITE), link.dut.mr(64, REMOTE_READ)
     source.put(random_octets(64))
@@ -154,7 +155,7 @@ def D_6_2_1_1_both_ends_have_reads_to_send(b, role):
 @rule("F-8-1: QP_FATAL for half a Send behind the device's FIN, also if the peer's FIN is in its segment",
       cases=both(("apart",), ("together",)))
 def F_8_1_message_is_cut_behind_our_fin(b, how, role):
-    """The ULP has closed, and still receives: half a Send is an error all the same."""
+    """After the device's FIN it still receives: a Send that the peer's FIN cuts is an error."""
     link = Link(b, role)
     place = link.qp.recv()
     link.verbs.do(f"disconnect {link.id}")
@@ -169,7 +170,8 @@ def F_8_1_message_is_cut_behind_our_fin(b, how, role):
 @rule("R-6.2.1-2 T-19: the peer's TCP is in CLOSE_WAIT, where an RST would have closed it",
       cases=both())
 def R_6_2_1_2_error_behind_our_fin_is_no_reset(b, role):
-    """The ULP has closed. What the peer sends behind an error is read, and its FIN waited for."""
+    """An error comes after the device's FIN: the device reads what follows, up to the peer's FIN.
+    If it closed its socket instead, TCP would send an RST."""
     link = Link(b, role)
     link.verbs.do(f"disconnect {link.id}")
     link.peer.hear_end(FIN)
@@ -187,8 +189,8 @@ FOUND_S = 60        # seconds for which iw_cm still finds a responder's QP
 
 @rule(cases=[("found",)], soak=[("hidden",)])
 def qp_of_a_live_responder_is_not_for_another_request(b, state):
-    """Any program can accept a request with the number of any QP, again and again. While iw_cm finds that QP the
-    library refuses; later the device hides the QP from iw_cm."""
+    """Any program can call rdma_accept() with the number of any QP. While iw_cm still finds the QP
+    of a live responder, iw_mpa refuses (EBUSY); later srnic hides the QP from iw_cm (EINVAL)."""
     link = Link(b, "responder")
     if state == "hidden":
         time.sleep(FOUND_S + 2)

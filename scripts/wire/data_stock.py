@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Tests for what kernels of distributions have, and kernels with detectors do not: huge pages, and
-kinds of network devices.
+"""Tests of what kernels of distributions have, and kernels built with KASAN and the like have not:
+huge pages, and some kinds of network devices.
 """
 
 import ctypes
@@ -57,7 +57,7 @@ class HugePages:
 @rule("R-8.1.1-4: the octets on both sides of two borders between huge pages, and in responses; "
       "Terminate 1/1/01 for one octet more", cases=both())
 def R_8_1_1_4_region_of_huge_pages(b, role):
-    """It begins and ends within a page: its blocks are of 2 MiB, and the device walks them."""
+    """A region of huge pages begins and ends within a page: the device handles blocks of 2 MiB."""
     huge = HugePages(b)
     link = KernelLink(b, role)
     at, size = HUGE - 5000, HUGE + 10000
@@ -76,7 +76,8 @@ def R_8_1_1_4_region_of_huge_pages(b, role):
 
 @rule("L-08")
 def link_on_a_kind_of_interface_that_cannot_be(b):
-    """A tunnel is neither like Ethernet nor without an address of its own."""
+    """No link on an ipip tunnel: srnic takes Ethernet, loopback, and interfaces without an
+    address."""
     b.things.append(lambda: run("ip link delete tunnel9; rmmod ipip"))
     run("modprobe ipip; ip link add tunnel9 type ipip local 127.0.0.1 remote 127.0.0.2")
     refused_link("siw9", "tunnel9", errno.EINVAL)

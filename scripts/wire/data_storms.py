@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The device's objects come and go while others use them, and the device with them.
+"""Objects of a device, and devices, are removed and made again while others use them.
 
-What one test cannot see, the kernel has to tell: these are for a kernel with detectors most of all.
+Many errors here, such as a use after free, show only on a kernel with detectors, such as KASAN.
 """
 
 import errno
@@ -32,8 +32,8 @@ WORDS = 22              # words that PROGRAM prints: for each of 11 counts a nam
 
 @rule("L-07")
 def qp_is_destroyed_as_iw_cm_finds_it(b):
-    """iw_cm asks the driver for the QP of a number, which any program may name, and takes its reference only after
-    that. The destruction of the QP has to wait."""
+    """iw_cm gets a QP from the driver by a number, which any program may pass, and takes its
+    reference to the QP only afterwards. The destruction of the QP has to wait for that."""
     owner, other = Dut(b), Dut(b)
     qp = Qp(owner, "qp", "pd", "scq", "rcq")
     sock = b.listen()
@@ -59,11 +59,13 @@ NEW_MAC = bytes.fromhex("0200c0ffee01")
 NEW_GUID = "0000:c0ff:feff:ee01"    # NEW_MAC as EUI-64
 
 
-LONG = 8000     # ms, at most: a test releases what it has delayed; after 20 s the kernel would report a stuck processor
+# Limit of a delay in ms; tests end a delay earlier. After 20 s the kernel reports a soft lockup.
+LONG = 8000
 
 
 def slowly_added(b):
-    """siw9 on new0, in the midst of its registration: the RDMA core does not find it yet."""
+    """Add siw9 on new0, and delay its registration: the RDMA core does not find siw9 yet. Return
+    the process that adds it, and the delay."""
     b.things.append(lambda: run("rdma link delete siw9 2>/dev/null || true; "
                                 "ip link delete new0 2>/dev/null || true"))
     run("ip link add new0 type dummy")
@@ -74,7 +76,7 @@ def slowly_added(b):
 
 
 def netdev_added(b):
-    """new0, on which nobody has a device"""
+    """Make new0, a network device without RDMA device."""
     b.things.append(lambda: run("for link in siw9 siw8; do rdma link delete $link || true; done; "
                                 "ip link delete new0 || true"))
     run("ip link add new0 type dummy")
@@ -86,20 +88,20 @@ def add_link(name, netdev):
 
 
 def refused_link(name, netdev, error):
-    """rdma link add fails, and says why as strerror() does; no such link is there afterwards"""
+    """Check that "rdma link add" fails, with this errno."""
     said = run(f"! LC_ALL=C rdma link add {name} type srnic netdev {netdev} 2>&1")
     check(os.strerror(error) in said, f"{netdev}: {said!r}, not {os.strerror(error)!r}")
 
 
 def links_of(netdev):
-    """The devices on it"""
+    """The names of the RDMA devices on a network device"""
     lines = run("rdma link show").splitlines()
     return sorted(line.split()[1].split("/")[0] for line in lines if f"netdev {netdev} " in line)
 
 
 @rule("L-08")
 def link_that_cannot_be_added(b):
-    """A second one on a network device, one whose name another has, one on what is not there."""
+    """No link on a network device that has one or does not exist, nor with a name that is in use"""
     netdev_added(b)
     refused_link("siw9", "nobody0", errno.ENODEV)
     refused_link("siw0", "new0", errno.ENFILE)
@@ -113,7 +115,7 @@ def link_that_cannot_be_added(b):
 
 @rule("L-08")
 def links_added_at_once(b):
-    """Two administrators add a link to one network device: one of them does."""
+    """Two "rdma link add" for one network device run at the same time: one of them fails."""
     netdev_added(b)
     slow = SlowPoint(b, "srnic_get_port_immutable", 500 * SLOW)
     adding = [add_link(name, "new0") for name in ("siw8", "siw9")]
@@ -126,7 +128,8 @@ def links_added_at_once(b):
 
 @rule("L-08")
 def netdev_changes_as_its_device_is_added(b):
-    """Up, and another address: nobody tells of it again."""
+    """A network device changes while its link is being added: that notification must not be
+    lost."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         adding, slow = slowly_added(b)
         with open("/sys/class/net/new0/flags", "w", encoding="ascii") as flags:
@@ -141,8 +144,8 @@ def netdev_changes_as_its_device_is_added(b):
 
 
 def sleeps_in(thread, function):
-    """Does it wait within this function of the kernel? Before a driver is told of the end of a network device the kernel
-    waits for all processors, also for that of SlowPoint."""
+    """Is the thread within this function of the kernel? (While SlowPoint keeps a CPU busy, deletion
+    of a network device waits for an RCU grace period, before drivers are notified.)"""
     if not thread.is_alive():
         return False
     with open(f"/proc/self/task/{thread.native_id}/stack", encoding="ascii") as f:
@@ -151,7 +154,8 @@ def sleeps_in(thread, function):
 
 @rule("L-08")
 def netdev_goes_as_its_device_is_added(b):
-    """The device goes with it, be it that the registration was quicker."""
+    """A network device is deleted while its RDMA device is being registered: the RDMA device goes,
+    too, also if its registration ends first."""
     adding, slow = slowly_added(b)
     index = socket.if_nametoindex("new0")
     request = struct.pack("=IHHIIBxHiII", 32, RTM_DELLINK, NLM_F_REQUEST, 1, 0, 0, 0, index, 0, 0)
@@ -168,7 +172,8 @@ def netdev_goes_as_its_device_is_added(b):
 
 
 def slowly_moved(b):
-    """siw1 on storm0, on its way to another namespace: the RDMA core does not find it meanwhile."""
+    """Move siw1 to another network namespace, and delay the move: the RDMA core does not find siw1
+    meanwhile. Return its Ground, the process that moves it, and the delay."""
     ground = movable(b)
     slow = SlowPoint(b, "device_rename", LONG)
     moving = subprocess.Popen(["rdma", "dev", "set", "siw1", "netns", "moved"])
@@ -178,7 +183,7 @@ def slowly_moved(b):
 
 @rule("L-08")
 def netdev_goes_down_as_its_device_moves(b):
-    """Nobody tells of it again."""
+    """A network device goes down while its RDMA device moves: that event must not be lost."""
     ground, moving, slow = slowly_moved(b)
     with open("/sys/class/net/storm0/flags", "w", encoding="ascii") as flags:
         flags.write("0x1002")   # without IFF_UP
@@ -193,8 +198,8 @@ def netdev_goes_down_as_its_device_moves(b):
 
 @rule("L-08")
 def netdev_moves_as_its_device_does(b):
-    """The RDMA device is removed when its network device moves to another namespace, even if a move of the RDMA device
-    itself was quicker."""
+    """The RDMA device is removed when its network device moves to another namespace, even if a move
+    of the RDMA device itself ends first."""
     ground, moving, slow = slowly_moved(b)
     run("ip link set storm0 netns moved")
     slow.release()
@@ -205,7 +210,8 @@ def netdev_moves_as_its_device_does(b):
 
 @rule("L-08")
 def netdev_gets_no_second_device_as_the_first_moves(b):
-    """The RDMA core does not find the first one then, and srnic does."""
+    """While an RDMA device moves to another namespace the RDMA core does not find it, but srnic
+    does, and so refuses a second one on the same network device."""
     ground, moving, slow = slowly_moved(b)
     adding = add_link("siw8", "storm0")
     # "add" is refused, and then frees its device, which waits for a lock of the RDMA core.
@@ -223,7 +229,8 @@ def netdev_gets_no_second_device_as_the_first_moves(b):
 
 @rule("L-08", cases=((20,),), soak=((200,),))
 def netdev_has_one_device_whatever_moves(b, rounds):
-    """The device goes to and fro, while links are asked for beside it, in no order."""
+    """An RDMA device moves between two namespaces again and again, while "rdma link add" asks for a
+    second one on its network device, which must never succeed."""
     ground = movable(b)
     b.things.append(lambda: run("rdma link delete siw8 2>/dev/null || true"))
     run(f"""
@@ -243,7 +250,7 @@ def netdev_has_one_device_whatever_moves(b, rounds):
 
 @rule("L-08")
 def port_goes_down_and_up(b):
-    """A program hears of it once each time, and can ask how it is."""
+    """A port that goes down or up has the new state, and causes one asynchronous event."""
     ground = Ground(b)
     verbs = Dut(b.another(ground.address)).verbs
     Verbs.end_spare()       # the program for the next test, which has the device open
@@ -257,8 +264,8 @@ def port_goes_down_and_up(b):
 
 @rule("L-03")
 def netdev_changes_under_connections(b):
-    """The network device gets another hardware address and another name. Connections that wait continue to wait, and
-    new ones come up. The RDMA core does not report the change of the address."""
+    """The network device gets another hardware address and another name. Connections that wait
+    continue to wait, and new ones come up. The RDMA core does not report the first change."""
     quiet()
     ground = Ground(b)
     verbs = Dut(b.another(ground.address)).verbs
@@ -286,7 +293,7 @@ def netdev_changes_under_connections(b):
 
 @rule("L-02")
 def program_outlives_its_device(b):
-    """It is told, and what it asks of the device from then on gets an error."""
+    """A program gets DEVICE_FATAL when its device is removed, and EIO for its verbs afterwards."""
     ground = Ground(b)
     dut = Dut(b.another(ground.address))
     Qp(dut, "qp", "pd", "scq", "rcq")
@@ -303,7 +310,7 @@ def program_outlives_its_device(b):
 # --- a storm -------------------------------------------------------------------------------
 
 class Storm:
-    """The program, again and again, and what an administrator may do meanwhile"""
+    """Runs of PROGRAM, one after the other, and the deeds of an administrator meanwhile"""
 
     def __init__(self, b, seconds):
         seed = random.SystemRandom().getrandbits(32)
@@ -319,12 +326,13 @@ class Storm:
         return all(self.counts.get(name) for name in ("up", "done"))
 
     def is_over(self):
-        """Who is killed tells nothing: it lasts longer, if nobody has told of anything yet."""
+        """A program that is killed prints no counts. If none has printed any, the storm goes on up
+        to twice as long."""
         took = time.monotonic() - self.start
         return took > self.seconds * (1 if self.is_good() else 2)
 
     def _ends(self, program):
-        """Whatever happens to it, it ends."""
+        """Wait until the program ends, which it has to, and add up the counts that it prints."""
         try:
             said, _ = program.communicate(timeout=SLOWLY)
         except subprocess.TimeoutExpired:
@@ -336,7 +344,7 @@ class Storm:
                 self.counts[name] = self.counts.get(name, 0) + int(number)
 
     def _play(self):
-        """One program after the other; some are killed."""
+        """Run PROGRAM again and again, and kill 40 % of the runs."""
         path = os.path.join(os.path.dirname(self.b.program[0]), PROGRAM)
         port = self.b.port
         while not self.is_over():
@@ -365,7 +373,7 @@ class Storm:
         self.done[name] = self.done.get(name, 0) + ("it is done" in said)
 
 
-# Packets to any address of this host go over lo.
+# netem on lo, over which all packets to addresses of this host go
 LOSSY = "tc qdisc replace dev lo root netem delay 2ms 2ms loss 2% duplicate 1% reorder 20% 50%"
 CLEAN = "tc qdisc del dev lo root 2>/dev/null || true"
 ANEW = ("ip link add storm0 type veth peer name storm1; ip link set storm1 up; ip link set storm0 up; "
@@ -437,7 +445,7 @@ REG = 100               # WR id of a registration, plus the region's number
 
 
 class KernelUlp:
-    """One end: what it asks for may fail at any time, and it may go at any time."""
+    """A kernel ULP with random work: each command may fail, and the ULP may close at any time."""
 
     def __init__(self, dice, counts):
         self.kv, self.dice, self.counts = Kverbs(), dice, counts
@@ -447,14 +455,14 @@ class KernelUlp:
         self.other = None
 
     def does(self, name, line):
-        """True if it could be done, which is counted"""
+        """Give kverbs a command that may fail; if it succeeds, count it and return True."""
         _, errno = self.kv.ask(line)
         if not errno:
             self.counts[name] = self.counts.get(name, 0) + 1
         return not errno
 
     def hears(self, wait=100):
-        """Of completions and the like; waits so many milliseconds for the first"""
+        """Take and count all completions; wait so many milliseconds for the first event."""
         while True:
             said, _ = self.kv.ask(f"take {wait}")
             if not said:
@@ -467,7 +475,7 @@ class KernelUlp:
                 self.counts[name] = self.counts.get(name, 0) + 1
 
     def register(self, n):
-        """Anew, at another place"""
+        """Map region n to other memory, and post its registration."""
         if n in self.pending:
             return
         if self.dice.random() < 0.3:
@@ -510,7 +518,8 @@ class KernelUlp:
 
 
 def kernel_ulps_meet(address, port, dice, counts):
-    """One connection, from nothing to the end; regions come and go as the other end uses them."""
+    """Two kernel ULPs connect, do random work, and close. Each invalidates and registers regions
+    while the other one uses them."""
     listening, dialling = ends = [KernelUlp(dice, counts) for _ in range(2)]
     listening.other, dialling.other = dialling, listening
     stop = dice.choice((0, 1, 2, 3, 100, 100, 100, 100))       # number of steps before the end

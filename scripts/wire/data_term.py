@@ -16,7 +16,7 @@ LONG = 1 << 19
 
 
 def long_write(link, size=LONG, opcode=WR_WRITE):
-    """The device writes, or sends, so much, and the peer does not read: the window closes."""
+    """Post a long Write or Send; the peer does not read from its socket, so its window closes."""
     words = link.verbs.words(f"memory long - {size}")
     base = int(words[0], 0)
     lkey, _ = (int(word, 0) for word in link.verbs.words(f"mr long pd long 0 {size} 0"))
@@ -29,7 +29,7 @@ def long_write(link, size=LONG, opcode=WR_WRITE):
 
 @rule("R-5.4-1: the 18 octets of the Terminate's header", cases=both())
 def R_5_4_1_terminate_that_is_sent(b, role):
-    """Queue 2, number 1, offset 0, L: whatever the numbers of the other queues are"""
+    """A Terminate has QN 2, MSN 1, MO 0 and L, whatever the MSNs of the other queues are."""
     link = Link(b, role)
     for _ in range(3):
         link.works()
@@ -41,7 +41,7 @@ def R_5_4_1_terminate_that_is_sent(b, role):
 
 @rule("R-5.4-4: FIN behind the first Terminate, though 39 segments more deserve one", cases=both())
 def R_5_4_4_one_terminate_for_many_faults(b, role):
-    """Each of them deserves one."""
+    """40 bad segments come at once: there is one Terminate, for the first of them."""
     link = Link(b, role)
     link.qp.recv()
     bad = [rdmap.untagged(SEND, b"data", msn=1, qn=7), rdmap.write(0x99, 1, b"data"),
@@ -52,7 +52,8 @@ def R_5_4_4_one_terminate_for_many_faults(b, role):
 
 @rule("R-5.4-4: FIN behind the Terminate, with 10 Sends posted and three Reads owed", cases=both())
 def R_5_4_4_nothing_leaves_behind_a_terminate(b, role):
-    """The device has much to say when it happens; Conduct sees what comes behind the Terminate."""
+    """An error comes while the device has Sends and responses to send. Conduct (conduct.py) fails
+    if anything follows the Terminate."""
     link = Link(b, role)
     data = random_octets(3000)
     mr = link.dut.mr(30000, REMOTE_READ)
@@ -68,7 +69,7 @@ def R_5_4_4_nothing_leaves_behind_a_terminate(b, role):
 
 
 def flushed_behind_successes(link):
-    """In order, some first ones have succeeded, and all others are flushed."""
+    """Check that the first Sends, or none, have succeeded, and that all later ones are flushed."""
     statuses = []
     while link.qp.sq.posted:
         statuses += [wc.status for wc in link.qp.wait_send()]
@@ -82,7 +83,8 @@ def flushed_behind_successes(link):
       "R-6.2.1-1: the Terminate, compared whole, amid half a MiB on its way",
       cases=both(("write",), ("send",), ("response",)))
 def R_5_4_7_terminate_at_the_end_of_an_fpdu(b, kind, role):
-    """Half a MiB is on its way, the window is closed, and a bad FPDU comes in."""
+    """A bad FPDU comes while the peer's window is closed and half a MiB waits to be sent: only the
+    FPDU that TCP has in part is completed before the Terminate."""
     link = Link(b, role, narrow=True)
     if kind == "response":
         mr = link.dut.mr(LONG, REMOTE_READ)
@@ -104,7 +106,8 @@ def R_5_4_7_terminate_at_the_end_of_an_fpdu(b, kind, role):
       "R-5.5-14: no more Sends succeed than came whole",
       "D-6.2.2-1: Sends that did not succeed are flushed, in order", cases=both())
 def R_5_4_7_what_did_not_leave_did_not_succeed(b, role):
-    """Many Sends are on their way, the window is closed, and the Terminate takes their place."""
+    """A bad FPDU comes while many Sends wait for the peer's window: those that the Terminate
+    replaces must not complete with success."""
     link = Link(b, role, narrow=True, qp={"sends": 64})
     sge = link.dut.out(random_octets(3000))
     link.qp.post(*(link.qp.wr(WR_SEND, [sge]) for _ in range(50)))
@@ -127,7 +130,8 @@ def R_5_4_7_what_did_not_leave_did_not_succeed(b, role):
 @rule("R-6.2.1-2 T-19: the whole Terminate, then FIN and no RST, with a megabyte unread",
       cases=both((FIN,), ("open",)))
 def R_6_2_1_2_input_behind_the_fault_is_drained(b, how, role):
-    """The peer goes on sending: the Terminate comes whole, then FIN, and no RST in front of it."""
+    """The peer sends a megabyte behind its error. The device has to read it: with unread data TCP
+    would send an RST on a close, and the peer could lose the Terminate."""
     link = Link(b, role)
     link.qp.recv()
     mr = link.dut.mr(60000, MAY_WRITE)
@@ -152,7 +156,7 @@ def R_7_1_2_first_of_two_faults(b, role):
       "R-6.2.1-1: Terminate 0/0/00",
       cases=both(("send",), ("write",)))
 def R_7_1_1_message_that_cannot_be_built(b, kind, role):
-    """The region of the second SGE is gone: Terminate in place of the message."""
+    """The second SGE's region is gone: the peer gets a Terminate and no part of the message."""
     link = Link(b, role)
     good, gone = link.dut.mr(100, 0), link.dut.mr(100, 0)
     gone.destroy()
@@ -167,7 +171,7 @@ def R_7_1_1_message_that_cannot_be_built(b, kind, role):
 @rule("R-7.1-1: Terminate 0/0/00, and LOC_PROT_ERR of the receive",
       cases=both(("key",), ("bounds",), ("other_pd",), ("no_right",)))
 def R_7_1_1_receive_that_cannot_be_used(b, which, role):
-    """A fault of our own, found when the Send comes."""
+    """A receive with a bad SGE is a local error, which the device finds when a Send comes."""
     link = Link(b, role)
     link.verbs.do("pd other")
     mr = link.dut.mr(100, 0 if which == "no_right" else LOCAL_WRITE,
@@ -185,7 +189,8 @@ def R_7_1_1_receive_that_cannot_be_used(b, which, role):
       "R-5.5-15: the order of five completions",
       "D-6.2.2-1: the Send behind the one that failed is flushed", cases=both())
 def R_7_1_1_what_was_posted_before_goes_out(b, role):
-    """A list with one doorbell: the Sends before the bad one are whole and succeed, no other one."""
+    """The fourth Send of a list is bad: the three before it are sent and succeed, the last does
+    not."""
     link = Link(b, role)
     datas = [random_octets(size) for size in (1, 2000, 30)]
     at = len(link.peer.heard)
@@ -200,7 +205,8 @@ def R_7_1_1_what_was_posted_before_goes_out(b, role):
 @rule("R-7.1-1: Terminate 0/0/00, and LOC_PROT_ERR of the receive",
       "D-7.1-13: the first piece, in which nothing of the bad segment is", cases=both())
 def R_7_1_1_second_piece_of_a_receive_is_gone(b, role):
-    """Of the segment that would touch it nothing is placed, not in the first piece either."""
+    """A segment of a Send covers two SGEs of the receive, and the second one's region is gone: no
+    byte of the segment is placed, not even in the first SGE."""
     link = Link(b, role)
     good, gone = link.dut.mr(100, LOCAL_WRITE), link.dut.mr(100, LOCAL_WRITE)
     gone.destroy()
@@ -217,7 +223,7 @@ def R_7_1_1_second_piece_of_a_receive_is_gone(b, role):
       cases=both(("key",), ("bounds",), ("other_pd",), ("no_right",),
                  ("remote_right",), ("gone",)))
 def R_7_1_1_read_that_has_no_sink(b, which, role):
-    """It does not leave."""
+    """A Read whose sink is bad fails before its Read Request is sent."""
     link = Link(b, role)
     link.verbs.do("pd other")
     mr = link.dut.mr(64, {"no_right": 0, "remote_right": REMOTE_READ}.get(which, LOCAL_WRITE),
@@ -245,7 +251,7 @@ def R_5_4_2_terminate_needs_no_receive(b, role):
 @rule("R-5.4-2 R-5.4-3: one QP_FATAL, and a receive that is flushed once",
       cases=both((FIN,), (RST,)))
 def R_5_4_2_terminate_and_the_end_at_once(b, how, role):
-    """The ULP hears of it once, whichever it is told of first."""
+    """A Terminate and the end of the stream come together: the ULP gets one event for both."""
     link = Link(b, role)
     link.qp.recv()
     link.peer.terminate(rdmap.LOCAL_CATASTROPHIC)
@@ -260,7 +266,7 @@ def R_5_4_2_terminate_and_the_end_at_once(b, how, role):
 @rule("R-5.4-2: QP_FATAL, before the connection is established",
       "R-5.4-6: the responder says nothing", cases=[()])
 def R_5_4_2_terminate_is_the_first_fpdu(b):
-    """A responder takes it as any other, and says nothing."""
+    """A Terminate as the first FPDU ends the stream; the responder must not send anything."""
     link = Link(b, "responder", first=False)
     link.qp.recv()
     link.peer.terminate(rdmap.LOCAL_CATASTROPHIC)
@@ -275,7 +281,7 @@ def R_5_4_2_terminate_is_the_first_fpdu(b):
       "R-5.4-6: the same of a malformed one",
       cases=[("good",), ("tagged",), ("queue_1",), ("msn_2",)])
 def R_5_4_2_terminate_is_no_rtr_message(b, form):
-    """The ULP of a responder that waits for one is told that the connection has failed."""
+    """A responder that waits for the RTR message gets a Terminate: ESTABLISHED reports an error."""
     link = Link(b, "responder", first=False)
     if form == "good":
         link.peer.terminate(rdmap.LOCAL_CATASTROPHIC)
@@ -291,7 +297,7 @@ def R_5_4_2_terminate_is_no_rtr_message(b, form):
 @rule("R-5.4-2: QP_FATAL, amid a Send",
       "R-5.4-3 T-18: the receive of that Send is flushed", cases=both())
 def R_5_4_2_terminate_within_a_send(b, role):
-    """The Send has not ended, its receive completes in error."""
+    """A Terminate comes between two segments of a Send, whose receive then completes in error."""
     link = Link(b, role)
     link.qp.recv().forget()
     link.peer.ulpdu(link.peer.send_segments(b"datadata", 4)[0])
@@ -302,7 +308,7 @@ def R_5_4_2_terminate_within_a_send(b, role):
 @rule("R-5.4-3 T-18: QP_FATAL, and ten completions in error",
       "D-6.2.2-1: each work request completes once, in order", cases=both())
 def R_5_4_3_received_terminate_flushes_all(b, role):
-    """Receives, Reads that are open, Sends that wait behind them: each once, in order"""
+    """A Terminate flushes receives, open Reads and the WRs behind them, each once and in order."""
     link = Link(b, role, ord=2, peer_ird=2)
     into = link.dut.mr(64, LOCAL_WRITE)
     for _ in range(5):
@@ -319,7 +325,8 @@ def R_5_4_3_received_terminate_flushes_all(b, role):
       "R-5.5-15: the Send and the Write, which had left, are flushed behind the Read",
       cases=both(("terminate",), ("reset",), ("fault",)))
 def R_5_4_3_sent_behind_an_open_read(b, how, role):
-    """A Send and a Write have left, but the Read before them is lost: they are flushed, too."""
+    """A Send and a Write were sent, but the Read before them gets no response. WRs complete in
+    order, so all three are flushed."""
     link = Link(b, role)
     into = link.dut.mr(8, LOCAL_WRITE)
     link.qp.read(into.sge(), 1, 2)
@@ -343,13 +350,13 @@ def counters(*names):
 
 
 def one_more(before):
-    """The core reads counters now and then."""
+    """Wait until each counter has risen by 1: the RDMA core updates its copy only now and then."""
     want = {name: count + 1 for name, count in before.items()}
     check(poll(lambda: counters(*before) == want), f"{counters(*before)}, {before} before")
 
 
 def traced(lines, event, octets, *words):
-    """There is one such line: it has these words, and these bytes are its last.
+    """Check that the trace has one line of this event, with these words and, at its end, bytes.
 
     Kernels differ in where they put spaces between bytes.
     """
@@ -362,7 +369,7 @@ def traced(lines, event, octets, *words):
 @rule("R-5.4-3 T-18: the trace, with the offender's header, and two counters",
       "R-4.8-1 T-3: layer, type, code and bits in the trace", cases=both())
 def R_5_4_3_received_terminate_can_be_read(b, role):
-    """Its layer, type, code and copies are in the trace, and it is counted."""
+    """A received Terminate is traced, with its layer, type, code and header, and counted."""
     lines = b.trace("srnic")
     before = counters("rx_terminates", "err_TERM_RECEIVED")
     link = Link(b, role)
@@ -377,7 +384,8 @@ def R_5_4_3_received_terminate_can_be_read(b, role):
 @rule("R-6.2.1-1: Terminate 1/2/01, a trace of the fault with its header, and two counters",
       cases=both())
 def R_5_4_3_fault_of_the_peer_can_be_read(b, role):
-    """What was wrong, and in which segment; it is counted, as the Terminate is."""
+    """An error of the peer is traced with the header of the bad segment; the device counts the
+    error and its own Terminate."""
     lines = b.trace("srnic")
     before = counters("tx_terminates", "err_QN")
     link = Link(b, role)
@@ -392,7 +400,8 @@ def R_5_4_3_fault_of_the_peer_can_be_read(b, role):
 @rule("R-6.2.1-2 T-19: FIN and no RST, with a megabyte behind the Terminate",
       "R-5.4-3: QP_FATAL", cases=both())
 def R_6_2_1_2_input_behind_a_terminate_is_drained(b, role):
-    """The peer goes on though it has said its last word: FIN, no RST, and nothing is placed."""
+    """The peer sends a megabyte of Writes behind its Terminate: the device places nothing, but
+    reads the data, as TCP would otherwise send an RST."""
     link = Link(b, role)
     mr = link.dut.mr(60000, MAY_WRITE)
     good = rdmap.write(mr.rkey, mr.start, bytes(50000))
@@ -405,7 +414,8 @@ def R_6_2_1_2_input_behind_a_terminate_is_drained(b, role):
 
 @rule("R-5.4-5: what TCP had of the Write, and the rest of one FPDU; then FIN", cases=both())
 def R_5_4_5_received_terminate_stops_the_sender(b, role):
-    """Amid a Write of half a MiB: the FPDU in flight is finished, and that is all."""
+    """A Terminate comes amid a Write of the device: the FPDU that TCP has in part is completed, and
+    nothing else is sent."""
     link = Link(b, role, narrow=True)
     long_write(link)
     link.note_what_is_on_its_way()
@@ -446,7 +456,7 @@ def R_5_4_6_bad_terminate_is_not_answered(b, which, role):
 @rule("D-6.2.1-1: half a MiB and a Send, then FIN; what is posted later does not succeed",
       cases=both())
 def D_6_2_1_1_what_was_posted_goes_out_first(b, role):
-    """A long Write, a Send, disconnect: all of it, then FIN; what is posted later fails."""
+    """A disconnect sends what was posted before, then FIN; a Send that is posted later fails."""
     link = Link(b, role, narrow=True)
     long_write(link)
     link.qp.send(b"the last words")
@@ -467,7 +477,7 @@ def D_6_2_1_1_what_was_posted_goes_out_first(b, role):
 @rule("D-6.2.1-2 F-7.2-1: a response of 256 KiB behind the peer's FIN, then FIN",
       "M-7.2-1: behind the peer's FIN the response comes, then FIN", cases=both())
 def D_6_2_1_2_response_behind_the_peers_fin(b, role):
-    """The peer asks for half a MiB, and its half ends: all of it comes, then FIN."""
+    """The peer sends a Read Request and FIN: the whole response comes, then the device's FIN."""
     link = Link(b, role)
     mr = link.dut.mr(LONG // 2, REMOTE_READ)
     data = random_octets(LONG // 2)
@@ -482,7 +492,7 @@ def D_6_2_1_2_response_behind_the_peers_fin(b, role):
 @rule("D-6.2.1-2: half a MiB and a Send behind the peer's FIN, then FIN",
       "M-7.2-1: behind the peer's FIN what was posted comes, then FIN", cases=both())
 def D_6_2_1_2_sends_behind_the_peers_fin(b, role):
-    """What the device has posted goes out, too."""
+    """Behind the peer's FIN the device sends what was posted before, then its own FIN."""
     link = Link(b, role, narrow=True)
     long_write(link)
     link.qp.send(b"the last words")
@@ -497,7 +507,7 @@ def D_6_2_1_2_sends_behind_the_peers_fin(b, role):
 
 @rule("D-6.2.1-4 R-5.4-3: QP_FATAL for a Terminate behind the device's FIN", cases=both())
 def D_6_2_1_4_terminate_behind_our_fin(b, role):
-    """The device reads until the peer's FIN: a Terminate is reported."""
+    """After its own FIN the device still reads, and reports a Terminate of the peer."""
     link = Link(b, role)
     link.qp.recv()
     link.verbs.do(f"disconnect {link.id}")
@@ -508,7 +518,7 @@ def D_6_2_1_4_terminate_behind_our_fin(b, role):
 
 @rule("D-6.2.1-4: DISCONNECTED, and a flushed receive, though the peer never ends", cases=both())
 def D_6_2_1_4_peer_that_never_ends(b, role):
-    """It does not answer the device's FIN: a timer does."""
+    """A peer that does not answer the device's FIN: linger_timeout_ms ends the connection."""
     b.set(linger_timeout_ms=1000)
     link = Link(b, role)
     link.qp.recv()
@@ -522,7 +532,7 @@ def D_6_2_1_4_peer_that_never_ends(b, role):
 @rule("D-6.2.2-1: one completion for each of 48 work requests, in order, signalled or not",
       cases=both(("reset",), ("crc",), ("header",), ("terminate",)))
 def D_6_2_2_1_each_wr_completes_once(b, how, role):
-    """Many of each kind, signalled or not, when the stream is lost"""
+    """When a stream fails all WRs of each kind are flushed once, whether signaled or not."""
     link = Link(b, role, ord=2, peer_ird=2, qp={"sends": 64, "recvs": 64})
     into = link.dut.mr(64, LOCAL_WRITE)
     qp = link.qp
@@ -562,7 +572,8 @@ def R_7_1_disconnect_of_an_idle_connection(b, role):
       "which a later Write leaves as it is",
       cases=both())
 def R_7_1_qp_is_brought_to_the_error_state(b, role):
-    """Amid a Write of half a MiB: the connection goes down, and no data moves any more."""
+    """A ULP changes its QP to ERR amid a long Write: the connection ends, and from then on no data
+    is sent or placed."""
     link = Link(b, role, narrow=True)
     mr = link.dut.mr(64, MAY_WRITE)
     long_write(link)
@@ -584,7 +595,7 @@ def R_7_1_qp_is_brought_to_the_error_state(b, role):
 
 @rule("R-6.1-1: each FPDU up to FIN is a message of RDMAP", cases=both())
 def R_6_1_1_only_messages_until_the_end(b, role):
-    """All that the device says is decoded, from its frame to its FIN."""
+    """All bytes from the device's MPA frame to its FIN are decoded as FPDUs."""
     link = Link(b, role)
     for size in (0, 1, 2000):
         link.ping(bytes(size))

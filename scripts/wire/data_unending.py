@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Peers that keep an orderly end going: something moves, slowly, and for ever."""
+"""Peers that delay an orderly end without limit, by some progress every half second."""
 
 import subprocess
 import threading
@@ -18,13 +18,13 @@ from storms import SLOWLY, SOON, Ground
 from verbs import LOCAL_WRITE, REMOTE_WRITE, SUCCESS, Verbs
 
 STEP = 0.5          # seconds from one step of Mover to the next
-SIP = 1 << 14       # bytes that a slow reader reads at once: fewer would not open the window
+SIP = 1 << 14       # bytes that a slow peer reads at once: fewer would not open TCP's window
 KERNEL_WRITE = 60000
 DEPTH = 64          # the device's limit of the peer's open Reads: more than a test sends
 
 
 class Mover:
-    """The peer moves something at each step, until the device has had enough."""
+    """A thread in which the peer makes some progress at each step, until the device ends it."""
 
     def __init__(self, b, link, how, state=None):
         self.peer, self.moved, self.stopped = link.peer, 0, threading.Event()
@@ -53,14 +53,14 @@ class Mover:
         self.thread.join()
 
     def bytes(self):
-        """Of an FPDU that is never whole"""
+        """Send the next byte of an FPDU that the test never sends as a whole."""
         self.peer.raw(self.fpdu[self.moved:self.moved + 1])
 
     def writes(self):
         self.peer.write(1, 2)
 
     def reads(self):
-        """What is answered is read: it is to be as welcome as ever."""
+        """Send a Read Request of 0 bytes, and read what the device has sent."""
         self.peer.read(1, 2, 0, good=self.is_answered)
         self.peer.sock.settimeout(0)
         try:
@@ -71,7 +71,7 @@ class Mover:
             self.peer.sock.settimeout(LIMIT)
 
     def acks(self):
-        """What came is read bit by bit, so that TCP's window opens bit by bit."""
+        """Read some of the device's data, so that TCP's window opens little by little."""
         data = self.peer.sock.recv(SIP)
         check(data, "the device has sent all")
         self.peer.inward.feed(data)
@@ -91,7 +91,7 @@ LINKS = {"user": user_link, "kernel": kernel_link}
 
 
 def post_long_write(link):
-    """More than the peer reads in this test"""
+    """Post Writes with more data than the peer reads in this test."""
     if isinstance(link, KernelLink):
         for n in range(8):
             link.kv.do(f"post write {SIGNALED} {n} 0x1000 0x55 0,{KERNEL_WRITE}")
@@ -101,7 +101,7 @@ def post_long_write(link):
 
 
 def post_behind_a_read(link):
-    """A Send that waits until a Read was answered, which the peer does not do"""
+    """Post a Read, which the peer does not answer, and a Send with a fence, which has to wait."""
     if isinstance(link, KernelLink):
         link.kv.do(f"post read {SIGNALED} 1 0x9000 0x99 0,64; "
                    f"send {FENCE | SIGNALED} 2 0 0 0,64")
@@ -123,7 +123,7 @@ def disconnected(link, limit):
 
 
 def on_ground_of_its_own(b, make, role):
-    """Of a device that the test may take away"""
+    """Return a link on a device of its own, which the test may delete."""
     ground = Ground(b)
     one = b.another(ground.address)
     one.listen_address = ground.address
@@ -138,7 +138,7 @@ def is_in(link, state):
 
 
 def bring_to(link, state, how):
-    """Into the state, from where only the peer, or a limit, lets the end come"""
+    """Bring the connection to a state of its end that only the peer or a timer can finish."""
     if how == "acks":
         post_long_write(link)
     elif state == "FINISHING":
@@ -150,7 +150,7 @@ def bring_to(link, state, how):
 
 
 def right_to_place_has_ended(link):
-    """Dut and Kverbs look at all of their memory when the test is over."""
+    """Have the peer write once more; Dut compares its memory when the test is over."""
     try:
         if not isinstance(link, KernelLink):
             link.peer.write(link.target.rkey, link.target.start, b"late")
@@ -171,7 +171,7 @@ LINGER_MS = 4000    # so long that a step of Mover may be seconds late
       cases=[(who, how, state, ROLES[n % 2]) for who in LINKS
              for n, (how, state) in enumerate(WAYS)])
 def M_7_2_1_end_has_a_limit(b, who, how, state, role):
-    """For programs and for kernel ULPs, in each state that such a peer could keep"""
+    """finish_timeout_ms ends the connection in each state in which a slow peer could keep it."""
     b.set(linger_timeout_ms=LINGER_MS, finish_timeout_ms=FINISH_MS)
     b.may_reset = True      # the peer's last bytes may arrive when the socket no longer exists
     link = LINKS[who](b, role, narrow=how == "acks")
@@ -190,7 +190,7 @@ def M_7_2_1_end_has_a_limit(b, who, how, state, role):
 @rule("M-7.2-1: SUCCESS for what was posted, and DISCONNECTED by the peer's FIN, in far less than "
       "any limit", cases=both())
 def M_7_2_1_end_that_goes_well_is_quick(b, role):
-    """The limits are for others."""
+    """With a peer that closes at once an orderly end takes none of the timeouts."""
     b.set(linger_timeout_ms=600000, finish_timeout_ms=600000)
     link = Link(b, role)
     link.works()
@@ -205,7 +205,7 @@ def M_7_2_1_end_that_goes_well_is_quick(b, role):
 @rule("L-02: the connection has gone, and rdma link delete ends, in far less time than one "
       "linger_timeout_ms", cases=[(who, role) for who in LINKS for role in ROLES])
 def L_02_device_does_not_wait_for_an_end(b, who, role):
-    """The peer moves a byte each half second, and the limits are far away."""
+    """Deletion of the device does not wait for a connection whose end a slow peer delays."""
     quiet()
     b.set(linger_timeout_ms=600000, finish_timeout_ms=600000)
     link = on_ground_of_its_own(b, LINKS[who], role)
@@ -225,7 +225,7 @@ def L_02_device_does_not_wait_for_an_end(b, who, role):
 @rule("L-02: the connection has gone at linger_timeout_ms though finish_timeout_ms is far away",
       cases=[(role,) for role in ROLES])
 def L_02_end_on_a_device_that_goes_is_short(b, role):
-    """A kernel ULP hears of the removal, and closes in order."""
+    """A kernel ULP gets DEVICE_REMOVAL and closes in order: linger_timeout_ms limits this end."""
     quiet()
     b.set(linger_timeout_ms=3000, finish_timeout_ms=600000)
     link = on_ground_of_its_own(b, kernel_link, role)
