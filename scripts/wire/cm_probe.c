@@ -7,7 +7,7 @@
  *	cm_probe connect ADDRESS PORT [SOURCE-PORT]	be the initiator
  *	cm_probe device NAME				describe a device
  *
- * "cm_probe device" prints what a report says of a device, and ends:
+ * "cm_probe device" prints properties of a device, for the report of the tests, and ends:
  *	FOUND			or NONE, if libibverbs has no device of that name
  *	TRANSPORT iWARP		or another word
  *	VENDOR ID PART FIRMWARE
@@ -18,6 +18,8 @@
  *	connect IRD ORD HEX	rdma_connect
  *	accept IRD ORD HEX	rdma_accept the oldest request
  *	reject HEX		rdma_reject the oldest request
+ *	take			make the oldest request the connection, and create its QP
+ *	accept_taken IRD ORD HEX	rdma_accept the connection after "take"
  *	accept_busy		rdma_accept the oldest request with the connection's QP
  *	accept_again		rdma_accept the connection once more
  *	reject_accepted		rdma_reject the connection although it was accepted
@@ -128,7 +130,7 @@ static int make_qp(struct rdma_cm_id *id)
 	return mr ? 0 : -1;
 }
 
-/* A server for loads, which prints nothing of the single connections. */
+/* Handle an event of a load test: events of single connections are not printed. */
 static void serve_event(struct rdma_cm_event *ev)
 {
 	struct rdma_conn_param param = { .responder_resources = 4, .initiator_depth = 4 };
@@ -281,7 +283,7 @@ static int wait_completion(struct ibv_wc *wc)
 {
 	int i;
 
-	/* The time limit of the test ends a wait for a completion that never arrives. */
+	/* If no completion arrives, the test's own time limit is over before this loop is. */
 	for (i = 0; i < 100000000; i++) {
 		if (ibv_poll_cq(conn->send_cq, 1, wc) > 0 ||
 		    ibv_poll_cq(conn->recv_cq, 1, wc) > 0)
@@ -481,7 +483,7 @@ static bool handle_command(void)
 	return true;
 }
 
-/* Return the source address of @info with another port */
+/* The source address to bind to is @info's destination with another port: both ends are here. */
 static struct sockaddr *source(const struct rdma_addrinfo *info, const char *port)
 {
 	static struct sockaddr_storage addr;
@@ -552,7 +554,7 @@ static bool is_address_of(struct sockaddr *address, const char *name)
 	return is;
 }
 
-/* A link-local address would need its interface's name, too. */
+/* An IPv6 link-local address is of no use without the name of its interface. */
 static bool is_of_use(const struct sockaddr *address)
 {
 	if (!address)

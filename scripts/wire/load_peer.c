@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Hundreds of peers over raw TCP: the load of the wire tests.
+ * Up to thousands of MPA peers over plain TCP sockets, as a load on a listener in the wire tests
  *
  *	load_peer ADDRESS PORT MODE ARGUMENTS; HEX are the bytes of a frame
  *
@@ -76,7 +76,7 @@ static int dial(void)
 	return fd;
 }
 
-/* The server may have closed already: no error of this program. */
+/* False: the server may have closed the connection already, which the caller may ignore. */
 static bool put(int fd, const void *data, int len)
 {
 	return send(fd, data, len, MSG_NOSIGNAL) == len;
@@ -151,7 +151,7 @@ static void drip_one(int *fd, int *sent, const struct octets *frame)
 		(*sent)++;
 }
 
-/* Each connection sends once a second, but not all of them at once. */
+/* Each connection sends a byte a second; the connections take turns, spread over the second. */
 static void run_drip(int n, const struct octets *frame)
 {
 	static int fds[MAX_CONNS], sent[MAX_CONNS];

@@ -58,7 +58,7 @@ struct conn {
 	struct ibv_qp *qp;
 	pthread_mutex_t mr_lock;
 	struct ibv_mr *mr[MRS];
-	uint32_t lkey[MRS], rkey[MRS];	/* kept after the region is deregistered */
+	uint32_t lkey[MRS], rkey[MRS];	/* kept, and used, after the region is deregistered */
 	struct place far;
 	char *memory;
 };
@@ -94,7 +94,7 @@ static struct sockaddr_in address_of(int number)
 	return sin;
 }
 
-/* --- a connection's objects: the caller has its lock for writing --- */
+/* --- a connection's objects: make() and unmake() need its lock for writing --- */
 
 static void reg(struct thread *t, struct conn *c, int i)
 {
@@ -140,7 +140,7 @@ static bool make(struct thread *t, struct conn *c)
 		return false;
 	for (i = 0; i < MRS; i++)
 		reg(t, c, i);
-	/* Sometimes the queue is too small. */
+	/* One CQ in ten is too small, and may overflow. */
 	c->cq = ibv_create_cq(c->id->verbs, chance(t, 10) ? 4 * WRS : 2, NULL, NULL, 0);
 	if (!c->cq)
 		return false;
@@ -330,7 +330,7 @@ static void handle(struct thread *t, struct rdma_cm_event *event)
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
 		break;
 	default:
-		/* Sometimes the connection stays, in error. */
+		/* One connection in four stays, so that calls meet a QP in the error state. */
 		if (chance(t, 4))
 			finish(c);
 	}

@@ -17,7 +17,7 @@ static const char *event_name(const struct rdma_cm_event *event)
 	return rdma_event_str(event->event) + strlen("RDMA_CM_EVENT_");
 }
 
-/* The id of a request gets the name "rN": the N-th request, from 0. */
+/* The id of a CONNECT_REQUEST gets the name "rN", where N counts the requests from 0. */
 void cm_event(void)
 {
 	const struct rdma_conn_param *param;
@@ -113,7 +113,7 @@ static int bring_to_init(struct rdma_cm_id *id, struct ibv_qp *qp)
 	return rv ? -1 : 0;
 }
 
-/* ID QP IRD ORD HEX */
+/* Connect or accept; @argv is ID QP IRD ORD HEX. */
 static int connection(char **argv, int (*call)(struct rdma_cm_id *, struct rdma_conn_param *))
 {
 	struct object *id = find(ID, argv[0]), *qp = find(QP, argv[1]);
@@ -161,7 +161,7 @@ static int do_accept_number(int argc, char **argv)
 	return by_number(argv, rdma_accept);
 }
 
-/* The kernel brings the QP to SQD without the knowledge of librdmacm. */
+/* iw_cm brings the QP to SQD; librdmacm does not, since the id has no QP in librdmacm. */
 static int do_disconnect(int argc, char **argv)
 {
 	struct object *id = find(ID, argv[0]);

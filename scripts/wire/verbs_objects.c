@@ -47,7 +47,7 @@ const char *name_of(enum kind kind, const void *ptr)
 	return "?";
 }
 
-/* Record an object. Return NULL if @ptr is: the call that failed to make it has set errno. */
+/* Record an object. Return NULL if @ptr is NULL: the call that failed to make it has set errno. */
 struct object *add(enum kind kind, const char *name, void *ptr)
 {
 	struct object *object;
@@ -75,7 +75,7 @@ void forget(struct object *object)
 	free(object);
 }
 
-/* Verbs return an errno, some of them a negative one. */
+/* Verbs return an errno, a negative errno, or -1 with errno set: return 0, or -1 with errno set. */
 static int result(int rv)
 {
 	if (!rv)
@@ -113,7 +113,7 @@ static int do_memory(int argc, char **argv)
 	return 0;
 }
 
-/* Map the same bytes many times: more memory than a machine has */
+/* Map the same bytes many times in a row, for regions larger than the machine's memory. */
 static int do_repeated(int argc, char **argv)
 {
 	size_t size = number(argv[1]), times = number(argv[2]), i;
@@ -312,7 +312,7 @@ static int do_device(int argc, char **argv)
 
 static int destroy_id(struct object *object)
 {
-	object->id->qp = NULL;		/* the QP is an object of its own */
+	object->id->qp = NULL;		/* the test destroys the QP by a command of its own */
 	return rdma_destroy_id(object->id);
 }
 

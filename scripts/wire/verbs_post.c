@@ -15,7 +15,7 @@ static struct ibv_sge sges[MAX_WR * 8];
 static struct ibv_send_wr send_wrs[MAX_WR];
 static struct ibv_recv_wr recv_wrs[MAX_WR];
 
-/* ADDRESS,LENGTH,LKEY */
+/* Parse an SGE: ADDRESS,LENGTH,LKEY */
 static int parse_sge(const char *word, struct ibv_sge *sge)
 {
 	char *length, *lkey;
@@ -105,7 +105,7 @@ static int parse_recv_wrs(int argc, char **argv)
 	return n;
 }
 
-/* libsiw returns -1, or an errno with either sign. */
+/* Check the result of ibv_post_*(): libsiw returns -1 with errno, or an errno with either sign. */
 static int posted(int rv, long bad)
 {
 	if (!rv)
@@ -203,7 +203,7 @@ static int do_wait(int argc, char **argv)
 	return -1;
 }
 
-/* Post one WR again and again, with a number of them outstanding; each is signaled. */
+/* Post one WR COUNT times, with WINDOW of them outstanding at most; it has to be signaled. */
 static int do_stream(int argc, char **argv)
 {
 	struct object *qp = find(QP, argv[0]), *cq = find(CQ, argv[1]);
@@ -257,7 +257,8 @@ static int is_message(const struct ibv_wc *wc, unsigned long n, const uint8_t *p
 }
 
 /*
- * Receive COUNT messages; print "SINK" when the receives are posted, and "AT N" from time to time
+ * Receive COUNT messages; print "SINK" when the receives are posted, and "AT N" when N messages
+ * have arrived, by which the test limits what it sends.
  */
 static int do_sink(int argc, char **argv)
 {

@@ -146,7 +146,7 @@ static void completion_event(struct ibv_comp_channel *channel)
 	ibv_ack_cq_events(cq, 1);
 }
 
-static struct object *channels[MAX_CHANNELS];	/* after the first two of the pollfds */
+static struct object *channels[MAX_CHANNELS];	/* channels[i] belongs to pollfd i + 2 */
 
 static int fill_pollfds(struct pollfd *fds)
 {

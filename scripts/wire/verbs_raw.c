@@ -3,8 +3,8 @@
  * The part of verbs_probe below libibverbs: bytes of memory and of the rings that libsiw and the
  * kernel share, doorbells, and commands of uverbs as they are written to the device file.
  *
- * The rings of an object are memory with the name OBJECT.sq, OBJECT.rq or OBJECT.ring. They are
- * found when libsiw maps them, since its calls of mmap() are caught here.
+ * The rings of an object are memory with the name OBJECT.sq, OBJECT.rq or OBJECT.ring. This file
+ * replaces mmap() of libc, and so sees where libsiw maps them.
  */
 
 #define _GNU_SOURCE	/* off64_t */
@@ -55,7 +55,7 @@ int rings_add(const char *owner, const char *const *suffixes, int count)
 	char name[2 * NAME_SIZE];
 	int i;
 
-	/* The provider of another device has queues of another kind. */
+	/* If the device has a provider other than libsiw, its rings are not recorded. */
 	if (mappings_made != count)
 		return 0;
 	for (i = 0; i < count; i++) {
@@ -69,7 +69,7 @@ int rings_add(const char *owner, const char *const *suffixes, int count)
 	return 0;
 }
 
-/* Called before libsiw unmaps the rings */
+/* Forget the rings of an object, before libsiw unmaps them. */
 void rings_forget(const char *owner)
 {
 	struct object *ring = NULL, *next;
@@ -132,7 +132,8 @@ static int do_fill(int argc, char **argv)
 }
 
 /*
- * Print the CRC of zlib and Ethernet, so that another host need not send the bytes to be compared.
+ * Print zlib's CRC-32 of memory: if this program runs in another host, the test compares the CRC
+ * and need not fetch all bytes.
  */
 static int do_sum(int argc, char **argv)
 {
@@ -169,7 +170,7 @@ static int do_remap(int argc, char **argv)
 	return 0;
 }
 
-/* Map any part of the device file, shared or private: does the kernel allow it? */
+/* Map any part of the device file, shared or private; the driver may refuse. */
 static int do_map_key(int argc, char **argv)
 {
 	bool is_private = argc > 3 && !strcmp(argv[3], "private");
@@ -218,7 +219,7 @@ static int do_doorbell(int argc, char **argv)
 	return write(context->cmd_fd, &request, sizeof(request)) == sizeof(request) ? 0 : -1;
 }
 
-/* Print the kernel's handle of an object, for commands that the test makes */
+/* Print the uverbs handle of an object, for commands that the test writes by "uverbs". */
 static int do_handle(int argc, char **argv)
 {
 	struct object *object;
@@ -240,7 +241,7 @@ static int do_handle(int argc, char **argv)
 	return 0;
 }
 
-/* The command's address of a response is at RESPONSE-AT, or there is none: "-". */
+/* RESPONSE-AT: where in the command the address of the response is put; "-": nowhere */
 static int do_uverbs(int argc, char **argv)
 {
 	static uint8_t request[MAX_COMMAND], response[MAX_COMMAND];
@@ -269,14 +270,14 @@ static int do_uverbs(int argc, char **argv)
 /* --- threads that write into memory and rings ------------------------------------------------ */
 
 #define MAX_VALUES	8
-/* A writer has to be seen at work: it writes this often, within this time. */
+/* A thread is seen at work if it writes more often than this within this time. */
 #define SEEN_ROUNDS	1000
 #define SEEN_MS		10000
 
 static struct scribbler {
 	pthread_t thread;
 	volatile uint8_t *at;
-	size_t size;		/* of noise, or distance of the elements */
+	size_t size;		/* bytes to scribble on; for "flip": distance of the elements */
 	size_t count;		/* of elements */
 	size_t width;		/* of the field, in bytes */
 	uint64_t values[MAX_VALUES];
@@ -309,7 +310,7 @@ static void *scribble(void *arg)
 	return NULL;
 }
 
-/* Set only one field of each element, as a whole, to one of a few values. */
+/* Set one field of random elements to one of a few values, by one store each. */
 static void *flip(void *arg)
 {
 	struct scribbler *s = arg;
@@ -340,7 +341,7 @@ static struct scribbler *free_scribbler(void)
 	return NULL;
 }
 
-/* Poll: on a busy host a thread may have to wait for long. */
+/* Wait until a writer thread runs; on a busy host it may not get a CPU for long. */
 static int see_at_work(const struct scribbler *s)
 {
 	uint64_t before = s->rounds;
@@ -431,7 +432,7 @@ static int do_fork(int argc, char **argv)
 		pause();
 }
 
-/* The kernel chooses a place in the device file for each new object: these are the likely ones. */
+/* The offsets in the device file that the kernel is likely to choose for rings of new objects */
 #define FIRST_KEY	0x91000
 #define KEYS		64
 
@@ -528,7 +529,7 @@ const struct command raw_commands[] = {
 	{ "scribble", do_scribble, 4 },	/* MEMORY OFFSET SIZE SEED: until calm */
 	/* MEMORY OFFSET STRIDE COUNT WIDTH SEED VALUE...: a field of so many elements, until calm */
 	{ "flip", do_flip, 7 },
-	{ "calm", do_calm, 0 },		/* "ROUNDS N" of each */
+	{ "calm", do_calm, 0 },		/* end scribble and flip; "ROUNDS N" for each */
 	{ "fork", do_fork, 0 },
 	{ "race_maps", do_race_maps, 1 },	/* COUNT */
 	{ "modify_storm", do_modify_storm, 2 },	/* QP COUNT */

@@ -2,8 +2,8 @@
 /*
  * verbs_probe: a server that accepts all requests, for thousands of streams.
  *
- * Each connection has a separate QP and CQ, and posts receives. When it is up it reads, writes and
- * sends, so that the peer has something to answer. How it ends is not checked.
+ * Each connection has its own QP and CQ, with receives. When it is up, the server posts Reads, a
+ * Write and a Send on it, so that the peer has something to answer. Its end is not checked.
  */
 
 #include "verbs_probe.h"
@@ -112,7 +112,10 @@ static void begin(struct rdma_cm_id *id)
 		end(s);
 }
 
-/* Is this an event of the server? The caller acknowledges it before the second call. */
+/*
+ * Return true if the server has to handle this event. It does so if @acknowledged: first
+ * rdma_ack_cm_event() must have been called, since rdma_destroy_id() waits for it.
+ */
 bool serve_event(struct rdma_cm_event *event, bool acknowledged)
 {
 	struct served *s;

@@ -2,10 +2,10 @@
 /*
  * For faults.py: let one chosen allocation of a function, or of its callees, fail.
  *
- * The kernel's own fail-nth belongs to a task, but a function of our modules runs in any free task
- * of a work queue: so each task gets the number when it enters the function, and what is left of
- * the number is kept when it leaves. If several tasks are in the function, only the first one has
- * the number.
+ * The kernel's own fail-nth is per task, but a function of our modules runs in any worker of a
+ * work queue. So the task that enters the function gets N as its fail-nth, and when the task leaves
+ * the function the rest of N is kept for the next one. If several tasks are in the function at the
+ * same time, only the first one gets N.
  *
  * Parameters of the module:
  *	function	name of the function, set when the module is loaded

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A module for the wire tests that posts work requests which only the kernel can post. A process
- * that opens /dev/kverbs has one connection, two PDs, 64 KiB of pages, followed by 4 KiB of a slab.
- * It writes a command, and reads the output of the command, of which the last line is "OK", or
- * "ERROR errno".
+ * A ULP for the wire tests, in the kernel: it posts work requests that only the kernel can post. A
+ * process that opens /dev/kverbs has one connection, two PDs, and memory: 64 KiB of pages, followed
+ * by 4 KiB of a slab. AT is an offset in that memory. The process writes a command, and reads the
+ * output of the command, of which the last line is "OK" or "ERROR errno".
  *
  * The commands, and what they print:
  *	srq MAX					give the QP an SRQ
- *	cq MAX					give it a completion queue of that size
+ *	cq MAX					give the QP a completion queue of that size
  *	listen ADDRESS PORT			of IPv4 or IPv6
  *	resolve ADDRESS PORT			"KEY LKEY": the key of all memory, for SGEs
  *	limits					of the listener's device: "LIMITS IRD ORD"
+ *	prepare					make the QP of a request: "KEY LKEY"
  *	accept IRD ORD [HEX], connect IRD ORD [HEX]
  *	reject [HEX]				the request, and take the next
  *	unlisten
@@ -41,11 +42,12 @@
  *	cpu hold				the next CPU that goes offline waits for "cpu go",
  *							30 seconds at most
  *	cpu look, cpu go			"CPU 1" if one waits, else "CPU 0"
- *	memory ORDER				in place of the 64 KiB, before there is a connection
+ *	memory ORDER				replace the 64 KiB by 2^ORDER pages, before there is
+ *							a connection
  *	peek AT LENGTH, poke AT HEX		"DATA HEX"
  *	set AT LENGTH OCTET
  *	fill ID AT LENGTH OCTET			fill memory as soon as the WR ID completes,
- *							before that is reported
+ *							before the completion is reported
  *
  * LENGTH in AT,LENGTH may be followed by ",LKEY", if the key is not that of all memory, and that by
  * ",ADDRESS", a DMA address that replaces AT.
@@ -107,7 +109,7 @@ static void async_event(struct ib_event *event, void *arg)
 	kv_happened(arg, "ASYNC %d\n", event->event);
 }
 
-/* The first request is the connection; others are refused. */
+/* The first request becomes the connection; while there is one, other requests are refused. */
 static int cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	const struct rdma_conn_param *param = &event->param.conn;
@@ -219,7 +221,7 @@ static int make_qp(struct kv *kv)
 	return rdma_create_qp(kv->id, kv->pd[0], &attr);
 }
 
-/* An event before the expected one is an error. */
+/* Wait for this event; if another event comes first, that is an error. */
 static int expect_event(struct kv *kv, enum rdma_cm_event_type type)
 {
 	char want[32];
@@ -310,7 +312,7 @@ static int kv_connect(struct kv *kv, char *args) { return start(kv, args, false)
 
 /*
  * The removal of a device waits for rdma_destroy_id(), but not for work that rdma_destroy_id()
- * leaves to others: so the device's memory is held until that work is done, too.
+ * leaves to ib_wq: so hold the device's memory until that work is done, too.
  */
 static void destroy_id(struct rdma_cm_id *id)
 {
@@ -408,8 +410,8 @@ static int kv_destroy(struct kv *kv, char *args)
 }
 
 /*
- * A CPU that goes offline waits for its block devices, and these for their I/O: until then
- * cpus_read_lock() blocks. This module waits in their place.
+ * A CPU that goes offline waits for the I/O of block devices, and cpus_read_lock() blocks until the
+ * CPU is offline. In place of block devices this module has the CPU wait, until "cpu go".
  */
 static DECLARE_COMPLETION(cpu_may_go);
 static int cpu_state = -1;
@@ -603,10 +605,10 @@ static struct miscdevice kv_device = {
 };
 
 /*
- * When the first socket may use the emergency reserves, and when the last such socket ends, the
- * kernel patches its own code. srnic makes such sockets for kernel ULPs. An emulated processor may
- * run half-patched code: see guest_cmdline() in guest.sh. This socket exists from the first to the
- * last connection, so that the code is patched only once.
+ * sk_set_memalloc() for the first socket, and the end of the last such socket, switch a static key:
+ * the kernel patches its own code. srnic makes such sockets for kernel ULPs. An emulated CPU may
+ * run half-patched code: see guest_cmdline() in guest.sh. This socket exists as long as the module,
+ * so that the code is not patched at each first and last connection.
  */
 static struct socket *with_reserves;
 

@@ -131,7 +131,7 @@ int kv_free(struct kv *kv, char *args)
 
 #define THOUSAND	1000
 
-/* The two steps of kv_many() */
+/* The two steps of kv_many(): allocate a region, free a region */
 static int make_region(struct kv *kv, struct ib_mr **mr, unsigned int max)
 {
 	*mr = ib_alloc_mr(kv->pd[0], IB_MR_TYPE_MEM_REG, max);
@@ -144,7 +144,8 @@ static int free_region(struct kv *kv, struct ib_mr **mr, unsigned int max)
 }
 
 /*
- * Run @step for each region, until it fails; print the time of one. Return how often it succeeded.
+ * Run @step for each region, until a step fails; print the mean times of a step: the first
+ * thousand, the last thousand, all. Return how many steps succeeded.
  */
 static unsigned int repeat(struct kv *kv, struct ib_mr **mrs, unsigned int count, unsigned int max,
 			   int (*step)(struct kv *kv, struct ib_mr **mr, unsigned int max))
@@ -305,7 +306,7 @@ static void completed(struct ib_cq *cq, struct ib_wc *wc)
 		    wc->wc_flags & IB_WC_WITH_INVALIDATE ? wc->ex.invalidate_rkey : 0);
 }
 
-/* A WR is kept until the file is closed: an unsignaled one that succeeds is never reported. */
+/* WRs are freed when the file is closed, as an unsignaled WR that succeeds is never reported. */
 static struct kv_wr *new_wr(struct kv *kv, u64 id)
 {
 	struct kv_wr *wr = kzalloc(sizeof(*wr), GFP_KERNEL);
@@ -399,7 +400,7 @@ static int parse_rdma(struct kv *kv, const char *verb, char *args, struct kv_wr 
 	return n < 0 ? n : 0;
 }
 
-/* Parse one WR of a list; send_wr is the first member of either kind */
+/* Parse one WR of a list. In ib_rdma_wr and in ib_reg_wr the ib_send_wr is the first member. */
 static struct kv_wr *parse_wr(struct kv *kv, char *args)
 {
 	unsigned int flags;

@@ -49,7 +49,7 @@ static int mistake_lock_order(void)
 	return 0;
 }
 
-/* Written so that the compiler does not see the mistake. */
+/* The pointer is hidden from the compiler, which would otherwise warn of the use after free. */
 static int mistake_use_after_free(void)
 {
 	char *memory = kmalloc(MISTAKE_OCTETS, GFP_KERNEL);

@@ -3,10 +3,10 @@
  * A module for storms.py, which loads it when a network namespace is not freed. It writes each
  * namespace except the first one into the log: the number that "ls -iL /run/netns" shows, how many
  * references there are, and where the kernel took those that it tracks
- * (CONFIG_NET_NS_REFCNT_TRACKER). It tracks references of its own sockets, but not those of
+ * (CONFIG_NET_NS_REFCNT_TRACKER). The kernel tracks references of its own sockets, but not those of
  * processes and open files.
  *
- * A namespace without references is being taken down, and is not in the list any more.
+ * A namespace without references is being taken down: the kernel's list has it no longer.
  */
 
 #include <linux/module.h>
