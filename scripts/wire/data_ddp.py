@@ -14,7 +14,7 @@ MAY_WRITE = LOCAL_WRITE | REMOTE_WRITE
 
 
 def sink(link, size=64, access=MAY_WRITE, **kw):
-    """Return a region into which the peer may write, by default."""
+    """Return a region; by default the peer may write into it."""
     return link.dut.mr(size, access, **kw)
 
 
@@ -55,7 +55,7 @@ def message_of(link, kind, size):
       "D-5.2-1: as many segments as MULPDU makes necessary, and all the data",
       cases=both(("send",), ("write",), ("response",)))
 def D_4_1_1_segments_of_a_message(b, kind, role):
-    """Messages with just less, just as much and just more data than fits into whole segments.
+    """Messages whose sizes are multiples of a full segment's data, or one byte less or more.
     Conduct (conduct.py) checks the STag, TO, MSN and MO of each segment against the one before."""
     link = Link(b, role)
     room = link.mulpdu - (18 if kind == "send" else 14)

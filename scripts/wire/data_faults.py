@@ -99,7 +99,7 @@ def link_that_is_added(b, each, stride):
         equal(os.path.exists("/sys/class/infiniband/siw9"), done, "is there a device?")
         check(not done or rdma_link("delete", "siw9"), "it cannot be deleted")
         return done
-    # way() deletes the device: if one was left, the next attempt would fail before its allocation does.
+    # way() deletes the device: if it was left, the next attempt would fail before its allocation.
     fail_each(b, "srnic_newlink", way, lambda: None, each, each=each, stride=stride)
     check(way(), "no device any more")
 

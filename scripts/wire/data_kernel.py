@@ -256,7 +256,8 @@ def R_8_1_1_6_invalidation_waits_for_who_places(b, role):
       cases=both(*[(op, size) for op in (SEND_INV, SEND_SE_INV)
                    for size in (0, 40)]))
 def R_5_3_3_send_with_invalidate(b, op, size, role):
-    """The completion has the STag, and from then on a Write with this STag is refused."""
+    """The completion of the receive has the STag that the Send has invalidated, and from then on a
+    Write with this STag is refused."""
     link = KernelLink(b, role)
     before = hw_counter("remote_invalidated")
     mr = region(link)
@@ -368,7 +369,7 @@ def R_7_2_1_key_of_all_memory_is_not_the_peers(b, role):
 
 @rule("R-8.1.1-1: EOPNOTSUPP for a domain with a key of all memory for peers", cases=both())
 def R_8_1_1_1_no_key_of_all_memory_for_peers(b, role):
-    """Some kernel ULPs can ask for IB_PD_UNSAFE_GLOBAL_RKEY, which would give peers all memory."""
+    """IB_PD_UNSAFE_GLOBAL_RKEY, for which some kernel ULPs ask, would give peers all memory."""
     link = KernelLink(b, role)
     equal(link.kv.fails("unsafe"), errno.EOPNOTSUPP, "errno")
     link.works()
@@ -624,14 +625,15 @@ def R_5_3_1_shared_receives_of_a_kernel_ulp(b, role):
 @rule("D-6.2.2-1: the half-filled receive and the work requests have completed, once, when it "
       "returns; QP_LAST_WQE_REACHED; none of the SRQ's other receives does", cases=both())
 def D_6_2_2_1_drain_with_a_shared_receive_queue(b, role):
-    """With an SRQ ib_drain_qp() of newer kernels waits ten seconds for QP_LAST_WQE_REACHED."""
+    """In newer kernels ib_drain_qp() for a QP with an SRQ waits up to ten seconds for
+    QP_LAST_WQE_REACHED."""
     link = shared(b, role)
     link.peer.send(b"octets")
     link.kv.wc(0x20)
     link.kv.expect(0, b"octets")
     link.peer.ulpdu(link.peer.send_segments(b"halfhalf", 4)[0])
     link.peer.read(0, 0, 0)
-    link.peer.hear(READ_RESPONSE)       # now all data before the Read is placed
+    link.peer.hear(READ_RESPONSE)       # now all data in front of the Read is placed
     for n in range(3):
         link.kv.do(f"post read {SIGNALED} {n} 0 0 {MEMORY - 64},64")
         link.peer.hear(READ_REQUEST)

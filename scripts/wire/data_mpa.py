@@ -216,7 +216,7 @@ def F_4_4_3_changed_length(b, offset, role):
       "was wrong",
       "F-8-4: the Terminate, then FIN", cases=both())
 def F_6_1_nothing_is_placed_before_the_crc(b, role):
-    """A Write with a wrong CRC, whose last byte comes later: no byte may be placed before that."""
+    """The last byte of a Write's CRC comes later than the rest, and is wrong: nothing is placed."""
     link = Link(b, role)
     mr = sink(link, 4096)
     octets = bytearray(link.peer.make(rdmap.write(mr.rkey, mr.start, random_octets(4000))))
@@ -304,7 +304,7 @@ def F_7_1_2_1_first_fpdu_is_good_for_mpa_alone(b, which):
 @rule("F-8-5: memory, which two good Writes behind a bad FPDU do not change",
       "F-8-4: the Terminate, then FIN", cases=both())
 def F_8_5_nothing_behind_an_error_is_placed(b, role):
-    """Good Writes follow an FPDU with a wrong CRC, in the same TCP segment and later."""
+    """Good Writes behind an FPDU with a wrong CRC, in its TCP segment or later, are not placed."""
     link = Link(b, role)
     mr = sink(link)
     bad = bytearray(link.peer.make(rdmap.write(mr.rkey, mr.start, b"bad")))
@@ -317,7 +317,7 @@ def F_8_5_nothing_behind_an_error_is_placed(b, role):
 
 @rule("F-8-3: Terminate 2/0/02, which is no code of startup", cases=both())
 def F_8_3_startup_frame_in_full_operation(b, role):
-    """In Full Operation a Request Frame is taken for an FPDU; the error reported is its CRC."""
+    """In Full Operation a Request Frame is taken for an FPDU, whose CRC is reported as wrong."""
     link = Link(b, role)
     link.peer.raw(mpa.request(b"hello") + bytes(0x4d50))
     link.refused(rdmap.MPA_CRC)
@@ -475,7 +475,7 @@ def F_4_5_3_least_mulpdu(b, mss, role):
 
 @rule("F-3-2: no ULPDU above 64768 octets where TCP would take longer ones", cases=both())
 def F_3_2_longest_ulpdu_that_is_sent(b, role):
-    """Over loopback TCP's segments are longer than the longest ULPDU, which has 64768 bytes."""
+    """Over loopback TCP's segments have room for longer ULPDUs than the limit of 64768 bytes."""
     link = Link(b, role, mss=None)
     for _ in range(4):
         data = random_octets(100000)

@@ -224,7 +224,7 @@ def R_5_5_20_each_response_completes_its_read(b, role):
 @rule("R-B-3: silence of a fenced work request until the Read is answered; one without a fence "
       "has left", cases=both((WR_SEND, SEND), (WR_WRITE, WRITE), (WR_READ, READ_REQUEST)))
 def R_B_3_fence(b, opcode, op, role):
-    """A fenced WR is sent when the Reads before it are complete; a WR without a fence earlier."""
+    """A fenced WR waits until the Reads before it are complete; a WR without a fence does not."""
     link = Link(b, role)
     into = link.dut.mr(32, LOCAL_WRITE)
     link.qp.read(into.sge(0, 8), 0x9000, 0x99)
@@ -285,7 +285,7 @@ def answer(link, reads, _heard):
 @rule("R-6.1-2: silence behind as many Read Requests as agreed; one more for each response",
       cases=both((1,), (2,), (3,), (5,)))
 def R_6_1_2_reads_that_are_open(b, depth, role):
-    """Of ten posted Reads ORD are sent; each response lets one more be sent."""
+    """Of ten posted Reads as many as ORD are sent at first; each response lets one more be sent."""
     link = Link(b, role, ord=depth, peer_ird=depth, qp={"sends": 16})
     into = link.dut.mr(80, LOCAL_WRITE)
     link.qp.post(*(link.qp.wr(WR_READ, [into.sge(8 * n, 8)], raddr=n, rkey=n) for n in range(10)))

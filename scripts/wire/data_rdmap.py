@@ -248,7 +248,7 @@ def R_4_4_3_sink_is_the_peers_affair(b, stag, to, role):
       "R-4.8-5: nothing behind the header",
       "T-15: the header in it, with its reserved bits", cases=both((0,), (1,), (5,), (700,)))
 def R_4_8_2_length_and_header_are_those_of_the_offender(b, size, role):
-    """The header in the Terminate is the one in error, even in its reserved bits."""
+    """A Terminate has the length and the header of the bad segment, with its reserved bits."""
     link = Link(b, role)
     link.peer.ulpdu(rdmap.write(0xdeadbe00, 0x0123456789abcdef, bytes(size + 1), ddp_reserved=0x3c,
                                 rdmap_reserved=0x30, last=False))
@@ -300,7 +300,7 @@ def offend(link, which):
       "R-4.8-1 T-3: the four octets of Terminate Control, as constants",
       cases=both(*[(which,) for which in KINDS]))
 def R_4_8_7_copies_by_kind_of_error(b, which, role):
-    """Which kind of error has which Terminate Control, and how much of the bad message follows"""
+    """Terminate Control, and the size of the headers that are copied, for each kind of error"""
     error, control, size = KINDS[which]
     link = Link(b, role)
     link.qp.recv().forget()

@@ -155,7 +155,7 @@ def D_6_2_1_1_both_ends_have_reads_to_send(b, role):
 @rule("F-8-1: QP_FATAL for half a Send behind the device's FIN, also if the peer's FIN is in its segment",
       cases=both(("apart",), ("together",)))
 def F_8_1_message_is_cut_behind_our_fin(b, how, role):
-    """After the device's FIN it still receives: a Send that the peer's FIN cuts is an error."""
+    """The device still receives after its own FIN: a Send that the peer's FIN cuts is an error."""
     link = Link(b, role)
     place = link.qp.recv()
     link.verbs.do(f"disconnect {link.id}")

@@ -128,8 +128,7 @@ def links_added_at_once(b):
 
 @rule("L-08")
 def netdev_changes_as_its_device_is_added(b):
-    """A network device changes while its link is being added: that notification must not be
-    lost."""
+    """A network device changes while its link is being added: these events must not be lost."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         adding, slow = slowly_added(b)
         with open("/sys/class/net/new0/flags", "w", encoding="ascii") as flags:

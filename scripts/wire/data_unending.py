@@ -24,7 +24,7 @@ DEPTH = 64          # the device's limit of the peer's open Reads: more than a t
 
 
 class Mover:
-    """A thread in which the peer makes some progress at each step, until the device ends it."""
+    """A thread in which the peer makes some progress at each step, until the connection ends"""
 
     def __init__(self, b, link, how, state=None):
         self.peer, self.moved, self.stopped = link.peer, 0, threading.Event()
@@ -150,7 +150,7 @@ def bring_to(link, state, how):
 
 
 def right_to_place_has_ended(link):
-    """Have the peer write once more; Dut compares its memory when the test is over."""
+    """Have the peer write once more, in vain: Dut compares its memory when the test is over."""
     try:
         if not isinstance(link, KernelLink):
             link.peer.write(link.target.rkey, link.target.start, b"late")
