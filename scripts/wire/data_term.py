@@ -356,8 +356,8 @@ def one_more(before):
 
 
 def traced(lines, event, octets, *words):
-    """Check that the trace has one line of this event, with these words, and with these bytes at its
-    end. (Kernels differ in where they put spaces between bytes.)"""
+    """Check that the trace has one line of this event, with these words, and with these bytes at
+    its end. (Kernels differ in where they put spaces between bytes.)"""
     got = [line for line in lines() if f" {event}: " in line]
     check(len(got) == 1 and all(word in got[0].split(f"{event}: ")[1] for word in words) and
           got[0].split("ddp=")[1].replace(" ", "") == octets.hex(),
