@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The RFCs' rules for a sender, checked on everything that one end sends on a stream. This does no
-input or output.
+"""Check what one end of a stream sends against the rules for a sender in RFC 5040 and 5041.
 
-Every FPDU of the device under test is checked here, in every test: numbers, offsets and sizes
-continue those before; segments of two messages are not mixed; a Read Response is what was asked
-for; no more Reads are open than agreed; nothing follows a Terminate, and a Terminate does not have
-an error code of the startup.
+peer.py passes every DDP segment of the device under test to a Conduct. Then each MSN, MO
+and TO must continue those of the segment before; segments of two messages must not be mixed; a Read
+Response must match the oldest unanswered Read Request; no more Read Requests may be unanswered than
+was agreed on; nothing may follow a Terminate, whose code must not be one of the MPA startup.
 """
 
 import rdmap
@@ -13,34 +12,34 @@ from rdmap import Bad
 
 
 class Conduct:
-    """What one end said so far, and so what it may say next."""
+    """What one end of a stream has sent so far, which decides what it may send next"""
 
     def __init__(self, mulpdu=None, depth=None):
-        self.is_strict = True       # do we know what the other end has requested?
+        self.is_strict = True       # are the other end's Read Requests known?
         self.mulpdu = mulpdu        # bytes; None: unknown
         self.depth = depth          # Reads that may be unanswered; None: unknown
         self.msn = {0: 1, 1: 1, 2: 1}
-        self.open = None            # the previous segment, if its message is not complete
-        self.done = 0               # bytes of that message so far
-        self.asked = []             # Reads by the other end that are unanswered
-        self.reads = []             # own Reads that are unanswered
+        self.open = None            # the segment before, if its message is not complete
+        self.done = 0               # bytes of the incomplete message so far
+        self.asked = []             # unanswered Reads of the other end
+        self.reads = []             # unanswered Reads of the checked end
         self.terminated = False
 
     def ask(self, read):
-        """The other end sent a Read Request."""
+        """Record a Read Request of the other end, which the checked end has to answer."""
         self.asked.append(read)
 
     def answered(self):
-        """The other end sent the last segment of a response to the oldest Read."""
+        """Record that the other end has answered the checked end's oldest Read in full."""
         return self.reads.pop(0)
 
     def heard(self, segment):
-        """One more segment of the end in question"""
+        """Check one more segment of the checked end; raise Bad if it breaks a rule."""
         if self.terminated:
             raise Bad(f"behind the Terminate: {segment!r}")
         if self.mulpdu is not None and len(segment.ulpdu) > self.mulpdu:
             raise Bad(f"a ULPDU of {len(segment.ulpdu)} octets, MULPDU is {self.mulpdu}")
-        # A Terminate may replace the rest of a message (R-5.4-7).
+        # A sender that ends the stream may send a Terminate in place of the rest of a message.
         if self.open and segment.op != rdmap.TERMINATE and segment.op != self.open.op:
             raise Bad(f"{segment!r} within the message of {self.open!r}")
         done = self.done if self.open and segment.op == self.open.op else 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The device under test, as far as a peer and a ULP can tell one from another."""
+"""Properties in which the devices under test differ, as a peer or a ULP sees them."""
 
 import re
 
@@ -46,13 +46,13 @@ class SiwMpa(Srnic):
 
     @staticmethod
     def depths(ird, ord):  # pylint: disable=redefined-builtin
-        """IRD and ORD as siw uses them: its queues have a power of two of entries. It rounds
-        IRD up, and with siw_mpa ORD is rounded down."""
+        """Return IRD and ORD as siw uses them. The number of entries of siw's queues is a power of
+        two: siw rounds IRD up, and siw_mpa rounds ORD down before siw gets it."""
         return 1 << (ird - 1).bit_length() if ird else 0, 1 << ord.bit_length() - 1 if ord else 0
 
 
 class Other(Srnic):
-    """A driver that is not ours, as the kernel's siw. Its first connections say what it has: see survey.py."""
+    """Any other driver, such as the kernel's siw: survey.py finds out which features it has."""
 
     rtr = 0
     has_markers = False
@@ -67,7 +67,7 @@ DEVICES = {"srnic": Srnic, "siw_mpa": SiwMpa, "siw": Other, "other": Other}
 OWN = "srnic", "siw_mpa"
 CHOSEN = ["srnic"]
 
-# Optional features: a name, whether the device has it, and the rules about it
+# Optional features: a name, whether a device has it, and the ids of the rules that need it
 FEATURES = (
     ("MPA revision 2", lambda it: it.rev >= 2, r"(E|X)-.*|F-rtr"),
     ("to ask for an RTR message", lambda it: it.asks_rtr,
@@ -89,7 +89,7 @@ def device():
 
 
 def need_depths(ird, ord):  # pylint: disable=redefined-builtin
-    """librdmacm refuses what the device has not: a test for so many is about another device."""
+    """Skip the test if the device has lower limits: librdmacm refuses to connect with more."""
     if ird not in range(device().most_ird + 1) and ird != MOST or \
             ord not in range(device().most_ord + 1) and ord != MOST:
         raise needs.Unsupported("so many Reads at a time")
@@ -101,8 +101,8 @@ def need_repeats():
 
 
 def lacks(module, ids):
-    """Return the feature that a test of these rules needs, if the device lacks it. For our own
-    devices each test checks that itself."""
+    """Return the optional feature that a test of these rules needs and the device lacks, or None.
+    For srnic and siw_mpa always None: their tests check it themselves."""
     if driver_name() in OWN:
         return None
     return next((name for name, has, rules in FEATURES if not has(device()) and

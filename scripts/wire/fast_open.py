@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""TCP Fast Open (RFC 7413): the Request goes with the SYN, where both ends have turned it on."""
+"""TCP Fast Open (RFC 7413): the SYN carries the MPA Request if both ends have turned it on."""
 
 import socket
 import subprocess
@@ -12,12 +12,12 @@ from mpa import WRITE
 from registry import rule
 from sniffer import ACK, SYN, Sniffer
 
-TCP_FASTOPEN = 23       # module socket has neither
+TCP_FASTOPEN = 23       # Python's module socket lacks both constants
 MSG_FASTOPEN = 0x20000000
 
 
 def data_of_syns(sniffer):
-    """What came with each SYN to its port; there is one"""
+    """Wait for a SYN to the sniffer's port. Return the data of each such SYN."""
     syns = []
 
     def seen():
@@ -30,13 +30,13 @@ def data_of_syns(sniffer):
 
 
 def allow(b, ours=1):
-    """TCP of this host may do it at both ends; ours is what the device is told."""
+    """Allow Fast Open to this host's TCP, as client and server; ours: iw_mpa's own setting."""
     b.put("/proc/sys/net/ipv4/tcp_fastopen", 3)
     b.set(fast_open=ours)
 
 
 def call(b, sock, pd=b""):
-    """A client of the device: client, peer, Request"""
+    """Let a client of the device connect to the test. Return client, peer and Request."""
     client = b.client()
     client.do(f"connect 4 4 {pd.hex() or '-'}")
     peer = b.take(sock)
@@ -50,7 +50,7 @@ def listen(b):
 
 
 def get_cookie(b, sock):
-    """With the first connection TCP gets its cookie, which is for all ports of an address."""
+    """Make a connection, by which TCP gets the Fast Open cookie for all ports of an address."""
     client, peer, _ = call(b, sock)
     initiator.up(client, peer, mpa.reply2(ird=4, ord=4, a=1, rtr=WRITE))
     client.do("disconnect")
@@ -59,7 +59,7 @@ def get_cookie(b, sock):
 
 
 def dial(b, frame):
-    """An initiator in the hands of the test that sends its Request with the SYN, if TCP lets it"""
+    """Connect, as the initiator. TCP sends the Request with the SYN if it has a cookie."""
     sock = socket.socket(b.family, socket.SOCK_STREAM)
     b.things.append(sock.close)
     equal(sock.sendto(frame, MSG_FASTOPEN, (b.address, b.port)), len(frame), "octets sent")
@@ -67,7 +67,7 @@ def dial(b, frame):
 
 
 def let_in(b, server, frame):
-    """One that the server accepts: peer"""
+    """Connect as the initiator with dial(), and have the server accept. Return the peer."""
     peer = dial(b, frame)
     equal(server.event("CONNECT_REQUEST").pd, b"hello", "private data")
     server.do("accept 4 4 -")
@@ -125,7 +125,7 @@ def shorten_path(b, octets):
 
 @rule("M-7.1.1-14: each octet of private data, of which the SYN has a part")
 def initiator_whose_request_does_not_fit_into_a_syn(b):
-    """An MTU that only IPv4 knows"""
+    """An MTU of 256 makes the SYN too short. IPv6 allows no such MTU: the SYN may have it all."""
     allow(b)
     sock = listen(b)
     get_cookie(b, sock)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Memory runs out: in turn, each allocation on a path fails, once.
+"""Memory runs out: each allocation on a path fails once, in one run of the path after the other.
 
-These tests run only on a kernel that can let allocations fail: DEBUG=kasan. In a task the N-th
-allocation fails (fail-nth); in a softirq the first one below a function of our modules fails
+These tests need a kernel with fault injection, which DEBUG=kasan builds. In a task the N-th
+allocation fails (fail-nth); in a softirq the first one below a function of siw_mpa fails
 (failslab). The caller has to get an errno or an event, the peer must not be left waiting, no object
-may be left, and the next connection has to come up.
+may leak, and the next connection has to come up.
 """
 
 import select
@@ -27,7 +27,7 @@ ENDS = {"CONNECT_ERROR", "UNREACHABLE", "REJECTED", "DISCONNECTED"}
 
 
 class Fault:
-    """The allocation that will fail in a program's only thread."""
+    """Have one allocation, by number, fail in a program's only thread (/proc/PID/fail-nth)."""
 
     def __init__(self, probe, number):
         self.path = f"/proc/{probe.proc.pid}/fail-nth"
@@ -38,7 +38,7 @@ class Fault:
             f.write(str(number))
 
     def met(self):
-        """Did the program come so far? Whether or not, it is over."""
+        """Turn the fault off. Return whether the program came to that allocation."""
         with open(self.path, encoding="ascii") as f:
             left = int(f.read())
         self._put(0)
@@ -46,10 +46,10 @@ class Fault:
 
 
 def numbers(b, each=MOST - 1, stride=MOST):
-    """Yield 1, 2 and so on, the number of the allocation that is to fail, until the test has seen
-    that there are no more allocations.
+    """Yield the number of the allocation that is to fail next: 1 to each, then every stride-th.
 
-    If there are too many, only every stride-th after the first ones.
+    The caller stops when a path was run to its end without a failure: it has no further
+    allocation. If there seem to be endless allocations, the test fails.
     """
     b.put(FAILSLAB + "verbose", 0)
     b.put(FAILSLAB + "ignore-gfp-wait", "N")
@@ -63,7 +63,7 @@ def numbers(b, each=MOST - 1, stride=MOST):
 
 
 def told(probe, line):
-    """A command that may fail, with an errno. True: it did not."""
+    """Send a command that may fail, but only with an errno. Return whether it succeeded."""
     probe.tell(line)
     answer = probe.answer()
     if answer == "OK " + line.split()[0]:
@@ -73,13 +73,13 @@ def told(probe, line):
 
 
 def clients(b):
-    """A port of its own for each, so that a capture has no connection twice."""
+    """Yield clients, each with a source port of its own, so that a capture shows them apart."""
     for port in range(b.port + 10000, b.port + 10000 + MOST):
         yield b.client(str(port))
 
 
 class Refusals:
-    """Ends for want of memory: whoever hears of one has a Terminate message of 2/0/5, whole."""
+    """Ends for lack of memory: a peer that has to get a Terminate gets exactly that of 2/0/5."""
 
     def __init__(self):
         self.counted = counter("LOCAL")
@@ -87,14 +87,14 @@ class Refusals:
         self.heard = False
 
     def of_an_initiator(self, fpdu, peer):
-        """The first FPDU of this connection"""
+        """Check fpdu, an initiator's first: if it is a Terminate, FIN has to follow."""
         if fpdu.op == "TERM":
             equal(fpdu.raw.hex(), mpa.terminate(5).hex(), "Terminate message")
             peer.expect_fin()
             self.heard = True
 
     def of_a_responder(self, peer):
-        """It has not announced the Request: a Reject comes first, unless TCP just ends."""
+        """The ULP got no CONNECT_REQUEST: expect a Reject and a Terminate, or FIN or RST alone."""
         try:
             if not peer.sock.recv(1, socket.MSG_PEEK):
                 return
@@ -105,7 +105,7 @@ class Refusals:
         self.heard = True
 
     def judge(self):
-        """All connections have ended, so that each is counted."""
+        """Call this only when all connections have ended: then counter LOCAL includes each."""
         if counter("LOCAL") > self.counted:
             check(self.heard, "a local error of which the peer was told nothing")
             self.of_frames += 1
@@ -114,7 +114,7 @@ class Refusals:
 
 
 def connects(b, sock, client, pd=b"", refusals=None):
-    """A connect that was begun ends in exactly one event. True: it came up."""
+    """Play the responder, and take the event of the client's connect. True: ESTABLISHED."""
     peer = None
     try:
         peer = b.take(sock)
@@ -125,7 +125,7 @@ def connects(b, sock, client, pd=b"", refusals=None):
             refusals.of_an_initiator(fpdu, peer)
         equal(fpdu.op, "WRITE", "RTR")
     except (Failed, OSError):
-        pass    # the event shows whether this was allowed
+        pass    # the device may give up: its event is checked
     event = client.event()
     check(event.name == "ESTABLISHED" or event.name in ENDS, repr(event))
     if peer:
@@ -134,7 +134,7 @@ def connects(b, sock, client, pd=b"", refusals=None):
 
 
 def hears_of_it(peer):
-    """A Reply, or the end; not nothing."""
+    """Fail if the peer gets nothing at all: neither a Reply, nor FIN or RST."""
     try:
         peer.sock.recv(4096)
     except ConnectionResetError:
@@ -162,7 +162,7 @@ def connect(b):
 
 
 def accepts(server, peer):
-    """An accept that succeeded ends in an event, too. True: the connection came up."""
+    """Take the event that has to follow an accept that succeeded. True: ESTABLISHED."""
     try:
         peer.recv_reply()
         peer.send(mpa.rtr_write())
@@ -214,7 +214,7 @@ def verdict_of_the_ulp(b, verdict):
 # --- below a function ----------------------------------------------------------------------
 
 class Point:
-    """The allocation that will fail below a function, in whichever task: see fault_point.c."""
+    """Have one allocation fail in a function or its callees, in any task: see fault_point.c."""
 
     parameters = "/sys/module/fault_point/parameters/"
 
@@ -231,12 +231,12 @@ class Point:
             f.write(str(number))
 
     def met(self):
-        """Did the function come so far? Whether or not, it is over, and so are connections."""
+        """Wait for the end of all connections, then turn the fault off: see is_met()."""
         gone()
         return self.is_met()
 
     def is_met(self):
-        """The same, while connections last"""
+        """Turn the fault off. Return whether the function came to that allocation."""
         check(poll(lambda: not self._get("inside")), "a worker does not come back")
         left = self._get("nth")
         self.put(0)
@@ -244,11 +244,11 @@ class Point:
 
 
 def fail_each(b, function, way, well, least, **which):
-    """Run the path once for each allocation below the function, and let that one fail; check each
-    time that everything works afterwards.
+    """Call way() once for each allocation in the function and its callees, and have that one fail;
+    then call well(), which checks that everything works again.
 
-    There have to be at least that many allocations. If none fails the path has to succeed. which:
-    arguments of numbers()
+    At least that many allocations have to fail (least). When none is left that could fail, way()
+    has to return true. which: arguments of numbers()
     """
     point = Point(b, function)
     failed = 0
@@ -269,7 +269,7 @@ def fail_each(b, function, way, well, least, **which):
 
 
 def fail_in_softirq(b, function, way, well):
-    """The same for a function that makes one, where no task has a number."""
+    """Have the only allocation of a function fail, in softirq, where fail-nth does not work."""
     symbols = sorted((int(line.split()[0], 16), line.split()[2])
                      for line in lines_of("/proc/kallsyms"))
     at = [name for _, name in symbols].index(function)
@@ -287,7 +287,7 @@ def fail_in_softirq(b, function, way, well):
 
 
 def asked(server, peer):
-    """A Request has been sent: the ULP is asked, or the peer hears of it."""
+    """Wait for CONNECT_REQUEST (True), or for bytes, FIN or RST at the peer (False)."""
     def heard():
         return bool(select.select([peer.sock], [], [], 0)[0])
     check(poll(lambda: not server.events.empty() or heard()), "nobody hears of the Request")
@@ -298,7 +298,7 @@ def asked(server, peer):
 
 
 def destroy(server, peer):
-    """The ULP lets go; what it has not heard yet it never will."""
+    """Destroy the ULP's rdma_cm_id, drop its events, and expect that the peer gets an answer."""
     server.do("destroy_id")
     while not server.events.empty():
         server.event()
@@ -306,7 +306,7 @@ def destroy(server, peer):
 
 
 def with_a_server(b, fail, function, way, *least):
-    """Either of them, for a way that goes through a listener"""
+    """Call fail, which is fail_each() or fail_in_softirq(), with a way() that needs a listener."""
     quiet()
     server = b.server()
     fail(b, function, lambda: way(server), lambda: comes_up(b, server), *least)
@@ -315,7 +315,7 @@ def with_a_server(b, fail, function, way, *least):
 
 
 def accepted(b, server):
-    """A peer that has the Reply"""
+    """Connect as the initiator, and have the server accept. Return the peer."""
     peer = b.dial()
     peer.send(REQUEST)
     server.event("CONNECT_REQUEST")
@@ -326,7 +326,7 @@ def accepted(b, server):
 
 @rule("O-02")
 def listener_takes_connections(b):
-    """Also those that come with their Request, which it reads, and announces."""
+    """iw_mpa_listen_work() accepts connections, and also reads and reports a waiting Request."""
     def way(server):
         peer = b.dial()
         peer.send(REQUEST)
@@ -341,7 +341,7 @@ def listener_takes_connections(b):
 @rule("O-03", "E-9.3-1: a Terminate message of 2/0/5, compared whole, behind the Reject of a Request "
       "for which there is no memory", cases=[("ulp",), ("peer",)])
 def worker_of_a_responder_closed_by(b, who):
-    """It reads the second part of the Request, announces it, reports what came up, and its end."""
+    """iw_mpa_run_work() reads the rest of the Request, and reports each event to the ULP."""
     quiet()
     refusals = Refusals()
 
@@ -371,7 +371,7 @@ def worker_of_a_responder_closed_by(b, who):
 @rule("O-03", "E-9.3-1: a Terminate message of 2/0/5, compared whole, then FIN, for a Reply for which "
       "there is no memory")
 def worker_of_an_initiator(b):
-    """It reads the Reply, hands the stream to the driver, sends the RTR message, and reports."""
+    """iw_mpa_run_work() reads the Reply, passes the stream to the driver, and sends the RTR."""
     quiet()
     sock = b.listen()
     each = clients(b)
@@ -396,13 +396,13 @@ def worker_of_an_initiator(b):
 
 @rule("O-04", only="siw_mpa")
 def driver_holds_octets_back(b):
-    """An RTR message whose head was cut"""
+    """siw_mpa passes the held head of an RTR message, which came in two segments, in a new skb."""
     def way(server):
         peer = accepted(b, server)
         try:
             peer.send_split(mpa.rtr_write(), 3)
         except OSError:
-            pass    # the event shows whether this was allowed
+            pass    # the device may give up: its event is checked
         server.event("ESTABLISHED")
         destroy(server, peer)
     with_a_server(b, fail_in_softirq, "siw_mpa_rx_octets", way)
@@ -410,7 +410,7 @@ def driver_holds_octets_back(b):
 
 @rule("O-04", only="siw_mpa")
 def driver_mends_a_trailer(b):
-    """The last FPDU has a trailer that was cut: siw is given it in one piece."""
+    """siw_mpa joins an FPDU's pad and CRC, which came in two segments, in a new skb for siw."""
     fpdu = mpa.send(b"data")
 
     def way(server):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """FPDUs, with Markers and without: RFC 5044, sections 4.1 to 4.4. No input, no output.
 
-Positions count the bytes of one direction from SeqStart, the first byte after the startup frame.
-Frames of FPDUs are multiples of 4 bytes long, so that a Marker never cuts one of the fields of an
-FPDU's frame. The Request and Reply need not be, which is why SeqStart is 0.
+Positions count the bytes of one direction after its Request or Reply, whose length need not be a
+multiple of 4. FPDUs and Markers are multiples of 4 bytes long, and Markers 512 bytes apart: so a
+Marker never lies within ULPDU_Length or the CRC field.
 """
 
 import ctypes
@@ -18,7 +18,7 @@ LEAST_MULPDU = 128
 
 
 class Bad(Exception):
-    """What was received is no good FPDU."""
+    """Received bytes break one of RFC 5044's rules for the sender of FPDUs."""
 
 
 def _table():
@@ -39,7 +39,7 @@ def crc32c_slowly(data):
 
 
 def _load(path=os.path.join(os.path.dirname(os.path.abspath(__file__)), "crc32c.so")):
-    """The same in C, where it was compiled: a guest takes a second for 64 KiB otherwise."""
+    """Return the CRC32c of crc32c.c, if compiled: in Python 64 KiB take a second in a guest."""
     if not os.path.exists(path):
         return crc32c_slowly
     function = ctypes.CDLL(path).crc32c
@@ -52,23 +52,23 @@ crc32c = _load()
 
 
 def mulpdu(emss, markers=False):
-    """The longest ULPDU of a sender, RFC 5044 4.5"""
+    """The longest ULPDU that a sender may use with this EMSS (RFC 5044, 4.5)"""
     most = emss - (6 + (4 * ((emss + SPACING - 1) // SPACING) if markers else 0) + emss % 4)
     return min(max(most, LEAST_MULPDU), MAX_ULPDU)
 
 
 def plain_size(ulpdu_length):
-    """ULPDU_Length, ULPDU and pad"""
+    """Bytes of ULPDU_Length, ULPDU and pad together"""
     return (2 + ulpdu_length + 3) // 4 * 4
 
 
 def until_marker(position):
-    """Bytes from here to the next Marker; 0 if it is here"""
+    """Bytes from position to the next Marker; 0 if a Marker is due at position"""
     return -position % SPACING
 
 
 class Writer:
-    """One direction, as it is sent: any part of an FPDU can be had otherwise than it should be."""
+    """Make the FPDUs of one direction. On request a part of an FPDU is made wrong."""
 
     def __init__(self, crc=True, markers=False):
         self.crc = crc
@@ -113,7 +113,7 @@ class Writer:
         return bytes(out)
 
     def skip(self, size):
-        """Bytes that were sent past this, by nobody's rules"""
+        """Count bytes that the test has sent without fpdu(): the next Markers depend on them."""
         self.position += size
 
 
@@ -122,7 +122,7 @@ Fpdu = namedtuple("Fpdu", "ulpdu raw start markers")
 
 
 class Reader:
-    """One direction, as it is received: each rule for senders is checked."""
+    """Read the FPDUs of one direction, and raise Bad for a wrong CRC, pad or Marker."""
 
     def __init__(self, crc=True, markers=False):
         self.crc = crc
@@ -134,7 +134,7 @@ class Reader:
         self.buffer += data
 
     def take(self):
-        """The next FPDU, None if it is not whole"""
+        """Return the next FPDU, or None if its last byte has not come yet."""
         plain, markers, start, used = bytearray(), [], None, 0
         want = None
         while want is None or len(plain) < want or self._is_marker(used):
@@ -146,7 +146,7 @@ class Reader:
                 continue
             if start is None:
                 start = self.position + used
-            # A word at a time until the length is known, then all up to the next Marker
+            # 4 bytes, which have ULPDU_Length; then all up to the next Marker or the CRC
             size = 4 if want is None else want - len(plain)
             if self.markers:
                 size = min(size, until_marker(self.position + used))
