@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the wire tests stand on: a raw TCP peer, the rdma_cm application, and a test list."""
+"""Base of the wire tests: the test's raw TCP peer, the rdma_cm program, and a Bench for both."""
 
 import contextlib
 import os
@@ -20,7 +20,7 @@ from needs import TRACEFS
 
 
 def slow():
-    """How much longer all takes here; the kernel's command line says it, as to inside.sh."""
+    """Return the factor for all times on a slow guest: slow=N of the kernel's command line."""
     with open("/proc/cmdline", encoding="ascii") as f:
         words = [word.partition("=") for word in f.read().split()]
     return int(next((value for name, _, value in words if name == "slow"), 1))
@@ -47,7 +47,7 @@ def equal(got, want, what):
 
 @contextlib.contextmanager
 def no_sooner_than(milliseconds):
-    """What is in it ends by a timer that starts within it."""
+    """Check that the with statement's body, which waits for a timer, takes at least so long."""
     start = time.monotonic()
     yield
     took = time.monotonic() - start
@@ -55,7 +55,7 @@ def no_sooner_than(milliseconds):
 
 
 def poll(done, limit=LIMIT, step=0.05):
-    """Wait until done() is true; false if it never was."""
+    """Wait until done() is true. Return false if it is not within limit seconds."""
     end = time.monotonic() + limit
     while not done():
         if time.monotonic() > end:
@@ -65,7 +65,7 @@ def poll(done, limit=LIMIT, step=0.05):
 
 
 class Peer:
-    """One end of a TCP connection, in the hands of the test."""
+    """The test's end of a TCP connection, whose other end is the device under test."""
 
     def __init__(self, sock, on_reset=lambda: None):
         """on_reset: called before TCP is told to reset the connection"""
@@ -78,7 +78,7 @@ class Peer:
         self.sock.sendall(data)
 
     def send_split(self, data, size=1):
-        """In segments of their own: the next goes when the last was acknowledged."""
+        """Send each piece in a segment of its own, once TCP has acknowledged the piece before."""
         for i in range(0, len(data), size):
             self.sock.sendall(data[i:i + size])
             self._wait_acked()
@@ -126,9 +126,9 @@ class Peer:
         return mpa.Fpdu(data + self.recv(mpa.Fpdu.size(data) - 2), crc)
 
     def expect_end(self, limit=LIMIT):
-        """Expect FIN or RST, with no byte before; return which of the two it was
+        """Expect FIN or RST, and no byte before it. Return which of the two it was.
 
-        TCP sends RST on a close if there are unread bytes.
+        Linux sends RST, not FIN, if a socket is closed with bytes unread.
         """
         self.sock.settimeout(limit)
         try:
@@ -141,23 +141,23 @@ class Peer:
         return "FIN"
 
     def expect_fin(self, limit=LIMIT):
-        """The end of an orderly close: an RST would take back what was said before."""
+        """Expect FIN and not RST, which would make TCP discard bytes that were sent before it."""
         equal(self.expect_end(limit), "FIN", "end of the connection")
 
     def expect_terminate(self, code, crc=True):
-        """Layer 2 (LLP), type 0 (MPA), and no header of an offender: each byte is known."""
+        """Expect exactly the Terminate of layer 2 (LLP), type 0 (MPA), with no copied header."""
         equal(self.recv_fpdu(crc).raw.hex(), mpa.terminate(code, crc=crc).hex(),
               f"Terminate message of code {code}")
 
     def expect_refusal(self, code, crc=True):
-        """An initiator that cannot go on: a Terminate message, then FIN, and nothing else"""
+        """Expect how an initiator refuses a Reply: a Terminate message, then FIN, no more."""
         self.expect_terminate(code, crc)
         self.expect_fin()
 
     def expect_rejected(self, code=None, crc=True):
         """Expect what follows a Reject: a Terminate message if code is given; TCP stays open.
 
-        The initiator closes, and gets FIN.
+        Then the test, which is the initiator, sends FIN, and expects FIN in answer.
         """
         if code:
             self.expect_terminate(code, crc)
@@ -170,7 +170,7 @@ class Peer:
         check(not ready, "octets, or a close, that should not come")
 
     def cork(self):
-        """What is sent from now on goes with the FIN."""
+        """Have TCP hold what is sent from now on, so that FIN goes in the same segment."""
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 0)
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
 
@@ -178,7 +178,7 @@ class Peer:
         self.sock.send(data, socket.MSG_OOB)
 
     def send_with_urgent(self, octets, offset):
-        """bytes, of which TCP marks the one at offset; the other end may be gone by then."""
+        """Send octets, the one at offset as urgent data. The device may close before the rest."""
         if offset:
             self.send(octets[:offset])
         self.urgent(octets[offset:offset + 1])
@@ -225,7 +225,7 @@ CRC_FIELDS = bytes(4), b"\xff" * 4, b"\xde\xad\xbe\xef", None
 
 
 class Probe:
-    """cm_probe, told what to do."""
+    """A running cm_probe, the ULP of the device under test, which executes the test's commands"""
 
     def __init__(self, *args):
         self.proc = subprocess.Popen(args, stdin=subprocess.PIPE,
@@ -245,7 +245,7 @@ class Probe:
         self.answers.put("ENDED")
 
     def answer(self):
-        """What it says to the command it was told: OK or ERROR."""
+        """Return cm_probe's answer, OK or ERROR, to the command that was sent by tell()."""
         return self._answer()
 
     def _answer(self):
@@ -256,7 +256,7 @@ class Probe:
 
     @staticmethod
     def _known(line):
-        """What it said, unless it is kernel_probe.py, which cannot do that"""
+        """Return the line. Skip the test if kernel_probe.py runs, which lacks the command."""
         if line.startswith("LACKS "):
             raise needs.Skipped(f"needs {needs.TEXTS['user']}: {line.partition(' ')[2]}")
         return line
@@ -265,7 +265,7 @@ class Probe:
         self.proc.stdin.write(line + "\n")
 
     def do(self, line):
-        """A command that must succeed; what it printed before OK is returned."""
+        """Run a command that must succeed. Return the lines that cm_probe printed before OK."""
         self.tell(line)
         said = []
         while True:
@@ -276,21 +276,21 @@ class Probe:
             said.append(answer)
 
     def fails(self, line):
-        """A command that must fail: its errno."""
+        """Run a command that must fail. Return its errno."""
         self.tell(line)
         answer = self._answer()
         check(answer.startswith("ERROR "), f"{line} did not fail: {answer}")
         return int(answer.split()[2])
 
     def received(self, size, status="success"):
-        """The next receive; Sends may have completed before it."""
+        """Expect the completion of the next receive, after any completions of Sends."""
         said, = self.do("wc")
         while said.startswith("WC SEND success "):
             said, = self.do("wc")
         equal(said, f"WC RECV {status} {size}", "receive")
 
     def depths(self):
-        """IRD and ORD with which the QP was programmed, as the device has them"""
+        """Return IRD and ORD of the QP, as the driver reports them."""
         state, = self.do("query_qp")
         return tuple(int(word) for word in state.split()[3:])
 
@@ -319,7 +319,7 @@ class Probe:
             pass
 
     def end(self):
-        """It must always be able to end: nothing in the kernel may hold it."""
+        """End cm_probe. The test fails if cm_probe cannot exit, as it hangs in the kernel."""
         if self.proc.poll() is None:
             try:
                 self.tell("quit")
@@ -336,7 +336,7 @@ def pd_arg(pd):
 
 
 class Bench:
-    """One test's connections and programs, all gone after it."""
+    """The connections, programs and settings of one test; end() closes and restores them."""
 
     port = 20000
 
@@ -357,18 +357,18 @@ class Bench:
         self.port = Bench.port
 
     def another(self, address=None, program=None):
-        """A bench with a port of its own, which ends with this one."""
+        """Return a Bench with a port of its own, whose connections end with those of this one."""
         other = Bench(program or self.program, address or self.address)
         self.others.append(other)
         return other
 
     def put(self, path, value):
-        """Write value into a setting until the end of the test."""
+        """Write value into the file of a setting. end() writes the old value again."""
         self.settings.append((path, needs.read(path)))
         needs.write(path, str(value))
 
     def set(self, **settings):
-        """sysctl net.iw_mpa.NAME=VALUE. Those of another network namespace go with it."""
+        """Set sysctl net.iw_mpa.NAME. end() restores it, unless it is in the namespace netns."""
         for name, value in settings.items():
             if self.netns:
                 subprocess.run(["ip", "netns", "exec", self.netns, "sh", "-c",
@@ -380,7 +380,7 @@ class Bench:
         self.put(needs.ib_path("iw_mpa/") + name, value)
 
     def trace(self, system="iw_mpa"):
-        """Begin to trace; the function returned gives the lines so far."""
+        """Turn on all trace events of system. Return a function that returns the lines so far."""
         trace = TRACEFS + "trace"
         self.put(TRACEFS + f"events/{system}/enable", 1)
         needs.write(trace, "")      # this empties the trace
@@ -391,10 +391,10 @@ class Bench:
         return lines
 
     def kernel_log(self, prefix=None):
-        """Return a function that returns the lines, with their connections, which the library has
-        logged since now.
+        """Return a function that returns the lines of the kernel's log, from now on, which begin
+        with prefix: by default those of iw_mpa about the device under test.
 
-        In the lines ID stands for the number of a connection.
+        Numbers of connections, which differ in each run, are replaced by ID.
         """
         needs.need("log")
         prefix = prefix or f"iw_mpa: {needs.Place.ib_device}: "
@@ -427,20 +427,20 @@ class Bench:
         return self.player("initiator", sock, sock.getsockname()[1])
 
     def player(self, role, sock, initiator_port):
-        """The test's end of a connection, as judge.py has to know it"""
+        """Return the test's end of a connection; judge.py gets its role and ports from run.py."""
         who = role, initiator_port, self.port
         self.peers.append(who)
         return Peer(sock, lambda: self.cuts.append(who))
 
     def asked(self, frame):
-        """A server that got frame as Request: server, peer, CONNECT_REQUEST."""
+        """Start a server, and send it frame as Request. Return server, peer, CONNECT_REQUEST."""
         server = self.server()
         peer = self.dial()
         peer.send(frame)
         return server, peer, server.event("CONNECT_REQUEST")
 
     def accepted(self, frame, ird=4, ord=4, pd=b""):  # pylint: disable=redefined-builtin
-        """... and accepted it: server, peer, Reply."""
+        """Start a server that accepts frame as Request. Return server, peer and Reply."""
         need_depths(ird, ord)
         server, peer, _ = self.asked(frame)
         server.do(f"accept {ird} {ord} {pd_arg(pd)}")
@@ -456,7 +456,7 @@ class Bench:
         return sock
 
     def unanswering(self):
-        """A port whose backlog is full: SYNs are dropped."""
+        """Listen at the port with a full backlog, so that TCP drops each SYN."""
         sock = socket.create_server((self.listen_address, self.port), family=self.family,
                                     backlog=0)
         self.things.append(sock.close)
@@ -477,7 +477,7 @@ class Bench:
         return probe
 
     def connecting(self, ird=4, ord=4, pd=b""):  # pylint: disable=redefined-builtin
-        """A client that connects to the test: client, peer, Request."""
+        """Start a client that connects to the test. Return client, peer and Request."""
         need_depths(ird, ord)
         sock = self.listen()
         client = self.client()
@@ -486,7 +486,7 @@ class Bench:
         return client, peer, peer.recv_request()
 
     def end_things(self):
-        """Programs and connections end; what is set stays set."""
+        """End programs and connections, but keep the settings."""
         failed = None
         for thing in [*(other.end_things for other in self.others)] + self.things[::-1]:
             try:

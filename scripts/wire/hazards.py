@@ -27,13 +27,13 @@ FAR_MS = 300000     # a timer that must not end the test
 
 
 def qp_is(probe, state):
-    """Its signalling is what the program asked for, always."""
+    """Is the QP in this state, and do all its Sends still signal, as cm_probe has asked for?"""
     said, = probe.do("query_qp")
     return said.split()[:3] == ["QP", str(state), "1"]
 
 
 def comes_up(b, server):
-    """A good client comes and goes: how long it took to come."""
+    """Have a good client connect and disconnect. Return the seconds until ESTABLISHED."""
     start = time.monotonic()
     peer = b.dial()
     peer.send(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
@@ -86,7 +86,7 @@ def clients_that_stop_within_the_request(b, size):
 
 @rule("B-12", "I-11", "Q-06", cases=[(1, 24), (16, 48)])
 def more_clients_than_the_backlog(b, backlog, count):
-    """Those for whom the ULP has no room wait, and nobody is rejected but by the ULP."""
+    """Requests in excess of the ULP's backlog have to wait; only the ULP may reject one."""
     quiet()
     # A ULP that answers no request for a fiftieth of verdict_timeout_ms, 1 s by default, gets more requests than it has
     # room for: with this setting only after 72 s.
@@ -145,7 +145,7 @@ def listener_goes_while_requests_wait(b, count):
 
 @rule("B-08", "B-09", "R-04", cases=[(60,)])
 def rtr_as_early_as_can_be(b, count):
-    """Behind the Request, so that it waits in the socket when the driver takes it over."""
+    """The RTR message follows the Request at once: the driver finds it in TCP's receive queue."""
     server = b.server()
     for _ in range(count):
         peer = b.dial()
@@ -161,7 +161,7 @@ def rtr_as_early_as_can_be(b, count):
 
 @rule("B-08", "D-01", "R-04", cases=[(20,)])
 def fpdu_as_early_as_can_be(b, count):
-    """Glued to the Reply: the initiator takes it, again and again."""
+    """The peer's first Send comes in one segment with the Reply, and must not be lost."""
     b.set(peer_to_peer=0)
     for _ in range(count):
         client, peer, _ = b.connecting()
@@ -175,7 +175,7 @@ def fpdu_as_early_as_can_be(b, count):
 @rule("B-21", "E-5-2: the RTR message is the first FPDU, a Send posted meanwhile the second",
       cases=[(20,)])
 def sends_race_the_rtr(b, count):
-    """The ULP posts as soon as the QP lets it; the RTR message is first all the same."""
+    """The ULP posts Sends as early as the QP accepts any: the RTR must still be the first FPDU."""
     for _ in range(count):
         client, peer, _ = b.connecting()
         client.tell("storm")
@@ -188,7 +188,7 @@ def sends_race_the_rtr(b, count):
 
 @rule("B-19", "P-07", "R-07", cases=[("fin", 10), ("reset", 10)])
 def peer_goes_as_the_ulp_accepts(b, how, count):
-    """The QP of what came up ends in error; of what did not, it never was fit for use."""
+    """The peer goes during the accept: it may fail, or ESTABLISHED; no QP may be left in RTS."""
     b.set(rtr_timeout_ms=600000)    # ms, so long that no timer ends the wait
     for _ in range(count):
         server, peer, _ = b.asked(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
@@ -220,7 +220,7 @@ def ulp_can_ask_what_its_qp_is(b):
 
 @rule("P-01", "P-11", "B-10", cases=[("destroy_qp",), ("destroy_id",)])
 def silent_peer_holds_nobody_up(b, how):
-    """No RTR comes, the timer is far away, the ULP wants to go: at once."""
+    """A ULP that ends while the RTR message is awaited must not have to wait for the timer."""
     b.set(rtr_timeout_ms=FAR_MS)
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
     if how == "destroy_qp":
@@ -236,7 +236,7 @@ def silent_peer_holds_nobody_up(b, how):
 
 @rule("B-20", "P-03", cases=[("destroy_qp",), ("quit",)])
 def connect_to_where_nobody_answers(b, how):
-    """connect returns, and so does the end."""
+    """While SYNs are not answered, neither connect nor the end of the program may block."""
     b.set(connect_timeout_ms=FAR_MS)
     b.unanswering()
     client = b.client()
@@ -253,7 +253,7 @@ def connect_to_where_nobody_answers(b, how):
 
 @rule("I-12")
 def refused_port_is_asked_once(b):
-    """RST of the SYN says nothing about revisions: no second try with revision 1."""
+    """An RST in answer to SYN is no refusal of revision 2: revision 1 must not be tried."""
     before = counter("v1_fallback")
     client = b.client()
     client.do("connect 4 4 -")
@@ -264,7 +264,7 @@ def refused_port_is_asked_once(b):
 @rule("C-10", "X-02-2: no RTR message to a Reply of revision 2 without S",
       cases=[("rev_2",), ("rev_1",)])
 def unenhanced_reply_to_peer_to_peer(b, rev):
-    """No RTR message is due then, and none is sent."""
+    """A Reply without S cannot ask for an RTR message: the initiator must not send one."""
     client, peer, _ = b.connecting()
     peer.send(mpa.reply(b"12345678", rev=int(rev[-1])))
     ev = client.event("ESTABLISHED")
@@ -285,7 +285,7 @@ def read_rtr_works_with_depths_of_0(b):
       cases=[(kind, size) for kind in ("connect", "accept", "reject")
              for size in (247, 248, 251, 252, 253, 255)])
 def longest_private_data_of_the_ulp(b, kind, size):
-    """It goes out whole, or the call fails; no length wraps."""
+    """PD_Length, which counts 4 bytes of enhanced data, too, must not wrap above 255."""
     pd = bytes(1 + i % 255 for i in range(size))
     if kind == "connect":
         _, _, frame = b.connecting(pd=pd)
@@ -302,7 +302,7 @@ def longest_private_data_of_the_ulp(b, kind, size):
 # --- the kernel's log ------------------------------------------------------------------------
 
 def log_line(b, role, port, text):
-    """What the log has of a connection of the test, which had this port."""
+    """Return the log's line, with text, of the connection to the test's end with this port."""
     ends = [f"[{b.address}]:{n}" if ":" in b.address else f"{b.address}:{n}"
             for n in (b.port, port)]
     own, peer = ends if role == "responder" else ends[::-1]
@@ -310,7 +310,7 @@ def log_line(b, role, port, text):
 
 
 def bad_client(b):
-    """It does not speak MPA: what the log has to say of it."""
+    """Send what is no MPA Request. Return the line that the kernel's log must have about it."""
     peer = b.dial()
     port = peer.sock.getsockname()[1]
     peer.send(b"\xff" * 20)
@@ -330,7 +330,7 @@ def ulp_rejects(b, server):
 
 @rule("B-08")
 def rtr_arrives_while_the_qp_is_locked(b):
-    """The driver's receive path may not wait for the lock: it has to look again by itself."""
+    """The receive path cannot wait for a lock: once it is free the driver must read again."""
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
     slow = SlowPoint(b, device().modify_qp, 300 * SLOW)
     server.tell("modify_qp")
@@ -342,7 +342,7 @@ def rtr_arrives_while_the_qp_is_locked(b):
 
 @rule("B-08")
 def send_arrives_while_the_qp_is_locked(b):
-    """The same when the connection is up."""
+    """A Send that comes while a task holds the QP's lock must not be left in TCP's queue."""
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
     peer.send(mpa.rtr_write())
     server.event("ESTABLISHED")
@@ -357,7 +357,7 @@ def send_arrives_while_the_qp_is_locked(b):
 
 @rule("H-05")
 def sockmap_has_the_connection_first(b):
-    """Somebody else uses the socket: the connection ends, and the next one is not hurt."""
+    """BPF owns the socket's callbacks: this connection must end, and the next one come up."""
     quiet()
     server = b.server()
     before = counter("TCP_ERROR")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The initiator under test: what it sends to a raw responder, and what it makes of the answer."""
+"""The device under test as initiator: its Request, and what it does with the test's Reply."""
 
 import contextlib
 import errno
@@ -46,7 +46,7 @@ def fails(client, names, status=None):
 
 
 def any_crc_field_will_do(probe, peer):
-    """With CRC off; the first Send has gone already."""
+    """Send with each content of the CRC field while CRC is off. MSN 1 has been sent before."""
     for msn, field in enumerate(CRC_FIELDS, 2):
         octets = mpa.send(b"pong", msn)
         probe.do("recv")
@@ -55,7 +55,7 @@ def any_crc_field_will_do(probe, peer):
 
 
 def data_flows(client, peer, crc=True):
-    """Both ways. Nothing comes in front of the client's Send: RTR messages were read before."""
+    """Check a Send in either direction. The caller has read the client's RTR message, if any."""
     client.do("send 8")
     equal(peer.recv_fpdu(crc).op, "SEND", "what the client sends first")
     client.do("recv")
@@ -213,7 +213,7 @@ def ends_by_answer(client, peer, answer):
 
 
 def asked_by_read(b):
-    """client, peer, and the Read that was the RTR message"""
+    """Have a client send a Read as RTR message. Return client, peer and that Read Request."""
     client, peer, _ = b.connecting()
     peer.send(mpa.reply2(a=1, rtr=READ, ird=4, ord=4))
     read = peer.recv_fpdu()
@@ -245,7 +245,7 @@ def rtr_answered_with_another_stag_does_not_complete(b):
 
 @rule("F-rtr", only="srnic")
 def rtr_answered_with_another_stag_is_answered(b):
-    """RFC 5041 5.2: the STag of a message without bytes is not looked at."""
+    """RFC 5041, 5.2: a Read Response without data is taken, whatever STag it has."""
     client, peer, read = asked_by_read(b)
     equal(client.event("ESTABLISHED").status, 0, "status")
     peer.send(answer_with_another_stag(read))
@@ -256,7 +256,7 @@ def rtr_answered_with_another_stag_is_answered(b):
 @rule("F-rtr", cases=[(how, rtr) for how in ("without_answer", "by_error", "at_once")
                       for rtr in ("WRITE", "READ")])
 def rtr_is_nobodys_work_request(b, how, rtr):
-    """What the ULP did not post does not complete, whatever becomes of it."""
+    """The ULP, which did not post the RTR message, must get no completion for it."""
     ends = {"without_answer": ends_without_answer, "by_error": ends_by_error,
             "at_once": ends_at_once}[how]
     client, peer, _ = b.connecting()
@@ -302,7 +302,7 @@ def reply_without_a(b):
 @rule("X-02-2: the first FPDU: an RTR message, the ULP's Send, or a Terminate message of 2/0/7",
       cases=[(send, write, read) for send in (0, 1) for write in (0, 1) for read in (0, 1)])
 def reply_of_draft_02(b, send, write, read):
-    """Its control flags are Send, Write and Read, at the places of A, B and C."""
+    """The draft has control flags Send, Write and Read where RFC 6581 has the bits A, B and C."""
     client, peer, _ = b.connecting()
     answer = mpa.reply2(a=send, rtr=(SEND if write else 0) | (WRITE if read else 0), ird=4, ord=4)
     if send and not read and not (write and device().rtr & SEND):
@@ -316,7 +316,7 @@ def reply_of_draft_02(b, send, write, read):
 
 @rule("E-9.2-8: no RTR message to a Reply with A that nobody asked for", cases=[(0,), (WRITE,)])
 def reply_with_a_that_was_not_asked_for(b, rtr):
-    """The model is the one that the initiator asked for: client-server."""
+    """An initiator that sent A=0 asked for client-server: A in the Reply does not change that."""
     b.set(peer_to_peer=0)
     client, peer, req = b.connecting()
     equal((req.a, req.rtr), (0, 0), "A and RTR types")
@@ -338,7 +338,7 @@ def read_rtr_with_ord_0(b):
 @rule("E-9-1: IRD and ORD of the Request", "E-9.1-6: ORD of the QP", "R-03",
       cases=[(0, 0), (0, 1), (1, 0), (127, 128), (128, 127), (255, 255)])
 def own_depths(b, ird, ord):  # pylint: disable=redefined-builtin
-    """255 is librdmacm's "as many as the device has"; 129 it refuses itself."""
+    """255 makes librdmacm take the device's maximum. librdmacm itself refuses 129 to 254."""
     client, peer, req = b.connecting(ird=ird, ord=ord)
     equal((req.ird, req.ord), (min(ird, device().most_ird), min(ord, device().most_ord)), "IRD and ORD")
     up(client, peer, mpa.reply2(a=1, rtr=WRITE, ird=req.ord, ord=req.ird))
@@ -346,7 +346,7 @@ def own_depths(b, ird, ord):  # pylint: disable=redefined-builtin
 
 
 def programmed(own, peer_ird, peer_ord):
-    """The initiator's IRD and ORD, by RFC 6581 9.1"""
+    """IRD and ORD of the initiator's QP after such a Reply to equal own depths (RFC 6581, 9.1)"""
     return device().depths(own if peer_ord == ULP else max(own, peer_ord),
                       own if peer_ird == ULP else min(own, peer_ird))
 
@@ -468,7 +468,7 @@ def bad_reply_is_closed(b, name):
 
 @contextlib.contextmanager
 def one_end_is_counted(timeout):
-    """One end is counted: TCP_ERROR, or the time-out if TCP still hides what is behind the mark."""
+    """Check that one connection ends: by TCP_ERROR, or by time-out if TCP delivers no more."""
     total = lambda: counter("TCP_ERROR") + counter(timeout)
     before = total()
     yield
@@ -479,7 +479,7 @@ def one_end_is_counted(timeout):
 @rule("M-7.1.2-17: an end, not an octet before it, and one more TCP_ERROR or TIMEOUT_REPLY",
       cases=[(0,), (9,), (24,)])
 def urgent_data_in_a_reply(b, offset):
-    """A byte that TCP would take out of the stream: the Reply is never whole."""
+    """TCP takes an urgent byte out of the stream: so the Reply can never be complete."""
     b.set(reply_timeout_ms=1000 * SLOW)
     client, peer, _ = b.connecting()
     octets = mpa.reply2(b"private data", a=1, rtr=WRITE, ird=4, ord=4)
@@ -514,7 +514,7 @@ def silence_instead_of_a_reply(b):
 
 @rule("M-7.1.2-17: UNREACHABLE with ETIMEDOUT, no sooner than the time is over", "P-03", "Q-03")
 def silence_instead_of_tcp(b):
-    """A backlog that is full: SYNs are dropped."""
+    """A listener whose backlog is full drops SYNs: only connect_timeout_ms ends the connect."""
     b.set(connect_timeout_ms=400)
     sock = socket.create_server((b.listen_address, b.port), family=b.family, backlog=0)
     b.things.append(sock.close)
@@ -544,7 +544,7 @@ def timers_end_with_their_states(b):
 
 @rule("E-9.2-8: each octet of the RTR message, and of its repeats")
 def rtr_is_repeated_for_a_peer_that_names_one_type(b):
-    """Zero-length Writes, which any peer takes, until the peer says something."""
+    """An RTR message that is a zero-length Write is repeated until the peer sends an FPDU."""
     need_repeats()
     b.set(rtr_repeat_ms=250)     # the third repeat follows four seconds after the second
     client, peer, _ = b.connecting()
@@ -561,7 +561,7 @@ def rtr_is_repeated_for_a_peer_that_names_one_type(b):
 @rule("E-9.2-8: each octet of the RTR message and of five Writes more, and nothing behind them, "
       "with no setting changed", defaults=True)
 def rtr_of_the_reply_by_default(b):
-    """The peer names a Write alone, and says nothing at first."""
+    """The Reply allows only a Write, and the peer is silent: five Writes follow the first."""
     need_repeats()
     client, peer, _ = b.connecting()
     peer.send(mpa.reply2(a=1, rtr=WRITE, ird=4, ord=4))
@@ -574,7 +574,7 @@ def rtr_of_the_reply_by_default(b):
 
 @rule("E-9.2-8: one RTR message, and not a second", cases=[(0, WRITE), (20, WRITE | READ)])
 def rtr_is_not_repeated(b, repeat_ms, rtr):
-    """Turned off, or for a peer that names all that it can take."""
+    """No repeat if rtr_repeat_ms is 0, or if the Reply allows more types than a Write."""
     b.set(rtr_repeat_ms=repeat_ms)
     client, peer, _ = b.connecting()
     peer.send(mpa.reply2(a=1, rtr=rtr, ird=4, ord=4))
@@ -659,7 +659,7 @@ def private_data_of_reply(b, kind, rev, size):
 
 @rule("E-9.1-8 E-9.1-1: the depths of a Reject in the trace")
 def depths_of_a_reject_are_in_the_trace(b):
-    """rdma_cm drops them on the way to the ULP."""
+    """Only the trace shows IRD and ORD of a Reject: rdma_cm does not pass them to the ULP."""
     trace = b.trace()
     client, peer, _ = b.connecting()
     peer.send(mpa.reply2(b"", C | R, ird=5, ord=300))
@@ -680,8 +680,8 @@ def depths_above_8_bits_are_in_the_trace(b):
 
 # --- revisions ---------------------------------------------------------------------------
 
-# Settings of the namespace, and peer_to_peer of the device if it has its own. The last five ask for something that a
-# connection of revision 1 cannot have.
+# Settings of the network namespace, and peer_to_peer of the device, if set. With each of the last
+# five a connection of revision 1 will not do.
 WISHES = {
     "defaults": ({}, None),
     "client_server": ({"peer_to_peer": 0}, None),
@@ -705,7 +705,7 @@ def wish(b, name):
 
 @contextlib.contextmanager
 def deaf(b):
-    """What comes to the port of the test and is more than TCP's own gets lost."""
+    """Drop segments with PSH, thus with data, to the test's port; connections still open."""
     needs.need("here")
     table = f"deaf_{b.port}"
     subprocess.run(["nft", "-f", "-"], check=True, text=True, input=f"""
@@ -722,7 +722,7 @@ def deaf(b):
 
 
 def called(b, pd=b""):
-    """A client that connects to the test: client, the test's listener"""
+    """Start a client that connects to the test. Return client and the test's listener."""
     sock = b.listen()
     client = b.client()
     client.do(f"connect 4 4 {pd.hex() or '-'}")
@@ -730,7 +730,7 @@ def called(b, pd=b""):
 
 
 def closes(peer, how):
-    """Once it has the Request"""
+    """Close the connection of a peer, which has read the Request, by FIN or by RST."""
     if how == "fin":
         peer.close()
     else:
@@ -743,7 +743,7 @@ def no_further_call(sock):
 
 
 def counted(*names):
-    """The function returned says by how much the counters have moved."""
+    """Return a function that returns by how much each counter has grown since now."""
     before = [counter(name) for name in names]
     return lambda: [counter(name) - was for name, was in zip(names, before)]
 
@@ -751,7 +751,7 @@ def counted(*names):
 @rule("E-10-6: a second Request, of revision 1, and a connection", "C-09",
       cases=[(name,) for name in DOES_WITHOUT])
 def v1_is_tried_when_v2_was_read_and_refused(b, name):
-    """FIN behind all of the Request: a peer of revision 1 has read it, and does not want it."""
+    """FIN after all of the Request was acknowledged: so does a peer that has only revision 1."""
     wish(b, name)
     moved = counted("v2_again", "v1_fallback")
     client, sock = called(b, b"abc")
@@ -769,7 +769,7 @@ def v1_is_tried_when_v2_was_read_and_refused(b, name):
 @rule("E-10-6: a second Request, which is the first one, and a peer-to-peer connection",
       cases=[("unread",), ("reset",)])
 def v2_is_offered_again_when_nothing_shows_that_it_was_refused(b, how):
-    """A listener that went, and is back; or one that had too many connections"""
+    """A Request left unread, or RST, may be due to a restart or overload of the listener."""
     moved = counted("v2_again", "v1_fallback")
     client, sock = called(b, b"abc")
     if how == "unread":
@@ -789,7 +789,7 @@ def v2_is_offered_again_when_nothing_shows_that_it_was_refused(b, how):
 @rule("E-10-6: a third Request, of revision 1, and a connection",
       cases=[("reset", "reset"), ("reset", "fin"), ("unread", "reset"), ("unread", "unread")])
 def v1_is_tried_when_v2_was_offered_twice(b, first, second):
-    """Some peers of revision 1 reset."""
+    """Some peers of revision 1 answer revision 2 with RST: a second RST is taken for that."""
     client, sock = called(b, b"abc")
     for how in (first, second):
         if how == "unread":
@@ -929,7 +929,7 @@ LOST_WHY = {        # the reason in the log
 
 
 def v1_peer_takes(b, sock, how):
-    """One that knows revision 1 alone, and what it answers"""
+    """Play a peer that has only revision 1. Return the peer and its Reply, still to be sent."""
     while True:
         peer = b.take(sock)
         if peer.recv_request().rev == 1:

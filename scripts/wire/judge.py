@@ -49,7 +49,7 @@ import rdmap        # noqa: E402
 import startup      # noqa: E402
 from judge_own import OWN_RST, TERMINATE, exchanges_of, packets_of  # noqa: E402
 
-# Our reading of a fault -> what tshark, with scripts/iw_mpa.lua, has to report
+# A flaw, in the words of judge_own.py -> what tshark, with scripts/iw_mpa.lua, has to report
 SHORT = r"Malformed|not DDP and RDMAP"
 REASONS = [(re.compile(flaw), re.compile(words)) for flaw, words in (
     # tshark does not notice a Reply without a Request.
@@ -131,7 +131,7 @@ def write_capture(path, streams):
 # --- the verdict -------------------------------------------------------------------------------
 
 # number: of the packet in the capture; items: tshark's reading of it; flaws: flaws with bytes in this packet;
-# complaints: tshark's messages, and differences between tshark's reading and ours
+# complaints: tshark's messages, and differences between the items of tshark and of judge_own.py
 Packet = namedtuple("Packet", "number items flaws complaints")
 
 

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""DDP and RDMAP for judge.py: what tshark reads of each FPDU, and what we do.
+"""Headers of DDP and RDMAP in each FPDU, for judge.py: as tshark reads them, and as this file does.
 
-tshark has four limits here. (1) It assumes that the header copied in a Terminate of RDMAP has 14 bytes for a protection
-error, else 18, whatever T of the header says: so only that many bytes of the copy are compared, and tshark calls a
-packet with fewer malformed. (2) It knows the Atomic Request of RFC 7306, which is no message of RFC 5040, and calls one
-that is cut short malformed. (3) A Marker between two FPDUs, other than the first of the stream, it takes for a part of
-the first FPDU, while the CRC of the second one covers it. (4) It does not know where Markers are once an FPDU does not
-begin with a TCP segment.
+tshark has four limits. (1) In a Terminate of layer RDMAP, tshark takes the copied DDP header for 14
+bytes at a protection error, else for 18, whatever its bit T says: so at most these bytes of it
+are compared, and tshark calls a packet with fewer malformed. (2) tshark calls an Atomic Request, of
+RFC 7306, malformed if it is truncated, though the opcode is none of RFC 5040. (3) tshark takes each
+Marker between two FPDUs for part of the first FPDU, although the CRC of the second one covers it.
+The first Marker of a stream is no problem. (4) If an FPDU does not begin at the start of a TCP
+segment, tshark does not find the Markers from there on.
 """
 
 import struct
@@ -37,7 +38,7 @@ Details = namedtuple("Details", "is_tagged last address inv read term copies",
 
 
 class Queues:
-    """The values of a packet's fields, to be taken FPDU by FPDU"""
+    """The values that tshark prints for the fields of a packet, to be taken FPDU by FPDU"""
 
     def __init__(self, row):
         self.values = {name: row.get(name, "").split("|") if row.get(name) else []
@@ -56,7 +57,7 @@ class Queues:
 
 
 def details_seen(row, opcodes):
-    """tshark's Details of each FPDU of a packet"""
+    """Return what tshark has read in each FPDU of a packet, as Details."""
     queues = Queues(row)
     return [_seen(queues, opcode) for opcode in opcodes]
 
@@ -78,7 +79,7 @@ def _seen(queues, opcode):
 
 
 def details_read(ulpdu):
-    """Ours; None where no two need agree: the segment is not what its opcode wants"""
+    """Parse a ULPDU. None if it breaks the format of its opcode: then readings may differ."""
     if len(ulpdu) < 14 or ulpdu[1] & 0xf >= OPCODES or ulpdu[0] & 3 != 1 or ulpdu[1] >> 6 > 1:
         return None
     opcode, is_tagged = ulpdu[1] & 0xf, int(bool(ulpdu[0] & TAGGED))
@@ -105,7 +106,7 @@ def details_read(ulpdu):
 
 
 def terminate_size(body):
-    """Bytes that a Terminate has by its bits"""
+    """Length of a Terminate's body by its bits D and R, and T of the copied DDP header"""
     size = 4
     if body[2] & 0x40:
         size += 2 + (14 if len(body) > 6 and body[6] & TAGGED else 18)
@@ -113,19 +114,19 @@ def terminate_size(body):
 
 
 def terminate_is_good(body):
-    """Bits and length agree; layer and type are of RFC 5040's figures."""
+    """Do the bits of a Terminate fit its length, and are layer and type defined by RFC 5040?"""
     return len(body) >= 4 and body[0] >> 4 <= 2 and body[0] & 0xf <= 2 and \
         len(body) == terminate_size(body) and bool(body[2] & 0x80) == bool(body[2] & 0x40)
 
 
 def is_of_startup(ulpdu):
-    """A Terminate with a code of MPA that nobody has a use for in Full Operation"""
+    """Is it a Terminate with an MPA code above 3, which RFC 6581 defines for the startup alone?"""
     return len(ulpdu) >= 20 and ulpdu[1] & 0xf == TERMINATE and ulpdu[18] >> 4 == 2 and \
         ulpdu[19] > 3
 
 
 def agree(own, seen):
-    """Do both read the same?"""
+    """Do the Details read here match those of tshark, as far as tshark dissects a Terminate?"""
     if own is None:
         return True
     if own.copies and not copy_is_dissected(own):
@@ -136,7 +137,7 @@ def agree(own, seen):
 
 
 def copy_is_dissected(details):
-    """tshark wants 18 bytes of header for each error of RDMAP that is not of protection."""
+    """False for a Terminate at which tshark expects 18 bytes of copied header, which has 14."""
     layer, etype = details.term[:2]
     return not (layer == 0 and etype == 2 and details.term[4] and details.copies[2] & TAGGED)
 
@@ -144,7 +145,7 @@ def copy_is_dissected(details):
 # --- rules for senders that neither tshark nor a receiver checks -------------------------------
 
 def breach_of_fpdu(pad, markers, start):
-    """In words; None if all is well. markers: (position, bytes) of each"""
+    """Return what is wrong with pad or Markers, or None. markers: (position, bytes) of each"""
     if any(pad):
         return f"the pad is {pad.hex()}"
     for position, octets in markers:
@@ -154,7 +155,7 @@ def breach_of_fpdu(pad, markers, start):
 
 
 def breach_of_ulpdu(ulpdu):
-    """The versions, T, opcode and queue, each reserved bit, and all of a Terminate"""
+    """Check versions, T, opcode, QN, reserved bits and a Terminate's body. None if all is well."""
     try:
         segment = rdmap.Segment(ulpdu)
         if segment.op == TERMINATE:
@@ -167,7 +168,7 @@ def breach_of_ulpdu(ulpdu):
 # --- FPDUs with Markers ----------------------------------------------------------------------
 
 class Lenient(fpdu.Reader):
-    """Whatever is in an FPDU"""
+    """A Reader that takes FPDUs with wrong CRC, pad or Markers, too, and notes the faults."""
 
     def __init__(self, markers):
         super().__init__(False, markers)
@@ -183,12 +184,12 @@ class Lenient(fpdu.Reader):
                     breach_of_fpdu(plain[2 + length:], markers, start))
 
 
-# offset: of the FPDU, or of the Marker before it; breach: see breach_of()
+# offset: of the FPDU, or of the Marker before it; breach: result of breach_of_fpdu()
 Read = namedtuple("Read", "offset size ulpdu good breach")
 
 
 def fpdus(data, markers):
-    """All that are whole"""
+    """Yield each FPDU of data that has all of its bytes."""
     reader = Lenient(markers)
     reader.feed(data)
     while True:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Our own parser of a connection, for judge.py: frames, FPDUs, and their flaws.
+"""A parser of captured connections besides tshark, for judge.py: frames, FPDUs, and their flaws.
 
 Each flaw has a position in the stream. tshark's messages about a packet are compared with the flaws
 in the same packet, so that a message about one FPDU does not count for another.
@@ -62,19 +62,19 @@ def flaw_of_ulpdu(ulpdu):
 
 
 def is_short(flaw):
-    """tshark makes nothing of such an FPDU, nor of what shares a segment with it."""
+    """Is it a truncated FPDU? tshark dissects none, nor other FPDUs in the same segment."""
     return flaw.words.startswith("an FPDU of")
 
 
 def cut_fpdu(octets):
-    """The beginning of a DDP segment, and no more"""
+    """Do the bytes look like the beginning of an FPDU, whose last bytes are missing?"""
     if len(octets) < 4:
         return True
     return octets[2] & 0x3f == 1 and octets[3] >> 4 == 4 and len(octets) < mpa.Fpdu.size(octets[:2])
 
 
 def packets_of(direction):
-    """(number, where its bytes begin and end) of all that have new ones"""
+    """Yield each packet with bytes that no earlier one had: number, offsets of start and end."""
     ends = [offset for offset, _ in direction.arrived[1:]] + [len(direction.data)]
     for (start, number), end in zip(direction.arrived, ends):
         if start < len(direction.data):
@@ -82,7 +82,7 @@ def packets_of(direction):
 
 
 class Octets:
-    """What one end sent."""
+    """The bytes that one end sent, parsed into its Request or Reply and FPDUs"""
 
     def __init__(self, direction, kind):
         self.data = bytes(direction.data)
@@ -127,7 +127,7 @@ class Octets:
                       ("a code of startup behind an FPDU" if late else None))
 
     def finish(self, may_be_cut):
-        """TCP may reset a connection amid an FPDU, which is nobody's fault."""
+        """Note bytes left over as a flaw, unless a reset may have cut an FPDU (may_be_cut)."""
         if may_be_cut and self.end and cut_fpdu(self.data[self.end:]):
             self.data = self.data[:self.end]
         if self.end < len(self.data):
@@ -141,7 +141,7 @@ class Octets:
                            "an FPDU behind a Reject that is no Terminate")
 
     def pieces(self):
-        """The frame for itself, then the FPDUs, and what is left."""
+        """Return the segments to write for tshark: frame, FPDUs (joined, if possible), rest."""
         if self.markers:
             parts = [self._as_tshark_counts(item) for item in self.items]
         else:
@@ -150,16 +150,16 @@ class Octets:
         return parts + ([self.data[self.end:self.end + TAIL]] if self.end < len(self.data) else [])
 
     def at_marker(self, offset):
-        """Is a Marker due here, behind an FPDU?"""
+        """Is a Marker due at this offset, which is the end or start of an FPDU?"""
         return self.markers and offset > self.frame.size and \
             not fpdu.until_marker(offset - self.frame.size)
 
     def by_marker(self, item):
-        """Is a Marker between this FPDU and another? tshark does not know its CRC then."""
+        """Is a Marker directly before or after this FPDU? Then tshark cannot check its CRC."""
         return self.at_marker(item.offset) or self.at_marker(item.end)
 
     def _as_tshark_counts(self, item):
-        """tshark takes a Marker between two FPDUs for one of the first, and waits for it."""
+        """Move a Marker between two FPDUs to the end of the first, where tshark expects it."""
         start = item.offset + (fpdu.MARKER if self.at_marker(item.offset) else 0)
         if not self.at_marker(item.end):
             return self.data[start:item.end]
@@ -179,14 +179,14 @@ class Octets:
         return joined
 
     def items_in(self, start, end):
-        """Those that end between these bytes: only then tshark sees them whole."""
+        """Return the items that end within these offsets: tshark reports an item at its end."""
         return self.items[bisect_right(self.ends, start):bisect_right(self.ends, end)]
 
     def flaws_in(self, start, end):
         return [flaw for flaw in self.flaws if flaw.offset < end and start < flaw.end]
 
     def short_in_company(self):
-        """Is an FPDU that is too short in one segment with others?"""
+        """Does a truncated FPDU share a segment with other items?"""
         return any(len(self.items_in(start, end)) > 1 for _, start, end in self.packets
                    if any(map(is_short, self.flaws_in(start, end))))
 
@@ -203,12 +203,12 @@ OTHER = {"initiator": "responder", "responder": "initiator"}
 
 
 class Exchange:
-    """A connection of the capture, read by us, with tshark's reading of it to come."""
+    """A captured connection as this parser reads it, to be compared with tshark's reading"""
 
     def __init__(self, connection, behind_reject=False, cuts=None):
-        """cuts: (role, ports) of ends whose test says that the other end's stream may stop within
-        an FPDU, and why: only because of the test's RST, or also because of what the other end
-        itself does"""
+        """cuts: (role, ports) of a test's end -> by which ends of the connection (RST of the test,
+        or also FIN or RST of the device) the device's stream may stop within an FPDU.
+        behind_reject: judge only what follows a Reject"""
         self.connection = connection
         self.behind_reject = behind_reject
         self.has_old_ports = False  # set if an earlier connection in the capture has the same ports
@@ -231,7 +231,7 @@ class Exchange:
         return self.connection.is_out(packet) == (role == "initiator")
 
     def end_of_half(self, role):
-        """What ended it: RST of the other end, its own FIN or RST; None if nothing did"""
+        """What ended role's stream: "RST" of the other end, OWN_RST, "FIN", or None"""
         for packet in self.connection.packets:
             if packet.rst:
                 return OWN_RST if self.is_of(packet, role) else "RST"
@@ -240,10 +240,10 @@ class Exchange:
         return None
 
     def broken_off(self, role):
-        """Return the packet with the RST that this end sends after its own FIN, before the other
-        half ends.
+        """Return the number of the packet in which this end sends RST after its own FIN, while the
+        other half is still open. None if there is no such packet.
 
-        A failed startup ends at once (RFC 5044, 8): an end that goes on then may get an RST.
+        After a failed startup this is allowed: there MPA closes at once (RFC 5044, 8).
         """
         has_ended = False
         if not self.came_up:
@@ -259,20 +259,21 @@ class Exchange:
         return None
 
     def end_of(self, role):
-        """What ended this side's half first: FIN, RST or nothing that was seen"""
+        """Return which of FIN and RST this end sent first. None if neither was captured."""
         for packet in self.connection.packets:
             if self.is_of(packet, role) and (packet.fin or packet.rst):
                 return "RST" if packet.rst else "FIN"
         return None
 
     def has_mixed_markers(self):
-        """tshark takes the Markers of one direction for those of both."""
+        """Do Markers differ by direction, and does an FPDU show it? tshark assumes they do not."""
         markers = [side.markers for side in self.sides.values()]
         return self.complete and markers[0] != markers[1] and \
             any(len(side.items) > 1 for side in self.sides.values() if not side.markers)
 
     def streams(self):
-        """Pieces of both sides; twice if each direction has to be for itself, once without M"""
+        """Return one connection to write for tshark. If only one direction has Markers, return two:
+        one for the direction with Markers, one without M for the other."""
         sides = self.sides.values()
         if not self.has_mixed_markers():
             return [[side.pieces() for side in sides]]
@@ -281,7 +282,7 @@ class Exchange:
                  for side in sides]]
 
     def blind_spot(self):
-        """Why tshark cannot see all of it as it was captured."""
+        """Return why tshark cannot dissect all of the captured connection. None if it can."""
         if self.has_old_ports:
             return "ports that another connection had before"
         if self.behind_reject:
@@ -318,7 +319,7 @@ def side_blind_spot(side):
 
 
 def exchanges_of(connection, cuts=None):
-    """One, or two if something is behind a Reject."""
+    """Return the Exchange of a connection, and a second one for what follows a Reject, if any."""
     request, reply = connection.request, connection.reply
     if not (request and reply and reply.r and len(connection.back.data) > reply.size):
         return [Exchange(connection, cuts=cuts)]
