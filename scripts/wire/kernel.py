@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the module, and the kernel around it, say of themselves."""
+"""Counters, states and logs of iw_mpa, the driver and the kernel, and slow points in the kernel"""
 
 import contextlib
 import os
@@ -14,7 +14,7 @@ from needs import STATS as DEBUGFS
 LOG_BURST, LOG_INTERVAL = 10, 5     # the log gets at most so many lines of a device in so many seconds
 AGE = 0.05      # seconds; the core may report a counter's value of 10 ms ago
 ENDPOINT = re.compile(r"role=(\w+) state=(\w+) local=(\S+) remote=(\S+)")
-# Objects of a connection during startup, apart from our own memory
+# Slab caches of the kernel's objects for a connection in the MPA startup
 SLABS = ("TCP", "TCPv6", "sock_inode_cache", "request_sock_TCP", "kmalloc-1k", "kmalloc-2k")
 
 
@@ -27,12 +27,12 @@ def hw_counters():
 
 
 def hw_counter(name):
-    """One of the device's. The core reads them now and then: a new value wants poll()."""
+    """Read a counter of the device. The RDMA core caches the values: use poll() for a new one."""
     return int(lines_of(hw_counters() + name)[0])
 
 
 def errors_counted():
-    """What the device has counted by errors of streams: name -> how often"""
+    """Return the device's counters of errors that ended streams: name -> number."""
     needs.need("counters")
     return {name: hw_counter(name) for name in os.listdir(hw_counters())
             if name.startswith("err_")}
@@ -40,7 +40,7 @@ def errors_counted():
 
 @contextlib.contextmanager
 def counted_as(name):
-    """One stream ends by an error of this name, and none by any other."""
+    """Check that meanwhile exactly one stream ends by an error, which is that of this counter."""
     quiet()
     time.sleep(AGE)
     want = errors_counted()
@@ -61,23 +61,23 @@ def alive(thing):
 
 
 def nothing_lives():
-    """No endpoint, and no socket but those of listeners."""
+    """Are there no endpoints, and no sockets but those of listeners?"""
     return not alive("ep") and alive("sock") == alive("listener")
 
 
 def quiet():
-    """What earlier tests left to linger has ended."""
+    """Wait until no endpoint or socket of earlier tests lingers, as this test counts its own."""
     check(poll(nothing_lives), "endpoints or sockets of another test are left")
 
 
 def gone():
-    """What this test made has ended."""
+    """Check that endpoints and sockets of this test go away."""
     check(poll(nothing_lives), f"{alive('ep')} endpoints and {alive('sock')} sockets are left, "
           f"{alive('listener')} of them listeners'")
 
 
 def endpoints(*ports):
-    """(role, state) of each endpoint, or of those with one of the ports"""
+    """Yield role and state of each endpoint; if ports are given, only of those with such a port."""
     for line in lines_of(DEBUGFS + "endpoints"):
         role, state, *addresses = ENDPOINT.search(line).groups()
         if not ports or any(int(address.rpartition(":")[2]) in ports for address in addresses):
@@ -85,13 +85,13 @@ def endpoints(*ports):
 
 
 def fresh_log(b):
-    """b.kernel_log(), with room for LOG_BURST lines, whatever other tests did"""
+    """Return b.kernel_log() once the rate limit allows LOG_BURST lines again."""
     time.sleep(LOG_INTERVAL + 0.1)
     return b.kernel_log()
 
 
 class SlowPoint:
-    """A function that takes its time: see slow_point.c."""
+    """Delay each call of a kernel function, to provoke races: see slow_point.c."""
 
     FOLDER = "/sys/module/slow_point/parameters/"
 
@@ -105,18 +105,18 @@ class SlowPoint:
         return lines_of(self.FOLDER + "calls") != ["0"]
 
     def end(self):
-        """From the next call on it is as fast as ever."""
+        """Delay no further calls. A call that is delayed now stays so."""
         with open(self.FOLDER + "ms", "w", encoding="ascii") as f:
             f.write("0")
 
     def release(self):
-        """The call that is in it goes on, and later ones are as fast as ever."""
+        """End the present delay at once, and delay no further calls."""
         with open(self.FOLDER + "release", "w", encoding="ascii") as f:
             f.write("1")
 
 
 def cgroups(path="/run/cgroup"):
-    """Where the groups of processes are"""
+    """Mount the cgroup2 file system, if it is not mounted. Return its path."""
     os.makedirs(path, exist_ok=True)
     if not os.path.exists(path + "/cgroup.procs"):
         subprocess.run(["mount", "-t", "cgroup2", "none", path], check=True)
@@ -124,7 +124,7 @@ def cgroups(path="/run/cgroup"):
 
 
 def shrink(names):
-    """Give back what the caches only keep at hand; not every kernel can."""
+    """Free unused objects of slab caches, where the kernel has SLUB's file for that."""
     for name in names:
         try:
             with open(f"/sys/kernel/slab/{name}/shrink", "w", encoding="ascii") as f:
@@ -134,7 +134,7 @@ def shrink(names):
 
 
 def slabs(names=SLABS):
-    """name -> objects in use"""
+    """Return slab cache name -> objects in use."""
     shrink(names)
     rows = (line.split() for line in lines_of("/proc/slabinfo")[2:])
     return {row[0]: int(row[1]) for row in rows if row[0] in names}

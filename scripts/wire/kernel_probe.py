@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""cm_probe for a device that no program can open: a ULP of the kernel does what cm_probe would do.
+"""Replace cm_probe for a device that has no user-space provider: kverbs, a kernel ULP, uses the device.
 
     kernel_probe.py listen ADDRESS PORT | connect ADDRESS PORT | device ADDRESS
 
-The commands are those of cm_probe.c, and so is what is said; /dev/kverbs carries them out. What that cannot do is
-answered by "LACKS WHAT". "device" prints "DEPTHS IRD ORD" of the device with that address, and ends.
+Commands and output are those of cm_probe.c, and /dev/kverbs executes the commands. The answer to a command that kverbs
+cannot execute is "LACKS WHAT". "device" prints "DEPTHS IRD ORD" of the device with that address, and exits.
 """
 
 import errno
@@ -35,11 +35,11 @@ def say(line):
 
 
 class Lacks(Exception):
-    """What a ULP of the kernel cannot do here"""
+    """kverbs cannot do what the test asks for."""
 
 
 class KernelUlp:
-    """An open /dev/kverbs"""
+    """A ULP in the kernel: an open /dev/kverbs, by which cm_probe's commands are executed"""
 
     def __init__(self):
         self.file = os.open(DEVICE, os.O_RDWR)
@@ -54,7 +54,7 @@ class KernelUlp:
         return lines[:-1]
 
     def look(self, ms):
-        """One thing that happened, if one did so soon"""
+        """Wait up to ms for an event or a completion. Report an event; keep a completion."""
         for line in self.do(f"take {ms}"):
             kind, *words = line.split()
             if kind == "EVENT":
@@ -154,7 +154,7 @@ class KernelUlp:
 
 
 def commands():
-    """Lines of the standard input as they come; None while there is none"""
+    """Yield each line of the standard input, or None if there is none at the moment."""
     text = b""
     while True:
         while b"\n" in text:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""verbs_probe for a device that no program can open: a ULP of the kernel does what the program would do.
+"""Replace verbs_probe for a device that has no user-space provider: kverbs, a kernel ULP, uses it.
 
-KernelVerbs takes the commands that verbs.py has for the program, and carries them out by kverbs. That has one
-connection, one CQ, and regions that are registered by the QP, once it is connected; its own memory needs none. A test
-that asks for more is skipped.
+KernelVerbs executes the commands that verbs.py has for verbs_probe by means of kverbs, which has one connection and one
+CQ. A memory region is registered by a work request, so only once there is a QP; kverbs' own SGEs need no region. A test
+that needs more than that is skipped.
 """
 
 import collections
@@ -31,13 +31,13 @@ def lack(what):
 
 
 def sge_of(word):
-    """ADDRESS,LENGTH,LKEY of a region, or AT,LENGTH of memory, as kverbs wants it"""
+    """Translate an SGE for kverbs: ADDRESS,LENGTH,LKEY in a region, or OFFSET,LENGTH in memory."""
     parts = word.split(",")
     return word if len(parts) == 2 else f"0,{parts[1]},{parts[2]},{parts[0]}"
 
 
 class LocalMr(Piece):
-    """Octets that only the device's own ULP names"""
+    """Memory that is only used in local SGEs, and therefore needs no registration"""
 
     def __init__(self, dut, size):
         self.memory, self.size = dut.memory, size
@@ -48,7 +48,7 @@ class LocalMr(Piece):
 
 
 class KernelVerbs(Verbs):
-    """The commands of verbs_probe; what it would say"""
+    """Executes verbs_probe's commands by kverbs, and returns verbs_probe's answers"""
 
     def __init__(self):  # pylint: disable=super-init-not-called
         self.events = collections.deque()
@@ -87,7 +87,7 @@ class KernelVerbs(Verbs):
     # what happens
 
     def look(self, ms):
-        """Sort one thing that happened; false if nothing did"""
+        """Wait up to ms for an event or a completion, and queue it. False if there is none."""
         for line in self._kv(f"take {ms}"):
             kind, *words = line.split()
             if kind == "WC":
@@ -179,7 +179,7 @@ class KernelVerbs(Verbs):
             lack("more regions")
         self._kv(f"mr {number} 0 {int(size) // PAGE + 2} 0")
         self.regions[name] = number
-        # A key other than that of each region's first registration
+        # Change the key (the STag's last byte) that the region got when it was made
         key = int(self._kv(f"key {number} {number + 1}")[0].split()[1], 0)
         _, start, _, _ = self._kv(f"map {number} {PAGE} 0 {offset},{size}")[0].split()[1:]
         self._kv(f"post reg {SIGNALED} {REGISTRATION + number:#x} {number} {access}")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A kernel's ULP on the device under test: kverbs/kverbs_main.c says what it understands.
+"""A ULP in the kernel on the device under test; its commands are in kverbs/kverbs_main.c.
 
-    link = KernelLink(b, "responder", ...)      as link.Link, with kv in place of a program
+    link = KernelLink(b, "responder", ...)      as link.Link, with link.kv in place of a program
 """
 
 import collections
@@ -30,7 +30,7 @@ Map = collections.namedtuple("Map", "count start size rkey")
 
 
 class Kverbs:
-    """An open /dev/kverbs"""
+    """An open /dev/kverbs, which is a ULP in the kernel with one connection"""
 
     def __init__(self):
         needs.need("kverbs")
@@ -43,13 +43,13 @@ class Kverbs:
         self.dma_key = None
 
     def close(self):
-        """Nothing may hold it: this waits until all WRs have come back. Later calls are void."""
+        """Close the file. The kernel waits for the completion of all WRs, which must not hang."""
         file, self.file = self.file, None
         if file is not None:
             os.close(file)
 
     def ask(self, line):
-        """What it says, and the errno"""
+        """Send a command. Return the lines of output and the errno, 0 for success."""
         os.write(self.file, line.encode())
         lines = os.read(self.file, 1 << 16).decode().splitlines()
         return lines[:-1], 0 if lines[-1] == "OK" else int(lines[-1].split()[1])
@@ -65,7 +65,7 @@ class Kverbs:
         return errno
 
     def take(self, limit=0.0):
-        """Sort one thing that happened; false if nothing did"""
+        """Wait for one event or completion, and queue it. False if none came within limit."""
         said = self.do(f"take {int(limit * 1000)}")
         if not said:
             return False
@@ -98,7 +98,7 @@ class Kverbs:
         return self._next(self.wcs, "completion", limit)
 
     def wc(self, wr_id, status=0, limit=LIMIT):
-        """The next completion is of this WR."""
+        """Expect that the next completion is that of this WR, with this status."""
         got = self._next(self.wcs, f"completion of {wr_id:#x}", limit)
         equal((got.id, got.status), (wr_id, status), f"{got}")
         return got
@@ -128,7 +128,7 @@ class Kverbs:
         self.should[at:at + len(data)] = data
 
     def fill(self, wr_id, at, size, octet):
-        """As soon as that WR completes, in the same breath"""
+        """Have kverbs fill memory as soon as that WR completes, before it reports that."""
         self.do(f"fill {wr_id:#x} {at} {size} {octet:#x}")
 
     def expect(self, at, data):
@@ -150,7 +150,7 @@ class Kverbs:
     # regions
 
     def mr(self, n, pieces, pd=0, type_=0, most=16, page_size=4096, offset=0):
-        """Region n over pieces (at, bytes), not yet registered"""
+        """Allocate region n, and map pieces of memory (offset, length) in it. Not registered."""
         self.do(f"mr {n} {pd} {most} {type_}")
         return self.map(n, pieces, page_size, offset)
 
@@ -160,7 +160,7 @@ class Kverbs:
         return Map(*(int(word, 0) for word in words))
 
     def register(self, n, wr_id, access):
-        """... and now it is"""
+        """Register region n by a fast-registration WR. Return its completion."""
         self.do(f"post reg {SIGNALED} {wr_id} {n} {access}")
         return self.wc(wr_id)
 
@@ -169,7 +169,7 @@ class Kverbs:
 
 
 class CpuGoes:
-    """From now on CPU 1 goes offline, and waits until this ends: nobody gets cpus_read_lock()"""
+    """Hold CPU 1 on its way offline, half a minute at most, so that cpus_read_lock() blocks."""
 
     ONLINE = "/sys/devices/system/cpu/cpu1/online"
 
@@ -186,7 +186,7 @@ class CpuGoes:
             file.write(online)
 
     def lasts(self):
-        """False as soon as it has waited for half a minute"""
+        """Does CPU 1 still wait on its way offline? kverbs lets it go after 30 seconds."""
         return self.kv.do("cpu look") == ["CPU 1"]
 
     def end(self):
@@ -199,11 +199,11 @@ class CpuGoes:
 
 
 class KernelLink(Link):
-    """The same connections, of the kernel's ULP; the QP has the number of each WR to expect."""
+    """A Link whose ULP is kverbs, in the kernel. Tests name each WR that has to complete."""
 
     def __init__(self, b, role, prepare=None, srq=0, cq=0, **kw):
-        """srq: receives that the QP's SRQ has room for, 0 for a QP without one. cq: size of the
-        completion queue, 0 for one that is large enough for all"""
+        """srq: size of the QP's SRQ, 0 for a QP without SRQ; cq: size of the CQ, 0 for one with
+        room for all; prepare(kv): called when the QP exists, before the connection is made"""
         self.prepare = prepare
         self.kv = Kverbs()
         b.things.append(self._end)
@@ -214,7 +214,7 @@ class KernelLink(Link):
         super().__init__(b, role, **kw)
 
     def _make_qp(self, dut, words):
-        """It is made when rdma_cm knows the device."""
+        """Do nothing: kverbs makes the QP itself once rdma_cm has resolved the device."""
 
     def _end(self):
         try:
@@ -268,7 +268,8 @@ class KernelLink(Link):
         self.kv.nothing_happened()
 
     def ended(self, event, statuses=(), flush=()):
-        """flush: the WRs that come back in error, in order; statuses: theirs, then flushed ones"""
+        """Check the end of the connection. flush: WRs that must complete in error, in this order;
+        statuses: of the first of them, the others are flushed"""
         if event:
             self.kv.async_event(event)
         self.close()

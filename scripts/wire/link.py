@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A connection of the device under test with the scripted peer, in Full Operation.
+"""A connection of the device under test with the test's own peer, in Full Operation.
 
     link = Link(b, "responder", ...)    connect; the device is the responder
     link.peer, link.dut, link.qp        the peer (peer.py), the device and its QP (verbs.py)
@@ -28,8 +28,8 @@ NARROW = 1 << 14        # bytes of a receive buffer; the kernel doubles them
 
 ACCESS, REQUEST, FATAL = "QP_ACCESS_ERR", "QP_REQ_ERR", "QP_FATAL"
 
-# The asynchronous event for a sent Terminate, by layer and type: a forbidden access to memory is an access error, a
-# nonsensical request is a request error, all others are fatal.
+# The asynchronous event for a sent Terminate, by its layer and type: ACCESS if memory protection was violated, REQUEST
+# if the peer's request was malformed, else FATAL.
 EVENTS = {(0, 0): FATAL, (0, 1): ACCESS, (0, 2): REQUEST, (1, 0): FATAL, (1, 1): ACCESS,
           (1, 2): REQUEST, (2, 0): FATAL}
 
@@ -46,14 +46,14 @@ FRAMINGS = {
 
 
 def usual_rtr(role):
-    """The type of the RTR message where a test does not care: a Write, if the device has that"""
+    """Return a type of RTR message for tests to which it does not matter: a Write, if possible."""
     if role == "initiator" and not device().asks_rtr:
         return 0
     return next((kind for kind in (mpa.WRITE, mpa.READ, mpa.SEND) if device().rtr & kind), 0)
 
 
 def has_rtr(role, rtr):
-    """The type that a test is about, if the device has it"""
+    """Return the RTR type that the test is about. Skip the test if the device lacks the type."""
     if rtr and role == "initiator" and not device().asks_rtr:
         raise needs.Unsupported("to ask for an RTR message")
     if rtr & ~device().rtr:
@@ -62,7 +62,7 @@ def has_rtr(role, rtr):
 
 
 def has_timestamps(sock):
-    """Does each segment of the connection have them?"""
+    """Do the segments of this connection have TCP's time stamp option?"""
     return bool(sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 8)[TCPI_OPTIONS] & 1)
 
 
@@ -73,18 +73,18 @@ def event_of(error):
 
 
 def both(*cases):
-    """Each case in both of the device's roles"""
+    """Return each case twice: with the device as responder and as initiator."""
     return [(*case, role) for case in cases or ((),) for role in ROLES]
 
 
 class Link:
-    """How the connection is to come up:
+    """One connection between the device under test and the test's peer. Arguments:
     crc, markers: what the peer asks for; rtr: type of the RTR message, 0 for the client-server model, None for one that
     the device supports; rev: 1 or 2, None for the highest that the device supports; ird, ord: the device's; peer_ird,
     peer_ord: in the peer's frame; mss: segment size of TCP, None for TCP's default; narrow: the peer's receive buffer
     is small; setup(dut, qp): called before the connection is made; qp: arguments of verbs.Qp; first=False: the test
-    sends the first FPDU to a responder; pd, dut_pd: private data; large: reserved bits of the peer's frame; says_large:
-    the device's frame allows large FPDUs
+    itself handles the first FPDU; pd, dut_pd: private data of peer and device; large: reserved bits of the peer's
+    frame, which allow FPDUs longer than a TCP segment; says_large: the device's frame has to allow them
     """
 
     def __init__(self, b, role, *, crc=True, markers=False, rtr=None, rev=None, ird=4, ord=4,
@@ -108,7 +108,7 @@ class Link:
             b.set(peer_to_peer=0)
         b.set(**(settings or {}))
         if narrow:
-            # A small send buffer: data that the peer does not read has to stay in the device, not in its TCP.
+            # With a small send buffer of TCP, data that the peer does not read stays in the driver.
             b.put("/proc/sys/net/ipv4/tcp_wmem", "4096 16384 32768")
         self._make_qp(dut, qp or {})
         if setup:
@@ -141,7 +141,7 @@ class Link:
         return {"a": int(bool(rtr)), "rtr": rtr, "ird": self.peer_ird, "ord": self.peer_ord}
 
     def _enter(self, tcp, frame, depth):
-        """frame: the device's"""
+        """Begin Full Operation; frame: the device's Request or Reply; depth: its limit of Reads"""
         self.frame = frame
         # If either frame has C, both directions have CRCs.
         crc = self.crc or bool(frame.flags & mpa.C)
@@ -156,7 +156,7 @@ class Link:
         self.b.things.append(self.peer.finish)
 
     def need_segments(self):
-        """TCP's segments here are as long as was asked for, or the device cannot make FPDUs of that size."""
+        """Skip the test if TCP's segments are shorter than asked for: FPDUs are shorter then."""
         if self.peer.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG) < self.emss:
             raise needs.Skipped(f"needs a network whose TCP segments have {self.mss} octets")
 
@@ -174,7 +174,7 @@ class Link:
         self.id = self.verbs.event("CONNECT_REQUEST").id
 
     def _dial(self):
-        """The peer connects, and sends its Request."""
+        """Connect the peer to the device's listener, and send the peer's Request."""
         b = self.b
         sock = self._socket()
         sock.connect((b.address, b.port))
@@ -191,7 +191,7 @@ class Link:
         self._enter(self.tcp, reply, reply.ord)
 
     def send_rtr(self):
-        """The first FPDU of an initiator: of the type agreed, a Write if none was"""
+        """Send the initiator's first FPDU: the RTR type of the Reply, a Write if there is none."""
         kind = self.frame.rtr or mpa.WRITE
         check(not self.rtr or self.frame.rtr, "no type of RTR message was agreed on")
         if kind & mpa.WRITE:
@@ -248,19 +248,19 @@ class Link:
     # --- traffic ---
 
     def ping(self, data=b"ping"):
-        """The device still takes a Send: all that was said before has been dealt with."""
+        """Check that the device receives a Send, so that it has processed all FPDUs before it."""
         place = self.qp.recv(max(len(data), 1))
         self.peer.send(data)
         self.qp.received(place, data)
 
     def pong(self, data=b"pong"):
-        """The device still sends."""
+        """Check that the device can still send."""
         self.qp.send(data)
         equal(self.peer.hear_message(rdmap.SEND), data, "Send")
         self.qp.sent()
 
     def works(self):
-        """Both ways, and nothing happened besides"""
+        """Check a Send in either direction, and that the ULP got no unexpected event."""
         self.ping()
         self.pong()
         self.verbs.nothing_happened()
@@ -268,7 +268,7 @@ class Link:
     # --- what is on its way ---
 
     def in_tcp(self):
-        """Bytes of the device that TCP has, at either end, and that the peer has not read"""
+        """Return how many bytes from the device are in TCP's queues, at both ends together."""
         needs.need("here")
         side = "sport" if self.role == "responder" else "dport"
         lines = subprocess.run(["ss", "-Htn", f"{side} = :{self.b.port}"], check=True, text=True,
@@ -277,11 +277,11 @@ class Link:
         return int(lines[0].split()[2]) + self.peer.unread()
 
     def note_what_is_on_its_way(self):
-        """Nothing moves: what comes from now on was given to TCP before, see only_that_came()."""
+        """Note how much the device has passed to TCP, whose window is closed: see only_that_came()."""
         self.on_its_way = self.peer.taken() + self.in_tcp()
 
     def only_that_came(self):
-        """And the rest of one FPDU, and a Terminate if there was one"""
+        """Check that since then the device has sent no more than one FPDU and a Terminate."""
         said = self.peer.taken()
         if self.peer.conduct.terminated:
             said -= len(self.peer.fpdus[-1].raw)
@@ -293,10 +293,9 @@ class Link:
     # --- the end ---
 
     def refused(self, error, ulpdu=None, statuses=(WR_FLUSH_ERR,), event=None, flush=True):
-        """Expect that what the peer sent last ends the stream: one Terminate, then FIN.
-
-        Then check all that has to follow at the device: see ended(). ulpdu: the one in error.
-        """
+        """Expect that the ULPDU in error, by default the peer's last, ends the stream: the device
+        sends one Terminate with this error, then FIN.
+        Then check what has to follow at the device: see ended()."""
         self.peer.hear_terminate_of(error, self.peer.last if ulpdu is None else ulpdu)
         self.peer.hear_end(FIN)
         check(not self.peer.is_reset(), "an RST behind the FIN")
@@ -306,7 +305,7 @@ class Link:
         """Check that the ULP gets its event, that the QP is in the error state, and that each WR completes once, in
         order.
 
-        event: the asynchronous one, None for an orderly end
+        event: the asynchronous event, None if the end is no error
         """
         want = {f"{event} {self.qp.name}"} if event else set()
         if self.qp.srq != "-":
@@ -321,7 +320,7 @@ class Link:
         self.verbs.nothing_happened()
 
     def close(self):
-        """The peer's half ends, too."""
+        """Send the peer's FIN, unless the connection is gone."""
         try:
             self.peer.fin()
         except OSError:
@@ -331,13 +330,13 @@ class Link:
         self.verbs.event("DISCONNECTED")
 
     def closed_without_terminate(self, how=FIN, event=None, **kw):
-        """The device ends it without a word."""
+        """Expect that the device ends the stream, by FIN or RST, with no FPDU before."""
         self.peer.hear_end(how)
         self.ended(event, **kw)
 
     def overflowed(self, cq, ulpdu=b""):
-        """A completion queue had no room: the peer and the ULP are told. ulpdu: of the peer's message that should have
-        completed, if it was one."""
+        """Expect a Terminate and two asynchronous events, since a CQ was full. ulpdu: that of the peer's message for
+        which there was no CQE; empty if it was for the completion of a work request of the device."""
         self.peer.hear_terminate_of(rdmap.STREAM_CATASTROPHIC_MD if ulpdu else rdmap.STREAM_CATASTROPHIC, ulpdu)
         self.peer.hear_end()
         equal({self.verbs.any_async() for _ in range(2)},
@@ -346,7 +345,7 @@ class Link:
         self.disconnected()
 
     def aborted(self, event=FATAL, statuses=(WR_FLUSH_ERR,)):
-        """Neither a Terminate nor an orderly end: FIN or RST, whichever"""
+        """Expect that the device ends the stream by FIN or RST, and that it sends no Terminate."""
         how = self.peer.hear_until_end()
         check(how in (FIN, RST), how)
         check(not self.peer.conduct.terminated, "a Terminate that should not be")

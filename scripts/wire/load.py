@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Hostile load: what many bad peers do to a listener, to memory, and to a good client.
+"""Hostile load: the effect of many bad peers on a listener, on memory, and on a good client.
 
-The rate of the good client is measured with and without bad peers, in turn.
-make soak does so in a guest whose clock counts instructions, so that other load
-of the host has no effect; the instructions of the bad peers count.
+The rate of a good client is measured by turns with and without bad peers. make soak measures in a
+guest whose clock counts executed instructions: so other load of the host has no effect, but the
+instructions that the bad peers cost do.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ WINDOW = 3000   # good connections for one rate: they take longer than the time 
 
 
 class Crowd:
-    """load_peer at work: from READY to the end of its standard input"""
+    """A running load_peer, which plays many peers until its standard input is closed"""
 
     def __init__(self, b, *args):
         self.proc = subprocess.Popen(load_peer(b, *args), stdin=subprocess.PIPE,
@@ -38,7 +38,7 @@ class Crowd:
         equal(self.proc.stdout.readline(), "READY\n", "load_peer's start")
 
     def end(self):
-        """How much of a processor it took"""
+        """End load_peer. Return the share of one processor that it has used."""
         try:
             said, _ = self.proc.communicate(timeout=LIMIT)
         except subprocess.TimeoutExpired:
@@ -51,7 +51,7 @@ class Crowd:
 
 @contextlib.contextmanager
 def memory_comes_back():
-    """No object stays behind, and what a socket is made of least of all."""
+    """Check that the slab caches of sockets have as many objects afterwards as before."""
     before = slabs()
 
     def rest():
@@ -63,7 +63,7 @@ def memory_comes_back():
 
 
 def good_clients(b):
-    """Seconds that one good client after the other took"""
+    """Run WINDOW good clients, one after the other. Return the seconds that they took together."""
     done = subprocess.run(load_peer(b, "good", WINDOW, REQUEST.hex(), mpa.rtr_write().hex()),
                           timeout=SLOWLY * 10, check=False, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True)
@@ -104,7 +104,7 @@ def good_client_keeps_its_rate(b, crowd, count, rounds, percent):
 
 @rule("H-02", "I-10", cases=[(1000,)], soak=[(3000,)])
 def silent_peers_go_in_time(b, count):
-    """Each stops at another byte of the Request; the timer ends them, and memory is as before."""
+    """The timer ends peers that stop within the Request, and their memory is freed."""
     quiet()
     limit = 4000 * SLOW
     b.set(request_timeout_ms=limit, half_open_max=count + SPARE,
@@ -124,7 +124,7 @@ def silent_peers_go_in_time(b, count):
 @rule("H-04", "M-7.1.2-4: how many Rejects are kept open, and which go first", cases=[(64, 256)],
       soak=[(1024, 4096)])
 def refused_past_the_limit(b, most, count):
-    """Whoever sends Requests and stays after the Reject takes no more than who sends none."""
+    """Peers that stay after a Reject count for half_open_max, as do peers that send no Request."""
     quiet()
     b.set(half_open_max=most, linger_timeout_ms=600000)
     server = b.server("512")
@@ -145,7 +145,7 @@ def refused_past_the_limit(b, most, count):
 @rule("H-03", "M-7.1.2-17: OVERLOAD counts those beyond the limit, and their endpoints are gone",
       cases=[(64, 256)], soak=[(1024, 4096)])
 def half_open_past_the_limit(b, most, count):
-    """As many as are allowed stay, the others have yielded; a good client comes up all the same."""
+    """At most half_open_max connections without a Request stay; a good client still comes up."""
     quiet()
     b.set(half_open_max=most, request_timeout_ms=600000)
     server = b.server("512")
@@ -167,7 +167,7 @@ PREEMPT = "/sys/kernel/debug/sched/preempt"
 
 @contextlib.contextmanager
 def preemption():
-    """Who is woken runs at once, also while another is in the kernel."""
+    """Make the kernel fully preemptible: a task that is woken preempts others in system calls."""
     if SLOW > 1 and not os.path.exists(PREEMPT):
         yield   # kernels with detectors are always preemptible
         return
@@ -186,11 +186,11 @@ def preemption():
 
 @rule("F-full", cases=[("first", 100), ("last", 100)], soak=[("first", 1000), ("last", 1000)])
 def data_that_tcp_has_no_room_for(b, processor, count):
-    """TCP's send buffer is small. The caller of post begins to send a message,
-    and a thread of siw continues: every byte has to arrive once, and in order.
+    """TCP's send buffer is small. The task that posts a Send begins to pass it to TCP, and a thread
+    of the driver goes on: every byte has to arrive once, and in order.
 
-    If the caller is on the thread's processor, which is the last one for a
-    single connection, the thread preempts it whenever TCP wakes the thread.
+    The thread of a single connection runs on the last processor. If the task does, too, the thread
+    preempts the task whenever TCP wakes the thread.
     """
     size = 65536
     octets = b"".join(struct.pack(">I", number) for number in range(size // 4))

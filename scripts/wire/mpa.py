@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The wire format of MPA startup, by hand: what a test sends and checks.
+"""The formats of Requests, Replies and the first FPDUs, to be sent and checked by a test.
 
-This codec shares no code with the module, so a misreading of the RFCs would have to be made twice.
+No code is shared with iw_mpa: an RFC that was misread in one of the two makes a test fail.
 Frames: RFC 5044 7.1.1 and RFC 6581 6, 9. FPDUs: RFC 5044 4.1, RFC 5040 4, RFC 5041 4.
 """
 
@@ -12,14 +12,14 @@ KEY_REP = b"MPA ID Rep Frame"
 HDR = 20
 
 M, C, R, S = 0x80, 0x40, 0x20, 0x10
-# An extension: FPDUs of more than one TCP segment are allowed; one bit for the Request and one for the Reply
+# An extension of the RFCs: reserved bits of Request and Reply that allow FPDUs longer than a TCP segment
 REQ_LARGE, REP_LARGE = 0x08, 0x04
 
 SEND, WRITE, READ = 1, 2, 4
 
 
 class Bad(Exception):
-    """What was received is not what the RFC says."""
+    """A received frame or FPDU breaks a rule of the RFCs."""
 
 
 def crc32c(data):
@@ -32,7 +32,7 @@ def crc32c(data):
 
 
 def enhanced(ird=0, ord=0, a=0, rtr=0):  # pylint: disable=redefined-builtin
-    """The four bytes of RFC 6581 9; rtr is a set of SEND (B), WRITE (C), READ (D)."""
+    """Return IRD, ORD and bits A to D (RFC 6581, 9). rtr: SEND (B), WRITE (C), READ (D), or-ed."""
     first = ird | (0x8000 if a else 0) | (0x4000 if rtr & SEND else 0)
     second = ord | (0x8000 if rtr & WRITE else 0) | (0x4000 if rtr & READ else 0)
     return struct.pack(">HH", first, second)
@@ -48,7 +48,7 @@ def request(pd=b"", flags=C, rev=1, pd_length=None):
 
 
 def request2(pd=b"", flags=C, **enh):
-    """A v2 enhanced Request."""
+    """Return a Request of revision 2, with IRD and ORD, and with S set."""
     return frame(KEY_REQ, flags | S, 2, enhanced(**enh) + pd)
 
 
@@ -61,7 +61,7 @@ def reply2(pd=b"", flags=C, **enh):
 
 
 class Frame:
-    """A startup frame received, with all that a sender must get right checked."""
+    """A received Request or Reply; raises Bad if it breaks a rule for senders."""
 
     def __init__(self, data, key):
         if data[:16] != key:
@@ -133,7 +133,7 @@ def terminate(code, **kw):
 
 
 def read_response(read, **kw):
-    """The empty answer to a zero-length Read Request received."""
+    """Return the Read Response without data to a received zero-length Read Request."""
     return fpdu(b"\xc1\x42" + read.ulpdu[18:30], **kw)
 
 
@@ -141,7 +141,7 @@ RDMAP = {0x40: "WRITE", 0x41: "READ", 0x42: "RESPONSE", 0x43: "SEND", 0x47: "TER
 
 
 class Fpdu:
-    """An FPDU received; crc says whether the CRC field must be right."""
+    """A received FPDU; crc: must its CRC be right?"""
 
     def __init__(self, data, crc):
         length, = struct.unpack(">H", data[:2])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Things that a test needs besides the wire, such as the device's host, and whether they are there.
+"""What a test needs besides a connection, such as access to the device's host: is it there?
 
-Code that uses such a thing asks for it, by need() or in the function that provides it. If it is missing
-the test is skipped, and the report names it. See device.py for features of the device.
+Code that uses such a thing calls need(), or a function that does. If it is missing the test is
+skipped, and the report names it. See device.py for features of the device.
 """
 
 import os
@@ -32,7 +32,7 @@ OF_FILES = {
 GUEST = "/share/modules"        # exists only in a guest of this suite
 STATS = "/sys/kernel/debug/iw_mpa/"
 TRACEFS = "/sys/kernel/tracing/"
-# Folders of the files that tests read and write, and the needs for them
+# The need that goes with each folder in which tests read or write files
 OF_PATHS = (
     ("/proc/sys/net/iw_mpa/", "settings"),
     (STATS, "stats"),
@@ -43,15 +43,15 @@ OF_PATHS = (
 
 
 class Skipped(Exception):
-    """The test cannot judge the device here."""
+    """The test cannot run in this environment."""
 
 
 class Unsupported(Skipped):
-    """The device does not do what the test is about: its name."""
+    """The device lacks the feature that the test is about. The argument names the feature."""
 
 
 class Place:
-    """Where the device is, and what has been found out of that"""
+    """Where the device under test is, and which needs are met there"""
 
     ib_device = "siw0"
     ours = True         # is the driver srnic or siw_mpa?
@@ -66,7 +66,7 @@ def ib_path(rest):
     return f"/sys/class/infiniband/{Place.ib_device}/{rest}"
 
 
-# How to test for each need, once
+# A check for each need, made once
 FOUND = {
     "here": lambda: True,
     "hazards": lambda: Place.ours or Place.hazards,
@@ -83,10 +83,10 @@ FOUND = {
 
 
 def has(name):
-    # A guest has everything. Tests remove the device at times, and then the files could not be found.
+    # A guest of this suite has everything, even if a test has just removed the device and its files.
     if Place.ours and os.path.exists(GUEST):
         return True
-    # In another host run.py has tried that programs can open the device; all else that they cannot report is unknown.
+    # With the device in another host only "user" is known, which run.py has checked there.
     if Place.over:
         return name == "user" or name == "hazards" and Place.hazards
     if name not in Place.known:
@@ -101,7 +101,7 @@ def need(*names):
 
 
 def need_path(path):
-    """What is at that path is there, or the test is skipped."""
+    """Skip the test if what it needs for the file at path is missing."""
     if path.startswith(ib_path("iw_mpa/")):
         need("attributes")
     elif path.startswith(ib_path("ports/1/hw_counters/")):

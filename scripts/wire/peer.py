@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The scripted peer in Full Operation: it sends what the test says, byte by
-byte if needed.
+"""The test's peer in Full Operation: each byte that it sends is chosen by the test.
 
-Data of the device is read only when the test asks for it, so that a test can
-also leave it unread. All that was read is recorded, and checked by the rules
-for senders: see conduct.py.
+It reads from TCP only when the test calls a function that does, so that a test can
+let TCP's window close. Every segment that it has read is recorded, and checked
+against the rules for senders: see conduct.py.
 """
 
 import contextlib
@@ -30,7 +29,7 @@ DATA_SEGS_OUT = 156     # offset of tcpi_data_segs_out in struct tcp_info
 
 
 class Ended(Failed):
-    """The stream ended where more was expected."""
+    """The stream ended while the test waited for more bytes."""
 
     def __init__(self, how):
         super().__init__(f"the stream ended ({how})")
@@ -38,7 +37,7 @@ class Ended(Failed):
 
 
 class RdmapPeer:
-    """One end of a stream in Full Operation, in the hands of the test."""
+    """The test's end of a stream in Full Operation"""
 
     def __init__(self, tcp, *, crc=True, out_markers=False, in_markers=False, mulpdu=None,
                  depth=None, bench=None):
@@ -50,8 +49,8 @@ class RdmapPeer:
         self.conduct = Conduct(mulpdu, depth)
         self.heard = []             # Segments
         self.fpdus = []             # the same as FPDUs
-        self.ended = None           # the same as FPDUs
-        self.is_finished = False    # have we sent FIN?
+        self.ended = None           # FIN or RST, by which the device ended the stream
+        self.is_finished = False    # has this end sent FIN?
         self.msn = {0: 1, 1: 1, 2: 1}
         self.last = b""             # last ULPDU that was sent
         self.is_over = False        # has the test ended?
@@ -59,11 +58,11 @@ class RdmapPeer:
     # --- out ---
 
     def raw(self, data):
-        """Bytes that are nobody's FPDU, or one that make() made"""
+        """Send bytes as they are: an FPDU that make() returned, or what is no FPDU"""
         self.sock.sendall(data)
 
     def make(self, ulpdu, **kw):
-        """The FPDU of a ULPDU: it must be sent next."""
+        """Return the FPDU of a ULPDU. It must be sent next, as the position of Markers counts."""
         self.last = ulpdu
         return self.out.fpdu(ulpdu, **kw)
 
@@ -71,7 +70,7 @@ class RdmapPeer:
         self.raw(self.make(ulpdu, **kw))
 
     def together(self, *ulpdus):
-        """All in one write: one TCP segment if they fit"""
+        """Send all ULPDUs in one write, thus in one TCP segment if they fit."""
         self.raw(b"".join(self.make(ulpdu) for ulpdu in ulpdus))
 
     def in_pieces(self, octets, size=1):
@@ -88,12 +87,12 @@ class RdmapPeer:
         check(self._segments_out() - before >= pieces, f"fewer segments than {pieces} pieces")
 
     def _segments_out(self):
-        """How many with data TCP has sent"""
+        """Return how many segments with data TCP has sent."""
         info = self.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, DATA_SEGS_OUT + 4)
         return struct.unpack_from("I", info, DATA_SEGS_OUT)[0]
 
     def _queued(self, request):
-        """Bytes, by one of the ioctls that tell"""
+        """Return the bytes in a queue of the socket; request: the ioctl for that queue."""
         return struct.unpack("I", fcntl.ioctl(self.sock.fileno(), request, bytes(4)))[0]
 
     def next_msn(self, qn):
@@ -102,7 +101,7 @@ class RdmapPeer:
         return msn
 
     def send_segments(self, data=b"", size=None, op=rdmap.SEND, msn=None, mo=0, **kw):
-        """The ULPDUs of a Send, in segments of so many bytes"""
+        """Return the ULPDUs of a Send, each with size bytes of the data."""
         msn = self.next_msn(0) if msn is None else msn
         return rdmap.cut(lambda part, offset, last: rdmap.untagged(
             op, part, msn=msn, mo=mo + offset, last=last, **kw), data, size or max(len(data), 1))
@@ -123,7 +122,7 @@ class RdmapPeer:
 
     @contextlib.contextmanager
     def writing(self, *args):
-        """write() besides: over loopback it is the sender who takes the bytes to their place."""
+        """Write in a second thread: over loopback the sender's task also places the bytes."""
         thread = threading.Thread(target=self.write, args=args)
         thread.start()
         try:
@@ -132,7 +131,7 @@ class RdmapPeer:
             thread.join()
 
     def read_segment(self, read, good=True, **kw):
-        """The ULPDU of a Read Request; one that is not good will have no response."""
+        """Return the ULPDU of a Read Request. good: is a Read Response to be expected?"""
         if good:
             self.conduct.ask(read)
         return rdmap.read_request(read, msn=kw.pop("msn", None) or self.next_msn(1), **kw)
@@ -164,7 +163,7 @@ class RdmapPeer:
         self.ended = RST
 
     def allow_cut(self):
-        """From here on the device may end amid an FPDU."""
+        """Allow the device to end its stream within an FPDU from now on."""
         self.bench.may_be_cut = True
 
     def may_be_cut(self):
@@ -173,7 +172,7 @@ class RdmapPeer:
     # --- in ---
 
     def _receive(self, end):
-        """More bytes into the reader; false: the time is over"""
+        """Read bytes from TCP. False if none come before the time end. Raise Ended at the end."""
         if self.ended:
             raise Ended(self.ended)
         left = end - time.monotonic()
@@ -191,7 +190,7 @@ class RdmapPeer:
         return True
 
     def next_segment(self, limit=LIMIT):
-        """The next that the device says; None: nothing for so long"""
+        """Return the next DDP segment of the device, or None if none comes within limit."""
         end = time.monotonic() + limit
         while True:
             got = self.inward.take()
@@ -212,7 +211,7 @@ class RdmapPeer:
         return segment
 
     def hear_message(self, op):
-        """Segments up to the last: their data"""
+        """Read the segments of one message. Return their data, joined."""
         data = b""
         while True:
             segment = self.hear(op)
@@ -221,19 +220,19 @@ class RdmapPeer:
                 return data
 
     def hear_terminate(self, limit=LIMIT):
-        """What it says until its Terminate; the Terminate"""
+        """Read segments until one is a Terminate. Return the Terminate."""
         while True:
             segment = self.hear(limit=limit)
             if segment.op == rdmap.TERMINATE:
                 return self.conduct.terminated
 
     def hear_terminate_of(self, error, ulpdu=b""):
-        """The same, and it has to be the one that this error deserves, to the last byte"""
+        """Read until a Terminate, which must be exactly that for this error, caused by ulpdu."""
         equal(self.hear_terminate().body.hex(), rdmap.terminate_body(error, ulpdu).hex(),
               f"body of the Terminate, {error}")
 
     def hear_end(self, how=FIN, limit=LIMIT):
-        """The end of the stream, and not one byte before"""
+        """Expect that the device ends the stream, and that no FPDU comes before the end."""
         try:
             segment = self.next_segment(limit)
         except Ended as ended:
@@ -245,7 +244,7 @@ class RdmapPeer:
                      "the stream did not end")
 
     def hear_until_end(self, limit=LIMIT):
-        """All that comes until the end: FIN or RST"""
+        """Read all segments until the stream ends. Return FIN or RST."""
         try:
             while self.next_segment(limit):
                 pass
@@ -256,7 +255,7 @@ class RdmapPeer:
         raise Failed("the stream did not end")
 
     def silent(self):
-        """Nothing comes, nor does the stream end."""
+        """Check that for SETTLE seconds no byte comes, and that the stream does not end."""
         try:
             segment = self.next_segment(SETTLE)
         except Ended as ended:
@@ -265,14 +264,14 @@ class RdmapPeer:
               f"{segment or bytes(self.inward.buffer)!r} where nothing should be said")
 
     def is_reset(self):
-        """Was it reset after all, behind a FIN? When both halves have ended nobody can tell."""
+        """Did an RST follow the device's FIN? False, as unknown, once this end has sent FIN."""
         if self.is_finished:
             return False
         info = self.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)
         return info[0] == 7     # TCP_CLOSE
 
     def wait_full(self, least=8000):
-        """Until the device cannot send any more: what waits to be read does not grow."""
+        """Wait until TCP's window is closed: the unread bytes, at least least, stay the same."""
         end = time.monotonic() + LIMIT
         before, since = -1, time.monotonic()
         while time.monotonic() < end:
@@ -285,7 +284,7 @@ class RdmapPeer:
         return False
 
     def wait_taken(self):
-        """Until the device had a look at all that was said: TCP acknowledges it behind that."""
+        """Wait until TCP has acknowledged all: it calls the driver before it acknowledges."""
         end = time.monotonic() + LIMIT
         while time.monotonic() < end:
             if not self._queued(termios.TIOCOUTQ):
@@ -295,19 +294,19 @@ class RdmapPeer:
 
     @staticmethod
     def settle():
-        """Time for the device to deal with what was sent; nothing depends on its being enough."""
+        """Wait a while, so that the device can process more. No result depends on the time."""
         time.sleep(SETTLE)
 
     def unread(self):
-        """Bytes that wait in the socket"""
+        """Return how many bytes are in TCP's receive queue."""
         return self._queued(termios.FIONREAD)
 
     def taken(self):
-        """Bytes of the device that came out of the socket so far"""
+        """Return how many bytes of the device were read from TCP so far."""
         return self.inward.position + len(self.inward.buffer)
 
     def finish(self):
-        """After the test: what is still to come has to keep the rules, too."""
+        """End the stream after the test, and check what the device still sends, too."""
         if self.ended or self.sock.fileno() < 0:
             return
         try:
