@@ -271,7 +271,7 @@ class RdmapPeer:
         return info[0] == 7     # TCP_CLOSE
 
     def wait_full(self, least=8000):
-        """Wait until TCP's window is closed: the unread bytes, at least least, stay the same."""
+        """Wait until TCP's window is closed, so that the number of unread bytes stays the same."""
         end = time.monotonic() + LIMIT
         before, since = -1, time.monotonic()
         while time.monotonic() < end:

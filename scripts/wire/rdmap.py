@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""DDP segments and RDMAP messages: RFC 5041, RFC 5040. No input, no output.
+"""DDP segments (RFC 5041) and RDMAP messages (RFC 5040), as bytes. No input, no output.
 
 A segment is made with correct fields, except those that the caller sets.
 """
@@ -21,13 +21,13 @@ MAX32, MAX64 = 2**32 - 1, 2**64 - 1
 
 
 class Bad(Exception):
-    """What was received is not what the RFCs say."""
+    """A received segment breaks a rule of RFC 5040 or RFC 5041 for senders."""
 
 
 # --- to be sent ------------------------------------------------------------------------------
 
 def control(op, last=True, t=None, dv=1, rv=1, ddp_reserved=0, rdmap_reserved=0):
-    """The two bytes that every segment begins with"""
+    """Return the control bytes of DDP and RDMAP, with which each segment begins."""
     t = op in TAGGED if t is None else t
     return bytes([(T if t else 0) | (L if last else 0) | ddp_reserved | dv,
                   rv << RV_SHIFT | rdmap_reserved | op])
@@ -64,7 +64,7 @@ def read_request(read, *, msn, body=None, **kw):
 
 
 def cut(make, data, size):
-    """A message in segments with size bytes of data at the most: make(data, offset, last) each"""
+    """Cut data into parts of at most size bytes. Return make(part, offset, last) of each part."""
     offsets = range(0, max(len(data), 1), size)
     return [make(data[o:o + size], o, o + size >= len(data)) for o in offsets]
 
@@ -72,7 +72,7 @@ def cut(make, data, size):
 # --- received --------------------------------------------------------------------------------
 
 class Segment:
-    """A DDP segment that the device sent: nothing in it may be otherwise than a sender's rules."""
+    """A DDP segment that the device sent; raises Bad if a field breaks a rule for senders."""
 
     def __init__(self, ulpdu):
         self.ulpdu = ulpdu
@@ -125,12 +125,12 @@ class Segment:
 
 M, D, R = 0x80, 0x40, 0x20
 
-# Copies of headers that a Terminate has for an error: RFC 5040 figure 10
+# HdrCt: which headers of the segment in error a Terminate copies (RFC 5040, figure 10)
 NONE, MD, MDR = 0, M | D, M | D | R
 
 
 class Error(namedtuple("Error", "layer etype code copies")):
-    """What a Terminate says."""
+    """Layer, type and code of an error, and the HdrCt bits of the Terminate for it"""
 
     @property
     def control(self):
@@ -138,7 +138,7 @@ class Error(namedtuple("Error", "layer etype code copies")):
 
     @property
     def is_of_startup(self):
-        """RFC 6581 8: codes of MPA that nobody has a use for behind the first FPDU"""
+        """Is it an MPA code that RFC 6581, 8, defines for errors before Full Operation alone?"""
         return self.layer == 2 and self.code > 3
 
     def __str__(self):
@@ -179,7 +179,7 @@ def header_size(ulpdu):
 
 
 def terminate_body(error, ulpdu=b""):
-    """The payload of the Terminate that a ULPDU deserves, to the last byte"""
+    """Return all bytes after the DDP header of the Terminate for an error in ulpdu."""
     body = error.control
     if error.copies & D:
         size = header_size(ulpdu)
@@ -194,7 +194,7 @@ def terminate(body, msn=1, **kw):
 
 
 class Terminate:
-    """A Terminate received: the bits and the length agree."""
+    """A received Terminate; raises Bad if its length does not fit HdrCt, or for reserved bits."""
 
     def __init__(self, segment):
         if (segment.msn, segment.mo, segment.last) != (1, 0, True):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The list of wire tests, each with the ids of the rules that it proves, and what shows each."""
+"""The list of wire tests: for each the ids of the rules that it tests, and what it checks."""
 
 TESTS = []
 SOAK = []       # cases that take too long for make check
@@ -7,7 +7,7 @@ SAID = []
 
 
 def read(cited):
-    """id -> what shows it, None if that is not said. One text is "ID ID: text" or "ID"."""
+    """Parse texts "ID ID: what is checked" or "ID". Return ID -> what is checked, or None."""
     shown = {}
     for text in cited:
         ids, _, what = text.partition(": ")
@@ -38,7 +38,7 @@ def rule(*cited, cases=((),), soak=(), only=None, defaults=False):
 
 
 def say(line):
-    """A figure, for who reads the results."""
+    """Have run.py print a line, such as a measured figure, with the test's result."""
     SAID.append(line)
 
 

@@ -28,7 +28,7 @@ ROW = re.compile(r"^   \* - ([A-Z]-[\w.-]+)\n     - ((?:.*\n)(?:       .*\n)*)",
 ORDER = "failed", "passed", "unsupported", "skipped"
 WORDS = {"failed": "fails", "passed": "passes", "unsupported": "not supported by the device",
          "skipped": "not judged"}
-# By the letter of a rule
+# The first letter of a rule's id -> the RFC that has the rule
 RFCS = {"E": "RFC 6581", "M": "RFC 5044", "F": "RFC 5044", "D": "RFC 5041", "R": "RFC 5040", "S": "RFC 5043"}
 OF_RFC = re.compile(rf"[{''.join(RFCS)}]-[\d.]+-\d+")
 CAPTURE = "capture"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The responder under test: what a raw initiator sends, and what it gets."""
+"""The device under test as responder: how it answers what the test's initiator sends."""
 
 import errno
 import socket
@@ -21,7 +21,7 @@ NOT_BY_TIME = 600000    # ms: longer than any test waits
 
 
 def up(server, peer, rtr=None, **kw):
-    """Bring a connection up: the first FPDU, and ESTABLISHED."""
+    """Send the initiator's first FPDU, and expect ESTABLISHED. Return the event."""
     peer.send(rtr or mpa.rtr_write(**kw))
     ev = server.event("ESTABLISHED")
     equal(ev.status, 0, "status")
@@ -111,7 +111,7 @@ def s_bit_of_revision_1_is_reserved(b):
 
 @rule("M-7.1.1-13: the revision in the trace", cases=[(1,), (2,)])
 def revision_of_the_peer_is_in_the_trace(b, rev):
-    """iw_cm cannot tell the ULP."""
+    """iw_cm has no field for the revision: only the trace shows it."""
     trace = b.trace()
     b.asked(mpa.request(b"data", rev=rev))
     check(any("iw_mpa_frame: " in line and f" received Request rev={rev} " in line
@@ -183,7 +183,7 @@ def garbage_shorter_than_a_header_is_closed_at_once(b, size):
 @rule("M-7.1.2-17: an end, not an octet before it, and one more TCP_ERROR or TIMEOUT_REQUEST",
       cases=[(0,), (9,), (24,)])
 def urgent_data_in_a_request(b, offset):
-    """A byte that TCP would take out of the stream: the Request is never whole."""
+    """TCP takes an urgent byte out of the stream: so the Request can never be complete."""
     b.set(request_timeout_ms=1000 * SLOW)
     server = b.server()
     peer = b.dial()
@@ -298,7 +298,7 @@ def rtr_offer(b, rtr):
 
 
 def draft_02(send, write, read):
-    """The control flags of draft -02, as they are at their places in RFC 6581 9"""
+    """Return the control flags of draft -02 as the bits of RFC 6581, 9, at the same places."""
     return {"a": send, "rtr": (SEND if write else 0) | (WRITE if read else 0)}
 
 
@@ -310,7 +310,7 @@ DRAFT_02 = [(send, write, read) for send in (0, 1) for write in (0, 1) for read 
       cases=[(*flags, first) for flags in DRAFT_02
              for first in (("send", "write", "read") if flags[0] else ("send",))])
 def request_of_draft_02(b, send, write, read, first):
-    """It sends a type that the Reply names by its own reading: A is Send, B Write, C Read."""
+    """An initiator of draft -02 takes A, B and C of the Reply for Send, Write and Read."""
     server, peer, reply = b.accepted(mpa.request2(ird=8, ord=8, **draft_02(send, write, read)))
     offered = draft_02(send, write, read)["rtr"]
     equal((reply.a, reply.rtr), (send, (offered & device().rtr or device().rtr) if send else 0),
@@ -333,7 +333,7 @@ def request_of_draft_02(b, send, write, read, first):
 @rule("X-02-3: IRD and ORD of the Reply and of the QP, with either field the larger one",
       cases=[(2, 8, 8, 2), (8, 2, 4, 4)])
 def depths_of_draft_02(b, ird, ord, own_ird, own_ord):  # pylint: disable=redefined-builtin
-    """ORD is what the draft's initiator begins with; IRD, what it wants served, limits us."""
+    """The Request's IRD limits the responder's ORD; the QP's IRD is at least the Request's ORD."""
     server, _, reply = b.accepted(mpa.request2(ird=ird, ord=ord, **draft_02(0, 0, 0)))
     equal((reply.ird, reply.ord), (own_ird, own_ord), "IRD and ORD of the Reply")
     server.event("ESTABLISHED")
@@ -384,7 +384,7 @@ def first_fpdu_with_data_in_segments_of(b, size):
 
 
 def failed_by_crc(said, size):
-    """The completion of a receive of a Send whose CRC is wrong"""
+    """Check the completion of a receive, said, into which a Send with a wrong CRC came."""
     want = device().bad_crc
     check(said == want.format(size=size) if want else " success " not in said,
           f"receive with a bad CRC: {said}")
@@ -392,7 +392,7 @@ def failed_by_crc(said, size):
 
 @rule("F-fragments", cases=[(size, cut) for size in (4, 5, 6, 7) for cut in (1, 2, 3, 23 + size)])
 def fpdus_in_segments_of(b, size, cut):
-    """Any padding, and a cut at any byte of the trailer"""
+    """FPDUs with each length of pad, cut by TCP at each byte of pad and CRC"""
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
     peer.send(mpa.rtr_write())
     server.event("ESTABLISHED")
@@ -434,7 +434,7 @@ SHORT = {
       "M-8-1: the ULP is told, and one stream that the driver has given up is counted",
       cases=[(name,) for name in SHORT])
 def first_fpdu_is_too_short_for_its_opcode(b, name):
-    """Its CRC is good, so it is for its length alone that it is refused."""
+    """The FPDU has a good CRC: the device can only refuse it for its length or opcode."""
     b.set(rtr_timeout_ms=NOT_BY_TIME)
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
     before = counter("STREAM")
@@ -456,7 +456,7 @@ def first_fpdu_is_too_short_for_its_opcode(b, name):
 
 @rule("M-8-1: DISCONNECTED, and one stream is counted as ended for it")
 def urgent_data_ends_the_connection(b):
-    """What is left of the stream is no FPDU, but that is not what is counted."""
+    """The rest of the stream is no FPDU, but the counter must be that for urgent data."""
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
     up(server, peer)
     before = hw_counter(device().urgent)
@@ -659,7 +659,7 @@ def half_open_connections_yield_the_oldest_first(b):
 
 @rule("M-7.1.2-17: FIN for the oldest of the same listener, nothing for the others", "H-03")
 def half_open_listener_yields_its_own(b):
-    """A crowd at one port does not push out who waits at another."""
+    """Many connections at one listener must not end those at another, which are older."""
     b.set(half_open_listener_max=2, request_timeout_ms=20000 * SLOW)
     servers = [b.server(), b.another().server()]
     old = b.others[0].dial()
@@ -831,7 +831,7 @@ def deepest(wanted):
       cases=[(strict, *depths) for strict in (0, 1)
              for depths in ((4, 8), (0, 0), (300, 500), (ULP, 3), (3, ULP), (ULP, ULP))])
 def depths_of_a_reject(b, strict, ird, ord):  # pylint: disable=redefined-builtin
-    """rdma_reject names none: the peer is told what it could have."""
+    """rdma_reject() has no depths: the Reject has those that the device could have granted."""
     b.set(strict_ird_ord=strict)
     server, peer, _ = b.asked(mpa.request2(ird=ird, ord=ord))
     server.do("reject -")

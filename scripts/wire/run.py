@@ -68,7 +68,7 @@ DATA = (data_mpa, data_ddp, data_rdmap, data_ops, data_order, data_states, data_
         data_access, data_rings, data_kernel, data_charge, data_stock, data_fuzz, data_storms,
         data_faults)
 MODULES = responder, initiator, fast_open, hazards, storms, load, faults, *DATA
-# judge.py does not judge the peers of these files, which are no part of what is tested.
+# judge.py does not judge connections of these files: their peers only make load, and break rules.
 LOADS = tuple(module.__name__ for module in (storms, load, data_storms, data_faults, data_charge,
                                              data_stock))
 
@@ -110,8 +110,8 @@ def try_one(bench, ids, function, case):
     if lacking:
         raise needs.Unsupported(lacking)
     needs.need(*needs.OF_FILES.get(function.__module__, ()))
-    # Repeats of the RTR message are off, except in tests of them: on a slow host a program may send its first message
-    # so late that there would be a repeat.
+    # Tests of repeated RTR messages turn repeats on. For others they are off: on a slow host an initiator would repeat
+    # its RTR message whenever the peer's first message comes late.
     if not function.defaults and needs.has("settings"):
         bench.set(rtr_repeat_ms=0)
     function(bench, *case)
@@ -199,7 +199,7 @@ def learn(args, ports):
             note(bench, "survey", False, ports)
 
 
-# Runs at the same time begin at different ports of PORTS; each has the STEP ports from there on
+# First ports for runs at the same time; each run uses STEP ports from its first port on
 STEP = 3000
 PORTS = range(20000, 32000, STEP)
 

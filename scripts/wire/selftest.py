@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Test the pure modules with data that others have computed.
+"""Test the modules that make and read FPDUs and segments with known bytes.
 
-CRCs and an FPDU of RFC 5044 (figures 5 and 6), and Terminates as whole FPDUs.
-Streams that these modules write are also read again by them, with and without
-Markers, in pieces of any size.
+Known are CRCs of RFC 3720, two FPDUs of RFC 5044 (figures 5 and 6), and Terminates
+as whole FPDUs. Streams that fpdu.Writer makes are also read by fpdu.Reader, with and
+without Markers, in pieces of any size.
 """
 
 import random
@@ -68,7 +68,7 @@ def mulpdus():
 
 
 def round_trips():
-    """What the writer makes is what the reader takes, and Markers are where they belong."""
+    """fpdu.Reader must return what fpdu.Writer got, and each 512 bytes there is a Marker."""
     dice = random.Random(5044)
     for markers in (False, True):
         writer, reader = fpdu.Writer(True, markers), fpdu.Reader(True, markers)
@@ -95,7 +95,7 @@ def round_trips():
 
 
 def flaws():
-    """Each flaw of a sender is found."""
+    """fpdu.Reader must refuse a wrong CRC, pad or Marker."""
     changes = {
         "CRC": {"check": lambda field: bytes([field[0] ^ 1]) + field[1:]},
         "pad": {"pad": b"\1"},
@@ -118,7 +118,7 @@ def not_bad(name, stream, reader):
 
 
 def figures():
-    """RFC 5044, figures 5 and 6: two FPDUs of one stream; what is between them is not shown."""
+    """RFC 5044, figures 5 and 6, show two FPDUs of a stream, but not the bytes between them."""
     writer = fpdu.Writer(True, True)
     first = rdmap.untagged(rdmap.SEND, bytes(24), msn=1)
     got = writer.fpdu(first).hex()
@@ -134,7 +134,7 @@ def figures():
 
 
 def codes():
-    """In Full Operation a Terminate has no code of startup."""
+    """Conduct must refuse a Terminate with an MPA code that is only for the startup."""
     for code in range(8):
         ulpdu = rdmap.terminate(rdmap.terminate_body(rdmap.Error(2, 0, code, rdmap.NONE)))
         try:
@@ -155,7 +155,7 @@ DISSECTED = [
 
 
 def judges():
-    """What tshark and we read of a segment: any difference is found."""
+    """judge_data.agree() must find any difference between two readings of a segment."""
     for ulpdu in DISSECTED:
         own = judge_data.details_read(ulpdu)
         if own is None or not judge_data.agree(own, own):
@@ -168,7 +168,7 @@ def judges():
 
 
 def others(value):
-    """The same with something changed"""
+    """Return copies of a value, each with one bit or element changed."""
     if isinstance(value, tuple):
         return [value[:i] + (value[i] ^ 1,) + value[i + 1:] for i in range(len(value))]
     if isinstance(value, bytes):

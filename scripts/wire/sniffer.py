@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""TCP segments as they pass the loopback device, which need not cut what TCP would leave to it."""
+"""Captures TCP segments on the loopback device, which are larger than the MSS if TCP uses GSO."""
 
 import socket
 import struct
@@ -15,12 +15,12 @@ SO_RCVBUFFORCE = 33     # socket has none of these
 SOL_PACKET, PACKET_VNET_HDR = 263, 15
 VNET_HDR = 10
 
-# gso: size of the segments that a device would make of this one, 0 if it is not to be cut
+# gso: size of the segments into which GSO would cut this one, 0 if it need not be cut
 Segment = namedtuple("Segment", "source target seq ack flags data gso")
 
 
 def tcp_of(packet):
-    """The TCP segment in an IP packet, b"" if it holds none"""
+    """Return the TCP segment in an IP packet, or b"" if the packet has none."""
     if packet[0] >> 4 == 4 and packet[9] == socket.IPPROTO_TCP:
         return packet[(packet[0] & 15) * 4:struct.unpack_from(">H", packet, 2)[0]]
     if packet[0] >> 4 == 6 and packet[6] == socket.IPPROTO_TCP:
@@ -29,7 +29,7 @@ def tcp_of(packet):
 
 
 class Sniffer:
-    """The segments from and to one port, from now on"""
+    """Captures all segments on the loopback device from and to one port, from now on"""
 
     def __init__(self, b, port):
         needs.need("here")
@@ -42,7 +42,7 @@ class Sniffer:
         self.sock.setblocking(False)
 
     def segments(self):
-        """Those that have come since the last call"""
+        """Yield the segments that were captured since the last call."""
         while True:
             try:
                 packet, address = self.sock.recvfrom(1 << 17)

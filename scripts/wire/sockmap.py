@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A BPF program that puts each TCP connection which this host accepts into a sockmap.
+"""A BPF program that puts each TCP connection that this host accepts into a sockmap.
 
-A service mesh does the same to all sockets of a host: from then on TCP's
-callbacks and sk_user_data belong to the sockmap, even before a program has
-accepted the connection.
+Service meshes do so. From then on the sockmap uses the socket's callbacks and
+sk_user_data, so that iw_mpa cannot use them. This happens at the end of TCP's
+handshake, before accept().
 """
 
 import ctypes
@@ -53,7 +53,7 @@ def program(sockets):
 
 
 class Sockmap:
-    """In force until close()."""
+    """The loaded BPF program, attached to all sockets of the host until close()"""
 
     def __init__(self):
         self.cgroup = os.open(cgroups(), os.O_RDONLY)
