@@ -52,7 +52,9 @@ Checks = namedtuple("Checks", "good words")
 
 
 def run(path, *options):
-    """As root, newer releases load no script: nobody runs it then, who need not find our files."""
+    """Run tshark on a capture. As root, newer releases load no Lua script: then user nobody runs it,
+    who may have no access to this tree and the capture: so the script is copied, and tshark reads
+    the capture from its standard input."""
     if os.geteuid():
         return startup.tshark(path, "-X", "lua_script:" + LUA, *QUIET, *DEEP, *options)
     with tempfile.TemporaryDirectory() as folder, open(path, "rb") as capture:
@@ -69,7 +71,7 @@ def run(path, *options):
 
 
 def read_rows(path):
-    """The fields of each packet of MPA; no truth but 1 and 0"""
+    """Yield the fields of each packet with MPA. tshark's words for true and false become 1 and 0."""
     options = ["-Y", "iwarp_mpa or _ws.malformed", "-T", "fields", "-E", "separator=/t",
                "-E", "aggregator=|"]
     for name in FIELDS:
@@ -80,7 +82,7 @@ def read_rows(path):
 
 
 def read_checks(path):
-    """packet number -> Checks"""
+    """Return packet number -> Checks."""
     checks, of_packet = {}, None
     for line in run(path, "-Y", "iwarp_mpa.crc_check", "-O", "iw_mpa").splitlines():
         match = CRC_LINE.match(line)
@@ -108,7 +110,7 @@ def frame_seen(row):
 
 
 def fpdus_seen(row, good):
-    """(length, opcode, whether the CRC is good or None, details)"""
+    """Return each FPDU as tuple: "FPDU", length, opcode, is the CRC good (or None), details."""
     lengths, opcodes = values(row, "iwarp_mpa.ulpdulength"), values(row, "iwarp_rdma.opcode")
     good = good or [None] * len(values(row, "iwarp_mpa.crc"))
     if not len(lengths) == len(opcodes) == len(good):
@@ -119,7 +121,7 @@ def fpdus_seen(row, good):
 
 
 def complaints_of(row):
-    """All but those about CRCs"""
+    """Yield tshark's complaints about a packet, except those about CRCs: see read_checks()."""
     if row["_ws.malformed"]:
         yield "Malformed Packet"
     for message, severity, group in zip(values(row, "_ws.expert.message"),
@@ -143,7 +145,7 @@ def seen_in(row, checks):
 
 
 def read(path):
-    """packet number -> Seen"""
+    """Return packet number -> Seen."""
     checks = read_checks(path)
     seen = {}
     for row in read_rows(path):

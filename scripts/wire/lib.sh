@@ -3,8 +3,8 @@
 #
 # Functions that scripts/wire.sh and scripts/test/soak.sh share, for the tests of this folder.
 
-# share_tests: build the tests into the folder that host and guest share. In this tree the guest might not find them: if
-# the tree is below /tmp, the guest's own /tmp hides it.
+# share_tests: build the tests into the folder that host and guest share. The guest cannot always read this tree: if the
+# tree is below /tmp, the guest's own /tmp hides it.
 share_tests() { tests_build "$GUEST_RUN/share/wire"; }
 
 # tests_build FOLDER: make the folder, with the tests and their programs
@@ -32,7 +32,7 @@ probes_build() {
 	gcc -Wall -Wextra -Werror -O2 -shared -fPIC -o "$dir/crc32c.so" "$TOP/scripts/wire/crc32c.c"
 }
 
-# relay PREFIX OUTPUT: print a program's results as our own
+# relay PREFIX OUTPUT: print the results in a program's output as results of this script, which counts them
 relay() {
 	local line
 

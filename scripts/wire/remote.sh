@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# A device in another host, for wire.sh --remote. The scripted peer runs on this host, and talks to the device over the
-# network. The programs under test are copied to the other host, and get their commands over ssh; libibverbs and
-# librdmacm, with the device's provider, have to be installed there. Runs at the same time have separate programs and,
-# by run.py, separate ports.
+# A device in another host, for wire.sh --remote. The test's peer runs on this host, and connects to the device over the
+# network. cm_probe and verbs_probe, which use the device, are copied to the other host, and get commands over ssh;
+# libibverbs and librdmacm, with the device's provider, have to be installed there. Runs at the same time have separate
+# programs; run.py gives them separate ports.
 
 REMOTE=		# the host's name for ssh
 REMOTE_HERE=	# temporary folder on this host
@@ -17,7 +17,7 @@ REMOTE_PEER=	# address of this host as the device sees it
 REMOTE_LINK=	# this host's interface to the device
 REMOTE_CAPTURE=	# pid of the capturing program
 
-# remote_open HOST: open one connection for all commands; the path of its socket has to be short
+# remote_open HOST: open one ssh connection for all commands. A Unix socket's path must not exceed 107 bytes.
 remote_open() {
 	REMOTE=$1
 	REMOTE_HERE=$(mktemp -d /tmp/iw_mpa-wire.XXXXXX)
@@ -34,7 +34,8 @@ remote_close() {
 	rm -rf "${REMOTE_HERE:?}"
 }
 
-# Programs are in the cache, in a folder named by a checksum of their sources. Another tree's run may delete it.
+# Programs are cached in a folder named by a checksum of their sources. They are copied, as a run in another tree may
+# delete that folder.
 remote_build() {
 	REMOTE_PROGRAMS=$REMOTE_HERE/programs
 	locked probes remote_build_locked
@@ -61,7 +62,8 @@ remote_copy() {
 		die "$REMOTE does not take our programs"
 }
 
-# remote_find NAME: find the device, and the way to it. With an IPv6 address as HOST the device is used with IPv6, too.
+# remote_find NAME: find the device, its address, and the interface that leads there. If HOST is an IPv6 address, so is
+# that of the device.
 remote_find() {
 	local name=$1 said route family=''
 
@@ -108,8 +110,8 @@ remote_capture() {
 
 remote_looks() { sed -n 's/^voluntary_ctxt_switches:[[:space:]]*//p' "/proc/$REMOTE_CAPTURE/status"; }
 
-# remote_captured FILE: end the capture when all that was sent is in FILE. dumpcap sleeps between two polls of its
-# buffer, and does not poll once more when it gets the signal to end.
+# remote_captured FILE: end the capture when all packets so far are in FILE. dumpcap sleeps between two polls of its
+# buffer, and does not poll again upon the signal to end: so wait until it has slept three times.
 remote_captured() {
 	local looks end=$((SECONDS + 60))
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Life cycles: whatever can end a connection, in every state in which it can wait, and en masse.
 
-A state is reached by a peer that stops there, and is read in the listing of endpoints. IDLE,
-HANDOFF and DEAD last only within one call; the unit tests show what happens in them.
+An endpoint stays in a state because its peer stops there; debugfs shows the states of endpoints.
+IDLE, HANDOFF and DEAD last only during a function call: for these there are unit tests.
 """
 
 import errno
@@ -24,15 +24,15 @@ from registry import rule, say
 P2P = mpa.request2(a=1, rtr=WRITE, ird=4, ord=4)
 SLOWLY = 60 * SLOW      # seconds for links, modules and crowds
 NET_REFS = "/share/modules/net_refs.ko"
-# Is rdma_cm a module? If it is built in, the RDMA core tells uverbs of a removed device first, which waits for the
-# programs.
+# Is rdma_cm a module? If it is built in, the RDMA core calls uverbs first when a device is removed, and uverbs waits
+# for the programs before rdma_cm can send them DEVICE_REMOVAL.
 RDMA_CM_IS_FIRST = os.path.exists("/sys/module/rdma_cm/initstate")
 
 
 # --- one endpoint in each state ------------------------------------------------------------
 
 class Held:
-    """A program with an endpoint in a state, and the peer that keeps it there."""
+    """A program whose endpoint stays in a state, and the peer that keeps the endpoint there"""
 
     def __init__(self, b, role, state):
         self.b = b
@@ -47,7 +47,7 @@ class Held:
         return (self.role, self.state) in self.now()
 
     def is_over(self):
-        """Nothing is left but what waits for the peer to close."""
+        """Are there no endpoints left except in LINGER, which wait for the peer to close?"""
         return all(state == "LINGER" for _, state in self.now())
 
 
@@ -69,7 +69,7 @@ def hold_await_rep(b):
 
 
 def hold_unanswered(b, repeat_ms=1000):
-    """The peer names one RTR type, and says nothing."""
+    """The Reply names one RTR type, and the peer sends no FPDU: the RTR may have to be repeated."""
     b.set(rtr_repeat_ms=repeat_ms)
     client, peer, _ = b.connecting()
     peer.send(mpa.reply2(a=1, rtr=WRITE, ird=4, ord=4))
@@ -83,7 +83,7 @@ def hold_initiator_offloaded(b):
 
 
 def hold_initiator_linger(b):
-    """It can do no RTR by Send: Terminate, then it waits for the peer to close."""
+    """A Reply without a common RTR type: the initiator sends a Terminate, and awaits the close."""
     client, peer, _ = b.connecting()
     peer.send(mpa.reply2(a=1, rtr=0, ird=4, ord=4))
     equal(peer.recv_fpdu().op, "TERM", "answer to the Reply")
@@ -152,7 +152,7 @@ def ulp_destroys_id(held):
 
 
 def ulp_destroys_qp(held):
-    """It then need not have ended: a QP that is not bound has no say."""
+    """In AWAIT_VERDICT the QP is not yet bound to the connection, so the program ends, too."""
     held.probe.do("destroy_qp")
     if held.state == "AWAIT_VERDICT":
         held.probe.tell("quit")
@@ -166,8 +166,8 @@ def ulp_is_killed(held):
         raise Failed("the program cannot be killed") from None
 
 
-# If an id is destroyed in one of these states, and its QP stays, iw_cm does not call the driver, and waits for an
-# event. These limits cause the event.
+# If an id is destroyed in one of these states, while its QP stays, iw_cm does not call the driver, but waits for an
+# event. iw_mpa sends that event when the time of this setting is over.
 IW_CM_WAITS = {"TCP_CONNECT": "connect_timeout_ms", "V2_OFFERED": "reply_timeout_ms",
                "AWAIT_REP": "reply_timeout_ms", "AWAIT_RTR": "rtr_timeout_ms"}
 ULP_ENDS = {"destroy_id": ulp_destroys_id, "destroy_qp": ulp_destroys_qp, "kill": ulp_is_killed}
@@ -176,7 +176,7 @@ ULP_ENDS = {"destroy_id": ulp_destroys_id, "destroy_qp": ulp_destroys_qp, "kill"
 @rule("L-01", cases=[(role, state, how) for role, state in HOLD for how in ULP_ENDS
                      if (state, how) != ("AWAIT_REQ", "destroy_qp")])
 def ulp_goes(b, role, state, how):
-    """At once: no timer has to fire, and no peer to answer. iw_cm alone has a wait of its own."""
+    """Endpoints must end at once, without a timer or an answer of the peer: but see IW_CM_WAITS."""
     quiet()
     b.set(**TIMERS)
     most = SOON
@@ -196,7 +196,7 @@ def ulp_goes(b, role, state, how):
 # --- link, module or namespace is removed --------------------------------------------------
 
 def run(command, limit=SLOWLY):
-    """As root types it; inside.sh's functions are there."""
+    """Run a shell command in the guest, as root, with the functions of inside.sh."""
     try:
         done = subprocess.run(["bash", "-ec", command], timeout=limit, check=False, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -207,7 +207,7 @@ def run(command, limit=SLOWLY):
 
 
 class Ground:
-    """A device with a network device and an address of its own, all of it to be taken away."""
+    """A second RDMA device, on a network device and an address of its own, that tests may remove"""
 
     def __init__(self, b, netns=None):
         needs.need("guest")
@@ -242,7 +242,7 @@ class Ground:
 
 
 def hold_all(b, ground, linger_ms=5000 * SLOW):
-    """An endpoint in every state, on the ground to be taken away"""
+    """Return a Held for each state, whose connections use the device and address of ground."""
     settings = {**TIMERS, "linger_timeout_ms": linger_ms}
     if ground.netns:
         ground.inside("; ".join(f"echo {value} >/proc/sys/net/iw_mpa/{name}"
@@ -283,7 +283,7 @@ def well_again(b, address):
 
 @rule("L-02")
 def link_is_deleted(b):
-    """The ULPs hear of it; it ends when they do, and leaves nothing, whatever the timers say."""
+    """ULPs get DEVICE_REMOVAL. srnic's link goes at once, siw_mpa's when the programs have ended."""
     quiet()
     helds = hold_all(b, Ground(b), 600000)
     deletion = subprocess.Popen(["rdma", "link", "delete", "siw1"])
@@ -314,7 +314,7 @@ GROUND = {
 
 @rule("L-03", cases=[(what,) for what in GROUND])
 def ground_goes_and_comes_back(b, what):
-    """What lingers ends by its timer, the rest with the ULP; then connections come up as before."""
+    """Without interface or address, endpoints end with their ULP, in LINGER by the timer."""
     quiet()
     ground = Ground(b)
     helds = hold_all(b, ground)
@@ -329,19 +329,19 @@ def ground_goes_and_comes_back(b, what):
 
 
 def namespaces():
-    """How many network namespaces are in memory, without the first one"""
+    """Return how many network namespaces are in memory, apart from the initial one."""
     return slabs(("net_namespace",))["net_namespace"]
 
 
 def namespaces_fall(most, limit=LIMIT):
-    """Newer kernels free the memory of a network namespace only some time after the next one is
-    deleted. So another one is made and deleted here, whose memory may stay."""
+    """Do at most that many network namespaces stay in memory? Newer kernels free one only after the
+    next one was deleted: so one is made and deleted here first."""
     run("ip netns add other && ip netns delete other")
     return poll(lambda: namespaces() <= most, limit)
 
 
 def fail_for_namespaces(number):
-    """Where the kernel keeps track of references, its log says who has some."""
+    """Fail the test. A kernel that tracks references to namespaces first logs who holds them."""
     text = f"round {number}: {namespaces()} network namespaces stay in memory"
     if os.path.exists(NET_REFS):
         run(f"insmod {NET_REFS}; rmmod net_refs")
@@ -350,7 +350,7 @@ def fail_for_namespaces(number):
 
 
 def delete_namespace_with_all(b):
-    """A network namespace with a device and an endpoint in every state; its programs end last."""
+    """Delete a network namespace with a device and an endpoint in each state, then its programs."""
     ground = Ground(b, "storm")
     helds = hold_all(b, ground)
     run("ip netns delete storm")
@@ -363,7 +363,7 @@ def delete_namespace_with_all(b):
 
 @rule("L-04", soak=[(100,)])
 def network_namespace_is_deleted(b, rounds=1):
-    """While programs are in it, it stays; then it goes, and its device and its memory with it."""
+    """Programs keep a deleted namespace alive; when they end, device and memory must be freed."""
     quiet()
     stay = 0 if namespaces_fall(0, 4 * SLOW) else 1
     check(namespaces_fall(stay), "others are left")
@@ -375,7 +375,7 @@ def network_namespace_is_deleted(b, rounds=1):
 
 
 def movable(b):
-    """A device, and two namespaces for it: that of the tests and another one"""
+    """Make a device and name two namespaces to move it between: "first", of the tests, and "moved"."""
     b.things.append(lambda: run("ip netns delete first || true; "
                                 "ip netns delete moved || true; "
                                 "rdma system set netns shared"))
@@ -387,7 +387,7 @@ def movable(b):
 # The RDMA core only moves a device that it can take from programs that have it open. siw's verbs do not support that.
 @rule("L-04", only="srnic")
 def device_moves_to_another_namespace(b):
-    """And back: the RDMA core takes it from all its clients each time, and gives it to them anew."""
+    """Move a device away and back. Each time the RDMA core removes and adds it for all clients."""
     quiet()
     ground = movable(b)
     run("rdma dev set siw1 netns moved")
@@ -399,8 +399,8 @@ def device_moves_to_another_namespace(b):
 
 @rule("L-05")
 def modules_are_unloaded(b):
-    """Remove the module at once, with connections in every state. If programs keep it loaded,
-    remove it when they have ended, while their connections linger."""
+    """Remove srnic's module with connections in every state. siw_mpa's stays in use by programs: it
+    is removed when they have ended, while their connections linger."""
     quiet()
     driver = driver_name()
     b.things.append(lambda: run(f"driver_set {driver}"))
@@ -434,7 +434,7 @@ def load_peer(b, *args):
 @rule("B-01", "B-11", "L-06", cases=[("fin", 300), ("rst", 300)],
       soak=[("fin", 10000), ("rst", 10000)])
 def clients_come_and_go(b, how, count):
-    """As fast as they can; the listener does not notice."""
+    """Many clients connect and leave as fast as they can; then a good client still comes up."""
     quiet()
     server = b.server()
     for frame in ("", P2P[:10].hex()):
@@ -447,7 +447,7 @@ def clients_come_and_go(b, how, count):
 
 
 def dial_with_patience(b):
-    """TCP gives up after as many SYNs as found no room; or None."""
+    """Connect, and return the peer, or None if TCP has given up since the backlog was full."""
     try:
         return b.dial(SLOWLY)
     except OSError as err:
@@ -457,7 +457,7 @@ def dial_with_patience(b):
 
 
 def client_comes_up(b, failed):
-    """TCP may need more than one try; who is in waits for the ULP, and is not rejected."""
+    """Connect until TCP has room; then the ULP must accept. Append an error to failed, if any."""
     try:
         peer = None
         while not peer:
@@ -473,7 +473,7 @@ def client_comes_up(b, failed):
 
 @rule("B-12", "L-06", cases=[(64, 1), (64, 512)], soak=[(256, 1), (256, 512)])
 def clients_at_once(b, count, backlog):
-    """Nobody is rejected, and all come up in the end."""
+    """More clients at once than the backlog: none may be rejected, and all must come up."""
     quiet()
     b.set(verdict_timeout_ms=3600000)       # the ULP may take long for each request
     server = b.server(str(backlog))
@@ -525,7 +525,7 @@ def listener_goes_as_clients_come(b, times, count):
                              for how in ("fin", "reset")],
       soak=[(verdict, how, 1000) for verdict in ("accept", "reject") for how in ("fin", "reset")])
 def peer_goes_at_the_verdict(b, verdict, how, count):
-    """Either is first; the call succeeds, or says that the peer is gone, or the Reply unsent."""
+    """The peer closes during accept or reject, which succeeds or fails by ECONNRESET or EIO."""
     b.set(rtr_timeout_ms=1000 * SLOW)
     quiet()
     server = b.server()

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Find out the features of a device that is not ours from its first
-connections.
+"""Find out by a few connections which optional features a device has whose
+driver is neither srnic nor siw_mpa.
 
-Nothing is judged here. A feature that is missing is no failure of later tests:
-see device.lacks(). The peer does what any good one does, since a driver that
-errs may take its host with it: what it is like shall be known all the same.
+Nothing is tested here. Tests of a feature that is missing are skipped: see
+device.lacks(). The peer keeps all rules here, so that a driver which crashes
+its host upon errors can also be examined.
 """
 
 import contextlib
@@ -22,11 +22,11 @@ from mpa import C, M, R, READ, SEND, WRITE
 
 
 class NoConnection(Exception):
-    """Of no use as a device under test"""
+    """No connection with the device came up, so it cannot be tested."""
 
 
 def _asks(bench, it):
-    """Its Request"""
+    """Read the device's Request for revision, A and C. Return its RTR types."""
     client, peer, request = bench.connecting()
     it.rev = request.rev
     it.asks_rtr = bool(request.rev >= 2 and request.a)
@@ -50,7 +50,7 @@ RTR = {WRITE: mpa.rtr_write, READ: mpa.rtr_read, SEND: mpa.rtr_send}
 
 
 def _answers(bench, it):
-    """Its Reply to a peer that can do everything"""
+    """Read the device's Reply to a Request with all RTR types. Return its RTR types."""
     server, peer, reply = bench.accepted(mpa.request2(a=1, rtr=SEND | WRITE | READ, ird=4, ord=4))
     if reply.rev < 2:
         it.rev = 1
@@ -63,14 +63,14 @@ def _answers(bench, it):
 
 
 def _marks(bench):
-    """Does it connect to a peer that wants Markers?"""
+    """Fail if the device rejects a Request with M, which asks for Markers."""
     _, peer, reply = bench.accepted(mpa.request(flags=C | M))
     peer.close()
     equal(reply.flags & R, 0, "R of the Reply")
 
 
 def _repeats(bench):
-    """Its RTR message, and once more"""
+    """Fail if the device does not repeat its RTR message for a silent peer."""
     bench.set(rtr_repeat_ms=20)
     _, peer, _ = bench.connecting()
     peer.send(mpa.reply2(a=1, rtr=WRITE, ird=4, ord=4))
@@ -89,14 +89,14 @@ def _ended(bench):
 
 
 def _depths(*program):
-    """Of the device, as that program has them"""
+    """Return the device's greatest IRD and ORD, as that program prints them, or None."""
     said = subprocess.run(program, check=False, text=True, stdout=subprocess.PIPE).stdout
     found = re.search(r"^DEPTHS (\d+) (\d+)$", said, re.MULTILINE)
     return found and tuple(map(int, found.groups()))
 
 
 def choose_program(program, address):
-    """cm_probe, if libibverbs knows the device; or else what does the same in this host's kernel"""
+    """Return cm_probe, or kernel_probe.py if libibverbs has no provider for the device."""
     it = device()
     found = _depths(*needs.Place.over, program, "device", needs.Place.ib_device)
     if not found and not needs.Place.over and needs.has("kverbs"):
@@ -110,7 +110,7 @@ def choose_program(program, address):
 
 
 def learn(make):
-    """make: of a harness.Bench"""
+    """Set the device's features by its first connections. make: returns a new harness.Bench"""
     it = device()
     try:
         with _ended(make()) as bench:
@@ -133,7 +133,7 @@ def learn(make):
 
 
 def lines():
-    """For the report"""
+    """Yield (name, value) for each feature and missing need, for the report."""
     it = device()
     kinds = [name for name, bit in (("Send", SEND), ("Write", WRITE), ("Read", READ)) if it.rtr & bit]
     if not needs.Place.over:

@@ -26,14 +26,14 @@ def handle(link, name):
 
 
 def wrote(link, octets, response_at="-", room=256):
-    """The errno of a command; 0: it was taken"""
+    """Have verbs_probe write octets into the device file. Return the errno, 0 for success."""
     words = link.verbs.do(f"uverbs {response_at} {room} {octets.hex()}")[0].split()
     check(words[3] if len(words) > 3 else True, words)
     return int(words[2])
 
 
 def get_context(tail):
-    """The errno of the command that begins the use of a device, with so much behind its own bytes"""
+    """Send GET_CONTEXT, with bytes (tail) after its own ones. Return the errno, 0 for success."""
     response = ctypes.create_string_buffer(256)
     file = os.open("/dev/infiniband/uverbs0", os.O_RDWR)
     try:
@@ -47,7 +47,7 @@ def get_context(tail):
 
 
 def resources():
-    """Objects of the device, as the core counts them"""
+    """Return the numbers of PDs, CQs, QPs and MRs that the RDMA core counts."""
     needs.need("here")
     said = subprocess.run(["rdma", "resource", "show"], check=True, text=True,
                           stdout=subprocess.PIPE).stdout.split()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The verbs program on the device under test, and the objects that the test makes with it.
+"""verbs_probe, a program that uses the device under test, and the objects that it makes for a test.
 
-Memory is a file that program and test share: so the test sees each byte that the device places,
-also where it should not. The expected value of every byte is recorded, and compared when a test
-ends. Completions are compared with what was posted: each WR completes at most once, and in order.
+Program and test map the same file as memory. So the test can compare, when it ends, each byte with
+its expected value, and finds bytes that the device has placed in wrong places. Completions are
+compared with the WRs that were posted: each WR completes at most once, and in order.
 """
 
 import collections
@@ -54,7 +54,7 @@ class Event:
 
 
 class Verbs:
-    """verbs_probe, told what to do."""
+    """A running verbs_probe, which executes the test's commands"""
 
     spare = None        # verbs_probe for the next test, started while a test runs
 
@@ -70,7 +70,7 @@ class Verbs:
 
     @classmethod
     def take(cls, program, address):
-        """One that runs already, if it can be had"""
+        """Return a running verbs_probe, and start the next one, so that no test has to wait."""
         one, cls.spare = cls.spare, None
         if not one or one.key != (program, address):
             if one:
@@ -89,7 +89,7 @@ class Verbs:
             one.end()
 
     def _line(self, end):
-        """One line, None when the time is over"""
+        """Return the next line of verbs_probe, or None if there is none before the time end."""
         while b"\n" not in self.buffer:
             left = max(end - time.monotonic(), 0)
             if not select.select([self.proc.stdout], [], [], left)[0]:
@@ -101,7 +101,7 @@ class Verbs:
         return line.decode()
 
     def _is_news(self, line):
-        """What happens besides is kept until it is asked for."""
+        """Queue an event, ignore a message of libsiw. False: the line is part of an answer."""
         kind, _, rest = line.partition(" ")
         if kind == "EVENT":
             self.events.append(Event(line))
@@ -114,7 +114,7 @@ class Verbs:
         return True
 
     def _answer_line(self, end):
-        """A line that is an answer; None when the time is over"""
+        """Return the next line of an answer, or None if there is none before the time end."""
         while True:
             line = self._line(end)
             if line is None or not self._is_news(line):
@@ -130,7 +130,7 @@ class Verbs:
         self.proc.stdin.flush()
 
     def ask(self, line, limit=LIMIT):
-        """What it says to a command, and the errno: 0 if it succeeded"""
+        """Send a command. Return its lines of output, and the errno, 0 for success."""
         self.tell(line)
         verb = line.split(" ", 1)[0]
         said = []
@@ -144,22 +144,22 @@ class Verbs:
             said.append(answer)
 
     def do(self, line, limit=LIMIT):
-        """A command that must succeed: what it said"""
+        """Run a command that must succeed. Return its lines of output."""
         said, errno = self.ask(line, limit)
         check(not errno, f"{line[:200]}: {os.strerror(errno)}, after {said[:3]}")
         return said
 
     def words(self, line):
-        """... of which it says one line: the words behind the first"""
+        """Run a command with one line of output. Return the words of the line after the first."""
         return self.do(line)[0].split()[1:]
 
     def calm(self):
-        """Those who scribble stop. Each was at work before what lies between, and is so behind it."""
+        """Stop the threads that scribble and flip began. Fail if one has written too few times."""
         rounds = [int(line.split()[1]) for line in self.do("calm")]
         check(rounds and min(rounds) > 2000, f"rounds of the writers: {rounds}")
 
     def fails(self, line, with_errno=None):
-        """A command that must fail, with this errno if one is given: its errno"""
+        """Run a command that must fail, with this errno if one is given. Return the errno."""
         _, errno = self.ask(line)
         check(errno, f"{line} did not fail")
         check(with_errno in (None, errno), f"{line}: errno {errno}, not {with_errno}")
@@ -179,7 +179,7 @@ class Verbs:
         return event
 
     def async_event(self, what, limit=LIMIT):
-        """what: "NAME OBJECT" """
+        """Expect that the next asynchronous event is what: "NAME OBJECT" """
         equal(self.any_async(limit), what, "asynchronous event")
 
     def any_async(self, limit=LIMIT):
@@ -191,7 +191,7 @@ class Verbs:
               "completion event")
 
     def nothing_happens(self, limit=SETTLE):
-        """No event of any kind"""
+        """Check that verbs_probe reports no event of any kind within limit seconds."""
         line = self._answer_line(time.monotonic() + limit)
         check(line is None, f"{line!r} where nothing should be said")
         self.nothing_happened()
@@ -201,7 +201,7 @@ class Verbs:
             check(not kept, f"{list(kept)} where nothing should happen")
 
     def end(self):
-        """It must always be able to end: nothing in the kernel may hold it."""
+        """End verbs_probe. The test fails if verbs_probe cannot exit, as it hangs in the kernel."""
         if self.proc.poll() is None:
             try:
                 self.tell("quit")
@@ -221,7 +221,7 @@ class Verbs:
 # --- memory ----------------------------------------------------------------------------------
 
 class Far:
-    """The bytes of a program in another host, as far as Memory wants to know them"""
+    """The memory of a verbs_probe that the test cannot map, read and written by its commands"""
 
     PART = 1 << 14      # bytes in one line of a command
 
@@ -248,7 +248,7 @@ class Far:
 
 
 class Memory:
-    """A file that the program has mapped, and what should be in it."""
+    """Memory of the program, as a rule a shared file, and the expected value of each byte"""
 
     count = 0
 
@@ -279,7 +279,7 @@ class Memory:
         os.unlink(self.path)
 
     def allocate(self, size, shift=0):
-        """Bytes of its own, a page behind what there is, and shift bytes further"""
+        """Return the offset of size unused bytes, shift bytes into a page, after a guard page."""
         offset = (self.used + 4095) // 4096 * 4096 + 4096 + shift
         self.used = offset + size
         check(self.used + 4096 <= self.size, "the test needs more memory than there is")
@@ -290,7 +290,7 @@ class Memory:
         self.should[offset:offset + len(data)] = data
 
     def expect(self, offset, data):
-        """The device placed this."""
+        """Check that the device has placed data at offset; from now on expect it there."""
         got = self.octets[offset:offset + len(data)]
         if got != data:
             at = next(i for i, (a, b) in enumerate(zip(got, data)) if a != b)
@@ -299,11 +299,11 @@ class Memory:
         self.should[offset:offset + len(data)] = data
 
     def forget(self, offset, size):
-        """From here on nobody can say what is there."""
+        """Expect no certain contents of this range when the test ends."""
         self.unknown.append((offset, offset + size))
 
     def check(self):
-        """Not one byte is otherwise than it should be."""
+        """Check each byte against its expected value."""
         for start, end in self.unknown:
             self.should[start:end] = self.octets[start:end]
         if self._is_right():
@@ -324,7 +324,7 @@ class Memory:
 
 
 class Piece:
-    """A piece of the device's memory, with @size octets at @offset of @memory"""
+    """size bytes at offset of memory, a Memory, that the device under test uses"""
 
     def put(self, data, at=0):
         self.memory.put(self.offset + at, data)
@@ -341,7 +341,7 @@ class Piece:
 
 
 class Mr(Piece):
-    """A memory region and its bytes; start is the address that the wire and SGEs use."""
+    """A memory region and its bytes; start: its address in SGEs, and TO in segments"""
 
     def __init__(self, dut, name, memory, offset, size, access, pd, iova):
         self.dut, self.name, self.memory = dut, name, memory
@@ -350,7 +350,7 @@ class Mr(Piece):
         self.start = memory.base + offset if iova is None else iova
         if iova is not None:
             line += f" {iova:#x}"
-        # Only a region of the kernel reports its address.
+        # kernel_verbs.py returns a third word: the address of the region.
         self.lkey, self.rkey, *start = (int(word, 0) for word in dut.verbs.words(line))
         self.start = start[0] if start else self.start
 
@@ -372,7 +372,7 @@ class Wc(collections.namedtuple("Wc", "cq id status opcode length qpn")):
 # --- queues ----------------------------------------------------------------------------------
 
 class Queue:
-    """WRs that were posted and not completed; kind says which queue in messages."""
+    """WRs that were posted and have not completed; kind: the queue's name in messages"""
 
     def __init__(self, kind):
         self.kind = kind
@@ -382,7 +382,7 @@ class Queue:
         self.posted.append((wr_id, silent))
 
     def completed(self, wc):
-        """Each once, none before an earlier one."""
+        """Remove a WR that has completed. Fail if it is unknown, or if an earlier one is due."""
         while self.posted:
             wr_id, silent = self.posted.popleft()
             if wr_id == wc.id:
@@ -395,12 +395,12 @@ class Queue:
 
     @property
     def must(self):
-        """How many have to be reported if all is well"""
+        """The number of outstanding WRs that have to complete, apart from unsignaled ones"""
         return sum(not silent for _, silent in self.posted)
 
 
 class Qp:
-    """A QP of the program."""
+    """A QP that verbs_probe has made, and its WRs"""
 
     def __init__(self, dut, name, pd, scq, rcq, srq="-", sends=16, recvs=16, sges=6, inline=80,
                  signal_all=0):
@@ -426,7 +426,7 @@ class Qp:
         return int(self.verbs.words(f"query {self.name}")[0])
 
     def depths(self):
-        """IRD and ORD with which the QP was programmed, as the device has them"""
+        """Return IRD and ORD of the QP, as the driver reports them."""
         return tuple(int(word) for word in self.verbs.words(f"query {self.name}")[7:9])
 
     def modify(self, state):
@@ -435,13 +435,13 @@ class Qp:
     # post
 
     def wr(self, opcode, sges=(), flags=SIGNALED, raddr=0, rkey=0, wr_id=None):
-        """One WR as the program takes it"""
+        """Return a WR as verbs_probe's command "send" takes it, and note it as posted."""
         wr_id = self.new_id() if wr_id is None else wr_id
         self.sq.add(wr_id, silent=not (flags & SIGNALED or self.signal_all))
         return f"{opcode} {flags} {wr_id:#x} {raddr:#x} {rkey:#x} {' '.join(sges)}".rstrip()
 
     def post(self, *wrs):
-        """A list of WRs, with one doorbell"""
+        """Post a list of WRs by one call of ibv_post_send()."""
         self.verbs.do(f"send {self.name} {' ; '.join(wrs)}")
 
     def send(self, data=b"", flags=SIGNALED, opcode=WR_SEND, rkey=0):
@@ -456,7 +456,7 @@ class Qp:
         self.post(self.wr(WR_READ, [sge] if sge else [], flags, to, stag))
 
     def recv(self, size=64, sges=None):
-        """Post a receive: where its bytes go"""
+        """Post a receive. Return the Place of its bytes, None if the caller gave SGEs."""
         place = self.dut.into(size, self.pd) if sges is None else None
         wr_id = self.new_id()
         self.rq.add(wr_id)
@@ -473,7 +473,7 @@ class Qp:
         return self.dut.wait(self.rcq, n, limit)
 
     def sent(self, opcode=None):
-        """One WR of the send queue has succeeded."""
+        """Expect that the next WR of the send queue succeeds. Return its completion."""
         wc, = self.wait_send()
         equal(wc.status, SUCCESS, f"status of {wc}")
         if opcode is not None:
@@ -481,7 +481,7 @@ class Qp:
         return wc
 
     def received(self, place, data):
-        """One receive has succeeded, with this in it."""
+        """Expect that the next receive succeeds, with data in place. Return its completion."""
         wc, = self.wait_recv()
         equal((wc.status, wc.opcode, wc.length), (SUCCESS, WC_RECV, len(data)), f"{wc}")
         if place:
@@ -522,7 +522,7 @@ class Place(collections.namedtuple("Place", "mr at size")):
 
 
 class Arena:
-    """A region whose bytes are handed out, round and round"""
+    """A region whose bytes are used in turn for messages, from the start again at the end"""
 
     SIZE = 1 << 17
 
@@ -542,7 +542,7 @@ class Arena:
 
 
 def of_another_user(bench):
-    """The program, without any object, run by a user who is not root"""
+    """Return a verbs_probe without objects that a user other than root runs."""
     needs.need("here")
     program = os.path.join(os.path.dirname(bench.program[-1]), "verbs_probe")
     verbs = Verbs(("setpriv", "--reuid=4711", "--clear-groups", program), bench.address)
@@ -552,7 +552,7 @@ def of_another_user(bench):
 
 
 class Dut:
-    """The program with the objects that most tests need: PD "pd", CQs "scq" and "rcq", memory."""
+    """verbs_probe with the objects that most tests need: PD "pd", CQs "scq" and "rcq", memory"""
 
     def __init__(self, bench, memory=1 << 20, cqes=64, channel=False, before=()):
         """before: words in front of the program's name"""
@@ -580,7 +580,7 @@ class Dut:
         self.arenas = {}
 
     def end(self):
-        """What is in memory is compared when nothing can come any more."""
+        """End verbs_probe, so that the device places no more bytes, then compare memory."""
         far = [memory for memory in self.memories if isinstance(memory.octets, Far)]
         try:
             # Memory in another host ends with its program, so compare it before.
@@ -602,21 +602,21 @@ class Dut:
         return Mr(self, f"mr{self.mrs}", memory, offset, size, access, pd, iova)
 
     def local_mr(self, size, access, pd):
-        """One that only the device's ULP names"""
+        """Return memory for SGEs of the device's own WRs alone, not for the peer's messages."""
         if needs.has("user"):
             return self.mr(size, access, pd=pd)
         import kernel_verbs  # pylint: disable=import-outside-toplevel,cyclic-import
         return kernel_verbs.LocalMr(self, size)
 
     def out(self, data, pd="pd"):
-        """An SGE with these bytes, for the device to send"""
+        """Return an SGE that contains data, for a WR by which the device sends them."""
         arena = self.arenas.setdefault(("out", pd), Arena(self, 0, pd))
         place = arena.place(len(data))
         place.mr.put(data, place.at)
         return place.sge
 
     def into(self, size, pd="pd"):
-        """A place for the device to receive in"""
+        """Return a Place of size bytes for a receive."""
         return self.arenas.setdefault(("in", pd), Arena(self, LOCAL_WRITE, pd)).place(size)
 
     def note_rings(self, said):
@@ -626,7 +626,7 @@ class Dut:
                 self.rings[words[1]] = int(words[2]), int(words[3], 0)
 
     def cq(self, name, cqes, more=""):
-        """How many entries it has"""
+        """Make a CQ. Return the number of its entries."""
         said = self.verbs.do(f"cq {name} {cqes}{more}")
         self.note_rings(said)
         return int(said[0].split()[1])
@@ -646,14 +646,14 @@ class Dut:
         return wcs
 
     def wait(self, cq, n=1, limit=LIMIT):
-        """n completions, each of which is due"""
+        """Wait for n completions, each of a WR that is due. Return them."""
         said, errno = self.verbs.ask(f"wait {cq} {n} {int(limit * 1000)}", limit + LIMIT)
         wcs = self._sort(said)
         check(not errno, f"{len(wcs)} completions of {n} in {cq}: {wcs}")
         return wcs
 
     def poll(self, cq):
-        """What completions there are"""
+        """Return the completions that are in the CQ now."""
         return self._sort(self.verbs.do(f"poll {cq}"))
 
     def nothing_completes(self, *cqs):
