@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Tell which lines and branches of the pure layer its KUnit suites reached.
+"""Report lines and branches of the pure layer, which has no I/O, that KUnit suites did not reach.
 
     coverage.py BUILD FOLDER LOG FSM_H OBJECT...
 
@@ -25,7 +25,7 @@ CELL = re.compile(r'^ {8}ok \d+ ([A-Z0-9_]+)$', re.MULTILINE)
 
 
 def gcov(build, counts):
-    """The lines of the source that belongs to a file of counts"""
+    """Return path and lines, with counts, of the source file to which a .gcda file belongs."""
     text = subprocess.run(['gcov', '--json-format', '--stdout', '--branch-probabilities', counts],
                           cwd=build, stdout=subprocess.PIPE, check=True).stdout
     source = os.path.basename(counts).replace('.gcda', '.c')
@@ -40,7 +40,7 @@ def percent(part, whole):
 
 
 def holes(path, lines):
-    """What was not reached, in words"""
+    """Print each line and each branch that was not reached, in lines that begin with "# "."""
     with open(path, encoding='utf-8') as source:
         text = [''] + source.read().splitlines()
     for line in lines:
@@ -70,13 +70,13 @@ def judge_source(build, counts, name):
 
 
 def listed(header, macro):
-    """The names in an X macro"""
+    """Return the names in an X macro of the header, such as the list of states."""
     body = re.search(r'#define %s\(X\)(.*?[^\\])\n\n' % macro, header, re.DOTALL)
     return X.findall(body[1])
 
 
 def judge_cells(header, log):
-    """Each cell has a result of its own, named after its state and event"""
+    """Check that the log has a passed result STATE_EVENT for each cell of the state table."""
     cells = [state + '_' + event for state in listed(header, 'IW_MPA_STATES')
              for event in listed(header, 'IW_MPA_RAISED_EVENTS') +
              listed(header, 'IW_MPA_FOUND_EVENTS')]
@@ -95,7 +95,7 @@ def read(path):
 
 
 def short(path):
-    """Folder and file: two layers may have files of one name"""
+    """Return the last folder and the file name: two layers may have files of the same name."""
     return '/'.join(path.split('/')[-2:])
 
 

@@ -79,7 +79,7 @@ class Log:
             return
         self.take_other(line)
 
-    # The plan of a suite may stand before or after its name
+    # The plan of a suite, "1..N", may come before or after the suite's name.
     def take_plan(self, depth, count):
         if depth == 0:
             self.plan = count
@@ -126,7 +126,7 @@ class Log:
         self.verdict(passed, label)
         self.lines, self.splats, self.expected = [], 0, []
 
-    # The cases were reported one by one; report only what they cannot show
+    # Each case has been reported already: report only failures of a suite that no case shows.
     def end_suite(self, passed, name, group):
         self.suites.append(name)
         ran = group[3] if group else 0
@@ -137,7 +137,7 @@ class Log:
         elif self.splats:
             self.verdict(False, name + ': warning of the kernel after the last case')
         else:
-            # A suite fails because of one of its cases, which was reported, or by itself
+            # If a case failed, so did its suite, and the case was reported. Else report the suite.
             if not passed and not self.case_failed:
                 self.verdict(False, name + ': the suite itself')
         self.lines, self.splats, self.case_failed = [], 0, False

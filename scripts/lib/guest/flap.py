@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Pull the plugs of guests, again and again.
+"""Take the network links of guests down and up, again and again.
 
     flap.py SOCKET...       QEMU's QMP sockets; the network device has the id "nic"
 
-One after the other loses its carrier for a moment, until SIGTERM; then all links are up.
+One guest after the other loses its carrier for DOWN seconds. Upon SIGTERM all links are up again.
 """
 
 import itertools
@@ -43,7 +43,7 @@ def ends_within(seconds):
 
 
 def main():
-    # SIGTERM is only checked between two orders, so that each order gets its answer.
+    # SIGTERM is only checked between two commands of QMP, so that each command gets its answer.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     monitors = [Monitor(path) for path in sys.argv[1:]]
     for monitor in itertools.cycle(monitors):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Occupy TCP ports until killed: hold_ports.py ADDRESS FIRST LAST KEEP_FREE_EVERY."""
+"""hold_ports.py ADDRESS FIRST LAST N: occupy TCP ports until killed, except multiples of N"""
 
 import errno
 import signal

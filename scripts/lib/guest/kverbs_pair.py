@@ -6,8 +6,8 @@
 
 Both ends are given the listener's address, and each has loaded kverbs.ko: see scripts/wire/kverbs. In each round each
 end writes into a region of the other end, has the other end read the bytes, reads them back, and returns the region.
-The data is compared where it arrives. With ROUNDS 0 this runs until the device is removed, however the connection then
-ends. "it goes" is printed when the first round is over.
+The data is compared where it arrives. With ROUNDS 0 this runs until the device is removed or the connection ends, which
+is success. "it goes" is printed when the first round is over.
 """
 
 import os
@@ -39,7 +39,7 @@ class Gone(Exception):
 
 
 class End:
-    """One end of the connection"""
+    """One end of the connection, with its kverbs"""
 
     def __init__(self, role):
         self.role = role
@@ -51,7 +51,7 @@ class End:
         equal(self.kv.event(name, LIMIT), 0, f"status of {name}")
 
     def look(self, end, what):
-        """One more thing that happened. What ends the connection ends this."""
+        """Wait for one event or completion. Raise Gone if an event has ended the connection."""
         for name, _ in self.kv.events:
             if name in ("DEVICE_REMOVAL", "DISCONNECTED"):
                 raise Gone(name)
@@ -59,7 +59,7 @@ class End:
         self.kv.take(1)
 
     def give_up(self, why):
-        """Something failed: because the connection has ended, as somebody is about to say?"""
+        """After a failure wait for the event that ended the connection: Gone if it comes."""
         end = time.monotonic() + LIMIT
         while True:
             self.look(end, f"end of the connection: {why}")
@@ -70,7 +70,7 @@ class End:
             self.give_up(f"{line}: {os.strerror(errno)}")
 
     def done(self, first, last):
-        """The completion of one of these"""
+        """Wait for the completion of a WR whose number is first to last. Return it."""
         end = time.monotonic() + LIMIT
         while True:
             for wc in self.kv.wcs:
@@ -103,7 +103,7 @@ class End:
         kv.do("mr 1 0 8 0")
 
     def post(self, words, flags=SIGNALED):
-        """words: an operation, then what follows FLAGS and ID"""
+        """Post a WR, and wait until it completes. words: operation, then what follows the ID"""
         self.wrs += 1
         kind, _, rest = words.partition(" ")
         self.command(f"post {kind} {flags} {self.wrs} {rest}")
@@ -142,7 +142,7 @@ class End:
         self.hear(number + 1)
         kv.expect(OPEN + 96, data[theirs])
 
-        # Read it back, into memory of the kernel, and into a region that the Read then invalidates
+        # Read the bytes back, into memory of the kernel, and into a region that the Read invalidates
         self.post(f"read {at} {stag} {SINK},{size}")
         kv.expect(SINK, data[mine])
         kv.put(SINK, bytes(size))
@@ -152,7 +152,7 @@ class End:
         self.post(f"read_inv {at} {stag} {key} {SINK},{size},{key},{sink.start}")
         kv.expect(SINK, data[mine])
 
-        # The connector's Send invalidates the peer's region; the listener invalidates its own
+        # The connector's Send invalidates the listener's region; the connector invalidates its own
         if self.role == "connect":
             self.tell(0, 0, number + 2, "send_inv", f"{stag}")
             self.hear(number + 2)
@@ -163,7 +163,7 @@ class End:
             self.tell(0, 0, number + 2)
 
     def finish(self):
-        """The connector closes."""
+        """Close the connection, which the connector does. Both ends get DISCONNECTED."""
         if self.role == "connect":
             self.kv.do("disconnect")
         self.event("DISCONNECTED")

@@ -35,7 +35,7 @@ PATIENCE = 4        # the time limits of the suites are multiplied by this
 
 
 def unpack(tools, suites):
-    """Suites, and what they import of others. Debian compresses what is longer than 4 KiB."""
+    """Copy the suites, and other files that they import. Debian compresses those above 4 KiB."""
     folder = tools + "/usr/share/doc/rdma-core/tests/"
     shutil.rmtree(HERE, ignore_errors=True)
     os.makedirs(HERE + "/tests")
@@ -50,7 +50,7 @@ def unpack(tools, suites):
 
 
 def read_expected(path):
-    """test -> (outcome, regex)"""
+    """Return test -> (outcome, regex) of a file EXPECTED."""
     expected = {}
     reason = None
     with open(path, encoding="ascii") as lines:
@@ -137,7 +137,7 @@ def name_exceptions():
 
 
 def run(device, interface, suites):
-    """The suites look for the interface, and for GIDs, as RoCE has them: they are told."""
+    """Run the suites. They find addresses by the GIDs of RoCE: replace that by the interface's."""
     import args_parser  # pylint: disable=import-outside-toplevel
     args_parser.parser.args = {"dev": device, "port": 1, "gid": 0, "pci_dev": None, "gpu": 0,
                                "gtt": False, "verbosity": 2, "list_tests": False}
@@ -156,7 +156,7 @@ def run(device, interface, suites):
 
 
 def address_of(name, family):
-    """Its address of that family that is not link-local, and its MAC"""
+    """Return the interface's address of that family that is not link-local, and its MAC."""
     said = subprocess.run(["ip", "-j", "address", "show", name], check=True,
                           stdout=subprocess.PIPE).stdout
     link, = json.loads(said)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""What the driver of an RNIC in hardware says to this host's iwpmd, in its place.
+"""Send this host's iwpmd what the kernel sends for an RNIC in hardware.
 
     rnic.py listen ADDRESS PORT                          listen, until this is killed
     rnic.py connect ADDRESS PORT PEER-ADDRESS PEER-PORT  connect, until this is killed
@@ -57,7 +57,7 @@ def attributes(octets):
 
 
 def iwpmd():
-    """The address of the port mapper's socket: of those of RDMA's netlink, one with groups"""
+    """Return iwpmd's netlink port id: that of the RDMA netlink socket with multicast groups."""
     with open("/proc/net/netlink", encoding="ascii") as f:
         rows = [line.split() for line in f][1:]
     return next(int(pid) for _, protocol, pid, groups, *_ in rows
@@ -88,7 +88,7 @@ class Mapper:
 
 
 def flags(kind):
-    """Hardware has no use for ports of its own that TCP has, too: no IWPM_FLAGS_NO_PORT_MAP"""
+    """Return the flags of a request: no IWPM_FLAGS_NO_PORT_MAP, as an RNIC needs a mapped port."""
     return attribute(kind, struct.pack("=I", 0))
 
 
