@@ -125,7 +125,7 @@ def shorten_path(b, octets):
 
 @rule("M-7.1.1-14: each octet of private data, of which the SYN has a part")
 def initiator_whose_request_does_not_fit_into_a_syn(b):
-    """An MTU of 256 makes the SYN too short. IPv6 allows no such MTU: the SYN may have it all."""
+    """A SYN cannot carry all of the Request if the MTU is 256. IPv6 does not allow such an MTU."""
     allow(b)
     sock = listen(b)
     get_cookie(b, sock)

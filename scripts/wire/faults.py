@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Memory runs out: each allocation on a path fails once, in one run of the path after the other.
+"""Memory runs out: a path is run once for each of its allocations, and that allocation fails.
 
 These tests need a kernel with fault injection, which DEBUG=kasan builds. In a task the N-th
 allocation fails (fail-nth); in a softirq the first one below a function of siw_mpa fails
@@ -73,13 +73,13 @@ def told(probe, line):
 
 
 def clients(b):
-    """Yield clients, each with a source port of its own, so that a capture shows them apart."""
+    """Yield clients, each with its own source port: no connections in a capture share ports."""
     for port in range(b.port + 10000, b.port + 10000 + MOST):
         yield b.client(str(port))
 
 
 class Refusals:
-    """Ends for lack of memory: a peer that has to get a Terminate gets exactly that of 2/0/5."""
+    """Check ends for lack of memory: a Terminate must be that of layer 2, type 0, code 5."""
 
     def __init__(self):
         self.counted = counter("LOCAL")
@@ -87,7 +87,7 @@ class Refusals:
         self.heard = False
 
     def of_an_initiator(self, fpdu, peer):
-        """Check fpdu, an initiator's first: if it is a Terminate, FIN has to follow."""
+        """Check the first FPDU of an initiator: if it is a Terminate, FIN has to follow."""
         if fpdu.op == "TERM":
             equal(fpdu.raw.hex(), mpa.terminate(5).hex(), "Terminate message")
             peer.expect_fin()

@@ -188,7 +188,7 @@ def sends_race_the_rtr(b, count):
 
 @rule("B-19", "P-07", "R-07", cases=[("fin", 10), ("reset", 10)])
 def peer_goes_as_the_ulp_accepts(b, how, count):
-    """The peer goes during the accept: it may fail, or ESTABLISHED; no QP may be left in RTS."""
+    """The peer closes during accept: accept or ESTABLISHED must fail, and no QP may stay in RTS."""
     b.set(rtr_timeout_ms=600000)    # ms, so long that no timer ends the wait
     for _ in range(count):
         server, peer, _ = b.asked(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
@@ -302,7 +302,7 @@ def longest_private_data_of_the_ulp(b, kind, size):
 # --- the kernel's log ------------------------------------------------------------------------
 
 def log_line(b, role, port, text):
-    """Return the log's line, with text, of the connection to the test's end with this port."""
+    """Return the log's line about a connection. role: of the device; port: of the test's end"""
     ends = [f"[{b.address}]:{n}" if ":" in b.address else f"{b.address}:{n}"
             for n in (b.port, port)]
     own, peer = ends if role == "responder" else ends[::-1]
@@ -330,7 +330,7 @@ def ulp_rejects(b, server):
 
 @rule("B-08")
 def rtr_arrives_while_the_qp_is_locked(b):
-    """The receive path cannot wait for a lock: once it is free the driver must read again."""
+    """Softirqs cannot wait for the QP's lock: once it is free, the driver must read TCP again."""
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
     slow = SlowPoint(b, device().modify_qp, 300 * SLOW)
     server.tell("modify_qp")

@@ -751,7 +751,7 @@ def counted(*names):
 @rule("E-10-6: a second Request, of revision 1, and a connection", "C-09",
       cases=[(name,) for name in DOES_WITHOUT])
 def v1_is_tried_when_v2_was_read_and_refused(b, name):
-    """FIN after all of the Request was acknowledged: so does a peer that has only revision 1."""
+    """The peer reads the Request, and closes: so a peer that has only revision 1 refuses it."""
     wish(b, name)
     moved = counted("v2_again", "v1_fallback")
     client, sock = called(b, b"abc")
@@ -769,7 +769,7 @@ def v1_is_tried_when_v2_was_read_and_refused(b, name):
 @rule("E-10-6: a second Request, which is the first one, and a peer-to-peer connection",
       cases=[("unread",), ("reset",)])
 def v2_is_offered_again_when_nothing_shows_that_it_was_refused(b, how):
-    """A Request left unread, or RST, may be due to a restart or overload of the listener."""
+    """FIN without an acknowledged Request, or RST, may only mean a restart or overload."""
     moved = counted("v2_again", "v1_fallback")
     client, sock = called(b, b"abc")
     if how == "unread":
@@ -789,7 +789,7 @@ def v2_is_offered_again_when_nothing_shows_that_it_was_refused(b, how):
 @rule("E-10-6: a third Request, of revision 1, and a connection",
       cases=[("reset", "reset"), ("reset", "fin"), ("unread", "reset"), ("unread", "unread")])
 def v1_is_tried_when_v2_was_offered_twice(b, first, second):
-    """Some peers of revision 1 answer revision 2 with RST: a second RST is taken for that."""
+    """Some peers of revision 1 reset at revision 2: after a second end, revision 1 is tried."""
     client, sock = called(b, b"abc")
     for how in (first, second):
         if how == "unread":

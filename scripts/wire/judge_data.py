@@ -79,7 +79,7 @@ def _seen(queues, opcode):
 
 
 def details_read(ulpdu):
-    """Parse a ULPDU. None if it breaks the format of its opcode: then readings may differ."""
+    """Parse a ULPDU. None if it breaks the format of its opcode: tshark may read that otherwise."""
     if len(ulpdu) < 14 or ulpdu[1] & 0xf >= OPCODES or ulpdu[0] & 3 != 1 or ulpdu[1] >> 6 > 1:
         return None
     opcode, is_tagged = ulpdu[1] & 0xf, int(bool(ulpdu[0] & TAGGED))

@@ -266,7 +266,7 @@ class Exchange:
         return None
 
     def has_mixed_markers(self):
-        """Do Markers differ by direction, and does an FPDU show it? tshark assumes they do not."""
+        """Has one direction Markers, and the other FPDUs without? tshark expects them in both."""
         markers = [side.markers for side in self.sides.values()]
         return self.complete and markers[0] != markers[1] and \
             any(len(side.items) > 1 for side in self.sides.values() if not side.markers)

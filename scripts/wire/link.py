@@ -260,7 +260,7 @@ class Link:
         self.qp.sent()
 
     def works(self):
-        """Check a Send in either direction, and that the ULP got no unexpected event."""
+        """Check a Send in each direction, and that the ULP got no unexpected event."""
         self.ping()
         self.pong()
         self.verbs.nothing_happened()
@@ -281,7 +281,7 @@ class Link:
         self.on_its_way = self.peer.taken() + self.in_tcp()
 
     def only_that_came(self):
-        """Check that since then the device has sent no more than one FPDU and a Terminate."""
+        """Check that since note_what_is_on_its_way() the device sent one FPDU and a Terminate at most."""
         said = self.peer.taken()
         if self.peer.conduct.terminated:
             said -= len(self.peer.fpdus[-1].raw)

@@ -659,7 +659,7 @@ def half_open_connections_yield_the_oldest_first(b):
 
 @rule("M-7.1.2-17: FIN for the oldest of the same listener, nothing for the others", "H-03")
 def half_open_listener_yields_its_own(b):
-    """Many connections at one listener must not end those at another, which are older."""
+    """Many connections at one listener must not end an older one at another listener."""
     b.set(half_open_listener_max=2, request_timeout_ms=20000 * SLOW)
     servers = [b.server(), b.another().server()]
     old = b.others[0].dial()

@@ -334,8 +334,8 @@ def namespaces():
 
 
 def namespaces_fall(most, limit=LIMIT):
-    """Do at most that many network namespaces stay in memory? Newer kernels free one only after the
-    next one was deleted: so one is made and deleted here first."""
+    """Wait until at most that many network namespaces are in memory. Newer kernels free one only
+    after another was deleted: so one more is made and deleted here first."""
     run("ip netns add other && ip netns delete other")
     return poll(lambda: namespaces() <= most, limit)
 

@@ -154,7 +154,7 @@ class Verbs:
         return self.do(line)[0].split()[1:]
 
     def calm(self):
-        """Stop the threads that scribble and flip began. Fail if one has written too few times."""
+        """Stop the threads of "scribble" and "flip". Fail if one has written too few times."""
         rounds = [int(line.split()[1]) for line in self.do("calm")]
         check(rounds and min(rounds) > 2000, f"rounds of the writers: {rounds}")
 

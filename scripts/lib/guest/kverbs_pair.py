@@ -59,7 +59,7 @@ class End:
         self.kv.take(1)
 
     def give_up(self, why):
-        """After a failure wait for the event that ended the connection: Gone if it comes."""
+        """After a failure wait for the event that ended the connection: raise Gone, else fail."""
         end = time.monotonic() + LIMIT
         while True:
             self.look(end, f"end of the connection: {why}")
