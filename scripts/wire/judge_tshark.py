@@ -52,9 +52,9 @@ Checks = namedtuple("Checks", "good words")
 
 
 def run(path, *options):
-    """Run tshark on a capture. As root, newer releases load no Lua script: then user nobody runs it,
-    who may have no access to this tree and the capture: so the script is copied, and tshark reads
-    the capture from its standard input."""
+    """Run tshark on a capture. As root, newer releases load no Lua script: so tshark then runs as
+    user nobody. That user may have no access to this tree and the capture: so the script is copied,
+    and tshark reads the capture from its standard input."""
     if os.geteuid():
         return startup.tshark(path, "-X", "lua_script:" + LUA, *QUIET, *DEEP, *options)
     with tempfile.TemporaryDirectory() as folder, open(path, "rb") as capture:

@@ -12,7 +12,7 @@ KEY_REP = b"MPA ID Rep Frame"
 HDR = 20
 
 M, C, R, S = 0x80, 0x40, 0x20, 0x10
-# An extension of the RFCs: reserved bits of Request and Reply that allow FPDUs longer than a TCP segment
+# An extension of the RFCs: a bit of Request or Reply that allows FPDUs longer than a TCP segment
 REQ_LARGE, REP_LARGE = 0x08, 0x04
 
 SEND, WRITE, READ = 1, 2, 4

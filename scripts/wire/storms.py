@@ -283,7 +283,7 @@ def well_again(b, address):
 
 @rule("L-02")
 def link_is_deleted(b):
-    """ULPs get DEVICE_REMOVAL. srnic's link goes at once, siw_mpa's when the programs have ended."""
+    """ULPs get DEVICE_REMOVAL. srnic's link goes at once, siw_mpa's when programs have ended."""
     quiet()
     helds = hold_all(b, Ground(b), 600000)
     deletion = subprocess.Popen(["rdma", "link", "delete", "siw1"])
@@ -375,7 +375,7 @@ def network_namespace_is_deleted(b, rounds=1):
 
 
 def movable(b):
-    """Make a device and name two namespaces to move it between: "first", of the tests, and "moved"."""
+    """Make a device, and namespaces to move it between: "first", of the tests, and "moved"."""
     b.things.append(lambda: run("ip netns delete first || true; "
                                 "ip netns delete moved || true; "
                                 "rdma system set netns shared"))
