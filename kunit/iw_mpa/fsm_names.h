@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Names of events and actions, for the messages of the suites of fsm.c. */
+/* Names of the events and actions of fsm.c's state machine, for messages of failed tests. */
 #ifndef _FSM_NAMES_H
 #define _FSM_NAMES_H
 

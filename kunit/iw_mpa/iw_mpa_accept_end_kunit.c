@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The responder: every way in which a connection can fail, or be ended. */
+/* Tests of the MPA responder: every way in which a connection can fail, or be ended. */
 
 #include "ep.h"
 #include "iw_mpa_fakes.h"
@@ -68,7 +68,7 @@ static void reject_peer_does_not_close_is_closed_by_timer(struct kunit *test)
 	peer_expect_eof(c->f, c->peer);
 }
 
-/* Bytes that the peer sends after its Request must not turn the Reject into a RST. */
+/* TCP sends RST if a socket is closed with unread bytes: the library reads, so the Reject stays. */
 /* Rules: M-7.1.2-4: no RST follows the Reject, though the peer goes on sending */
 static void reject_peer_goes_on_sending_is_drained(struct kunit *test)
 {
@@ -96,7 +96,7 @@ static void reject_peer_sends_without_end_is_closed(struct kunit *test)
 	peer_expect_end(c->f, c->peer);
 }
 
-/* Bytes that arrived with the Request must not turn the Reject into a RST, either. */
+/* Bytes that arrived with the Request are read, too: unread ones would cause a RST at the close. */
 static void reject_peer_has_sent_more_is_drained(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -121,7 +121,7 @@ static void accept_verdict_is_late_after_reject_by_timer(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "");
 }
 
-/* Rules: P-07 */
+/* Rules: P-07: iw_accept returns -ECONNRESET after the peer's FIN */
 static void accept_after_fin_is_econnreset(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -134,7 +134,7 @@ static void accept_after_fin_is_econnreset(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
 }
 
-/* Rules: P-07 */
+/* Rules: P-07: iw_accept returns -ECONNRESET after the peer's RST */
 static void accept_after_rst_is_econnreset(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -146,7 +146,7 @@ static void accept_after_rst_is_econnreset(struct kunit *test)
 	fake_expect_closed(c->fid, 0);
 }
 
-/* Rules: P-07 */
+/* Rules: P-07: iw_reject returns -ECONNRESET after the peer's RST */
 static void reject_after_rst_is_econnreset(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -157,7 +157,7 @@ static void reject_after_rst_is_econnreset(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_reject(c->fid, NULL, 0), -ECONNRESET);
 }
 
-/* The library may not have handled the RST yet: iw_accept fails, or the connection ends at once. */
+/* iw_accept fails if the library has handled the peer's RST; else the connection ends at once. */
 static void accept_races_with_rst(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -241,7 +241,8 @@ static void accept_that_fails_is_told_the_peer(struct kunit *test)
 }
 
 /*
- * After prepare a device with its own TCP may have sent: the host's socket must not send a Reject.
+ * After prepare a device with its own TCP may have sent bytes. The host's TCP does not count these,
+ * so its socket must not send a Reject.
  */
 static void accept_that_fails_behind_a_takeover_sends_only_fin(struct kunit *test)
 {
@@ -257,7 +258,7 @@ static void accept_that_fails_behind_a_takeover_sends_only_fin(struct kunit *tes
 }
 
 #ifdef CONFIG_IW_MPA_TAKEOVER
-/* A segment of the host's TCP has not left the host: no takeover, and TCP sends the Reject. */
+/* A segment has not left the host yet: the device gets no connection, the host's TCP rejects. */
 /* Rules: E-9.3-1: the Reject, and each byte of the Terminate message for TCP_BUSY */
 static void accept_while_tcp_is_busy_is_told_the_peer(struct kunit *test)
 {
@@ -451,7 +452,7 @@ static void accept_event_lost_is_reported_by_close(struct kunit *test)
 	peer_expect_eof(c->f, c->peer);
 }
 
-/* In the client-server model iw_accept reports ESTABLISHED, and iw_cm refuses the event here. */
+/* For revision 1 iw_accept reports ESTABLISHED. If iw_cm refuses this, iw_accept returns 0. */
 static void accept_event_lost_within_accept_is_success(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -463,7 +464,7 @@ static void accept_event_lost_within_accept_is_success(struct kunit *test)
 	conn_expect_closed(c, IW_MPA_R_EVENT_LOST);
 }
 
-/* iw_cm refuses CONNECT_REQUEST until the time limit for the ULP's answer. */
+/* iw_cm refuses each CONNECT_REQUEST until verdict_timeout_ms is over: the peer gets a Reject. */
 /* Rules: I-11 Q-06; E-9.3-1: R of the Reply, and each byte of the Terminate message after it */
 static void request_event_lost_is_rejected(struct kunit *test)
 {

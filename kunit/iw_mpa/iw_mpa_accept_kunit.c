@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The responder: connections that come up, and the device's statistics. */
+/* Tests of the MPA responder: connections that are established, and the device's statistics. */
 
 #include "iw_mpa_crc_cases.h"
 #include "iw_mpa_fakes.h"
@@ -199,7 +199,7 @@ static void accept_request_in_parts_comes_up(struct kunit *test)
 	for (sent = 0; sent < c->frame.len; sent += n) {
 		n = sc->first ?: 1;
 		n = min(n, c->frame.len - sent);
-		/* Wait for a wrong event: before the last byte, and after the first part */
+		/* A wrong event would come before the last byte, or after the first part */
 		if (sent == c->frame.len - 1 || (sc->first && sent))
 			iw_mpa_quiet(IW_MPA_QUIET_MS);
 		KUNIT_EXPECT_EQ(test, c->lis->nr_events, 0);
@@ -244,7 +244,7 @@ static int answer_reject(struct fake_id *child)
 	return fake_reject(child, "no", 2);
 }
 
-/* The ULP accepts on another CPU before the event handler returns. */
+/* The ULP accepts in another thread before iw_cm's event handler for CONNECT_REQUEST returns. */
 static void accept_before_the_upcall_returns_comes_up(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -276,8 +276,8 @@ static void reject_before_the_upcall_returns_is_sent(struct kunit *test)
 }
 
 /*
- * An RTR message that arrives before the ULP's answer establishes the connection once it is
- * accepted.
+ * If the RTR message arrives before the ULP's answer, the connection is established as soon as the
+ * ULP accepts.
  */
 static void accept_after_octets_that_come_early_comes_up(struct kunit *test)
 {
@@ -291,7 +291,7 @@ static void accept_after_octets_that_come_early_comes_up(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->fid->nr_events, 1);
 }
 
-/* The RTR message that arrived before the FIN establishes the connection. */
+/* The peer sends an RTR message, then FIN: the connection is established before it is closed. */
 /* Rules: M-7.2-1: ESTABLISHED, then CLOSE */
 static void accept_rtr_and_fin_is_established_and_closed(struct kunit *test)
 {
@@ -335,7 +335,7 @@ static void accept_asks_for_markers_if_set_so(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, c->qp->params.tx_markers);
 }
 
-/* The peer does not want CRCs. */
+/* The peer's Request has the bit C clear, so only this end decides whether CRC is used. */
 /*
  * Rules: M-4.4-1 M-7.1.1-7: the bit C of the Reply, and whether the driver is to use CRC, if the
  * setting crc is 0, for a device that can work without CRC and for one that cannot
@@ -373,7 +373,7 @@ static u64 stat_of(struct kunit *test, const char *name)
 	return value;
 }
 
-/* Poll: the statistics change a moment after the event that a test waits for. */
+/* Poll a statistic, since it changes a moment after iw_cm gets the event that a test waits for. */
 static void expect_stat(struct kunit *test, const char *name, u64 value)
 {
 	int i;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The responder: Requests that wait for the ULP's answer, and those that wait to be reported. */
+/*
+ * A listener reports at most as many unanswered Requests to the ULP as the backlog that the ULP has
+ * passed to rdma_listen(). Further Requests wait.
+ */
 
 #include "backlog.h"
 #include "device.h"
@@ -28,8 +31,8 @@ static void crowd(struct fake_conn *c, struct fakes *f, struct socket **peers)
 }
 
 /*
- * Return the listener of a Request that is not answered yet. The listener exists while the cm_id
- * listens.
+ * Return the listener of a Request that is not answered yet. No reference is taken: the listener
+ * exists until its cm_id is destroyed.
  */
 static struct iw_mpa_listener *listener_of(struct fake_id *child)
 {
@@ -44,7 +47,7 @@ static struct iw_mpa_listener *listener_of(struct fake_id *child)
 
 static bool so_many_wait(const struct iw_mpa_listener *lis, unsigned int count)
 {
-	/* The caller polls. */
+	/* A stale value does no harm, since the caller polls. */
 	return data_race(lis->no_room_count) == count;
 }
 
@@ -55,7 +58,7 @@ static void look_again_later(struct iw_mpa_listener *lis)
 	spin_unlock_bh(&lis->dev->lock);
 }
 
-/* Rules: B-12 */
+/* Rules: B-12: as many Requests are reported at first as the backlog, one more for each answer */
 static void backlog_asks_as_many_as_the_ulp_said_in_order(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -77,8 +80,7 @@ static void backlog_asks_as_many_as_the_ulp_said_in_order(struct kunit *test)
 	}
 }
 
-/* An accept makes room for another Request, and so does a peer that resets its connection. */
-/* Rules: B-12 */
+/* Rules: B-12: another Request is reported after an accept, and after a peer's RST */
 static void backlog_accept_and_a_peer_that_leaves_make_room(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -102,8 +104,7 @@ static void backlog_accept_and_a_peer_that_leaves_make_room(struct kunit *test)
 	fake_expect_event(ids[0], 0, IW_CM_EVENT_ESTABLISHED, 0);
 }
 
-/* A waiting Request is not reported after its peer has reset the connection. */
-/* Rules: B-12 */
+/* Rules: B-12: a Request that waits is never reported if its peer resets the connection */
 static void backlog_peer_that_leaves_while_it_waits_is_forgotten(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -125,8 +126,7 @@ static void backlog_peer_that_leaves_while_it_waits_is_forgotten(struct kunit *t
 	peer_recv_frame(f, peers[SAID + 1], &c->frame);
 }
 
-/* The ULP stops listening while Requests wait for room: each of them is rejected at once. */
-/* Rules: P-05 */
+/* Rules: P-05: when the listener is destroyed each Request that waits in its backlog is rejected */
 static void backlog_listener_that_goes_refuses_all_that_wait(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -145,8 +145,7 @@ static void backlog_listener_that_goes_refuses_all_that_wait(struct kunit *test)
 	}
 }
 
-/* A ULP that does not answer gets further Requests after a while, in excess of its backlog. */
-/* Rules: B-12 */
+/* Rules: B-12: a ULP that does not answer gets more Requests after a time, beyond its backlog */
 static void backlog_ulp_that_does_not_answer_is_asked_again(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -167,8 +166,7 @@ static void backlog_ulp_that_does_not_answer_is_asked_again(struct kunit *test)
 	fake_next_request(c->lis);
 }
 
-/* While half_open_listener_max Requests wait, TCP keeps further connections in its backlog. */
-/* Rules: B-12 */
+/* Rules: B-12: while half_open_listener_max Requests wait, TCP keeps further connections */
 static void backlog_too_many_wait_in_tcp(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);

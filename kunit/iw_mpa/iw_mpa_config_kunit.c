@@ -74,7 +74,7 @@ static const struct fall_back_case {
 	int			no;		/* client_server_ports */
 	bool			will_do;
 } fall_back_cases[] = {
-	/* The namespace's setting is for all applications: it does not rule out revision 1. */
+	/* A namespace's peer_to_peer is for all its applications, so it does not bar revision 1. */
 	{ "defaults", 1, 0, 1, IW_MPA_DEFAULT, -1, -1, true },
 	{ "namespace_off", 1, 0, 0, IW_MPA_DEFAULT, -1, -1, true },
 	{ "turned_off", 0, 0, 0, IW_MPA_DEFAULT, -1, -1, false },

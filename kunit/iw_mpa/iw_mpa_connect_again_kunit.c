@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The initiator tries again after a failure, from another source port or with MPA revision 1; and a
- * QP is used for a second connection.
+ * After a failure the initiator tries again, from another source port or with MPA revision 1. And
+ * after the end of its connection a QP can have another one.
  */
 
 #include "ep.h"
@@ -14,7 +14,7 @@
 #include <linux/tcp.h>
 #include <net/tcp.h>
 
-/* Choose a source port that a TCP socket uses already; rdma_cm's port space does not show that. */
+/* Give @fid a source port in use by a TCP socket, as rdma_cm may, which has a port space apart. */
 static __be16 take_port(struct fakes *f, struct fake_id *fid)
 {
 	struct fake_id *other = fake_id_create(f);
@@ -58,8 +58,8 @@ static __be16 peers_port(struct kunit *test, struct socket *peer)
 }
 
 /*
- * If the address is mapped, iwpmd knows the connection by the port that rdma_cm chose: the ULP
- * still sees that port.
+ * If addresses are mapped, iwpmd (the port mapper) has an entry for the port that rdma_cm chose.
+ * The event has to name that port, though TCP uses another one.
  */
 static void connect_source_port_of_a_mapped_address_stays(struct kunit *test)
 {
@@ -109,8 +109,8 @@ static const struct fallback_case {
 KUNIT_ARRAY_PARAM_DESC(fallback, fallback_cases, desc);
 
 /*
- * The peer resets the connection. A RST does not show which revisions a peer knows, so the same
- * Request follows.
+ * The peer answers the Request by RST. A RST does not show that the peer lacks revision 2, so the
+ * initiator connects once more and sends the same Request.
  */
 static void dial_again(struct fake_conn *c, struct fakes *f)
 {
@@ -164,7 +164,7 @@ static void expect_up_with_v2(struct fake_conn *c)
 	peer_recv_rtr(c->f, c->peer, IW_MPA_RTR_WRITE);
 }
 
-/* A single RST may have another cause: the listener was restarted, or had too many connections. */
+/* A single RST may mean that the listener was restarted, or had too many connections. */
 /* Rules: E-10-6: revision 2 and the peer-to-peer model after a single RST */
 static void connect_v2_reset_once_comes_up_with_v2(struct kunit *test)
 {
@@ -176,8 +176,8 @@ static void connect_v2_reset_once_comes_up_with_v2(struct kunit *test)
 }
 
 /*
- * Close the receive window of the listener's connections, so that they receive no data. Return the
- * old size.
+ * Set the listener's receive buffer to 0: the connections that it accepts inherit this, and have a
+ * closed window. Return the old size.
  */
 static int close_window(struct socket *listener)
 {
@@ -215,8 +215,8 @@ static bool fallbacks_are(u64 count)
 }
 
 /*
- * The second connection uses the source port of the first one. Over a network the peer's TCP may
- * learn of the end of the first connection only after the second one is opened.
+ * The try with revision 1 uses the source port of the first connection. The peer's TCP is locked
+ * for a while, as over a slow network: its first connection still exists when the next SYN is sent.
  */
 static void connect_v2_refused_keeps_its_source_port(struct kunit *test)
 {
@@ -281,7 +281,7 @@ static void connect_fallback_refuses_a_v2_reply(struct kunit *test)
 /* Long enough for all tries on a slow host, and short enough for a test to wait for its end */
 #define TRIES_MS	2000
 
-/* The wait for the second Reply has a timer too. */
+/* The wait for the Reply of revision 1 has a timer, too, as that for the first Reply. */
 /* Rules: M-7.1.2-17: status of CONNECT_REPLY */
 static void connect_silence_after_fallback_times_out(struct kunit *test)
 {
@@ -293,7 +293,7 @@ static void connect_silence_after_fallback_times_out(struct kunit *test)
 	peer_expect_eof(c->f, c->peer);
 }
 
-/* All tries share one time limit, which begins with the first: an exiting program waits once. */
+/* All tries have one time limit, from the first on: else a program's exit would wait for each. */
 static void connect_fallback_does_not_wait_twice(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -319,7 +319,7 @@ static void connect_fallback_does_not_wait_twice(struct kunit *test)
 	KUNIT_EXPECT_GE(test, jiffies_to_msecs(jiffies - start), 100 + TRIES_MS);
 }
 
-/* When the ULP gets CLOSE the QP is free for the next connection. */
+/* From the event CLOSE on the ULP can use the QP for another connection. */
 static void connect_qp_can_be_used_again_after_close(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);

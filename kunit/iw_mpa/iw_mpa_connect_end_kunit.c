@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The initiator: every way in which a connection can fail, or be ended. */
+/* Tests of the MPA initiator: every way in which a connection can fail, or be ended. */
 
 #include "device.h"
 #include "ep.h"
@@ -220,7 +220,7 @@ static void connect_barred_from_revision_1_fails(struct kunit *test)
 		peer_expect_eof(c->f, c->peer);
 }
 
-/* A Reply without enhanced data makes the connection one of revision 1, which is excluded here. */
+/* Without enhanced data in the Reply revision 1 is used. The settings here do not allow that. */
 /* Rules: X-02-2: status of CONNECT_REPLY, if revision 1 is not allowed */
 static void connect_barred_from_revision_1_refuses_its_reply(struct kunit *test)
 {
@@ -238,8 +238,8 @@ static void connect_barred_from_revision_1_refuses_its_reply(struct kunit *test)
 }
 
 /*
- * Replies with which the negotiation fails: the initiator sends a Terminate message of layer 2,
- * type 0, then FIN.
+ * Replies with which the negotiation fails: the initiator sends a Terminate message for layer 2
+ * (MPA), error type 0, then FIN.
  */
 static const struct term_case {
 	const char	*desc;
@@ -283,7 +283,7 @@ static void connect_failed_negotiation_is_told_the_peer(struct kunit *test)
 	peer_fin(c->peer);
 }
 
-/* After a Terminate message the library reads only 8 MiB of what the peer goes on sending. */
+/* After a Terminate message the library reads at most 8 MiB of the peer's bytes, then it closes. */
 static void connect_linger_ends_by_octets(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -344,7 +344,8 @@ static void connect_send_rtr_fails_is_a_failed_reply(struct kunit *test)
 
 #ifdef CONFIG_IW_MPA_TAKEOVER
 /*
- * The device takes TCP connections over, but none with these TCP options, and cannot use a socket.
+ * The device has its own TCP, cannot use a socket, and lacks the TCP options of this connection. So
+ * the startup fails after the Reply.
  */
 /* Rules: E-9.3-1: each byte of the Terminate message for TCP_OPTION, then FIN */
 static void connect_tcp_option_is_a_failed_reply(struct kunit *test)
@@ -361,7 +362,7 @@ static void connect_tcp_option_is_a_failed_reply(struct kunit *test)
 	peer_fin(c->peer);
 }
 
-/* A segment of the host's TCP has not left the host: no takeover, and TCP sends the Terminate. */
+/* A segment has not left the host: no takeover, so the host's TCP sends the Terminate message. */
 /* Rules: E-9.3-1: each byte of the Terminate message for TCP_BUSY, then FIN */
 static void connect_tcp_busy_is_a_failed_reply(struct kunit *test)
 {
@@ -404,7 +405,7 @@ static void connect_rst_after_hand_off_closes(struct kunit *test)
 			   "prepare attach send_rtr kick_rx stop");
 }
 
-/* The Reply establishes the connection, and the FIN that arrived with it closes it. */
+/* The peer sends a Reply, then FIN: the connection is established, and then closed. */
 /* Rules: M-7.2-1: CONNECT_REPLY, then CLOSE */
 static void connect_reply_and_fin_comes_up_and_closes(struct kunit *test)
 {
@@ -434,8 +435,8 @@ static void connect_bad_fpdu_closes(struct kunit *test)
 }
 
 /*
- * States in which an initiator's connection is ended from outside. In TCP_CONNECT the peer does not
- * answer, since it is a listener whose queue is full.
+ * States in which tests destroy an initiator's QP, or unregister its device. In TCP_CONNECT no
+ * SYN-ACK arrives, since the peer is a listener whose queue is full.
  */
 enum stage {
 	STAGE_TCP_CONNECT,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The initiator: connections that come up, and parameters that iw_connect refuses. */
+/* Tests of the MPA initiator: connections that are established, and parameters that are refused. */
 
 #include "iw_mpa_crc_cases.h"
 #include "iw_mpa_fakes.h"
@@ -56,7 +56,7 @@ static void connect_p2p_comes_up_on(struct kunit *test, int family)
 	peer_expect_eof(c->f, c->peer);
 }
 
-/* Packets have the TOS that rdma_set_option() has set. */
+/* Packets of the connection have the TOS that the ULP has set by rdma_set_option(). */
 static void connect_tos_is_the_sockets(struct kunit *test)
 {
 	static const int families[] = { AF_INET, AF_INET6 };
@@ -168,8 +168,8 @@ static void connect_reply_without_a_sends_no_rtr(struct kunit *test)
 }
 
 /*
- * Expect that RTR type @rtr is sent: the fake driver can send all types, and the Reply names some
- * by its bits A to D.
+ * Connect with a driver that can send all RTR types. The Reply names some of them in the words @ird
+ * and @ord; expect that the type @rtr is sent.
  */
 static void expect_rtr(struct kunit *test, u16 ird, u16 ord, u8 rtr)
 {
@@ -383,7 +383,7 @@ static void connect_asks_for_markers_if_set_so(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, c->qp->params.tx_markers);
 }
 
-/* The peer does not want CRCs. */
+/* The peer's Reply has the bit C clear, so only this end decides whether CRC is used. */
 /*
  * Rules: M-4.4-1 M-7.1.1-7: the bit C of the Request, and whether the driver is to use CRC, if the
  * setting crc is 0, for a device that can work without CRC and for one that cannot
@@ -461,7 +461,10 @@ static void connect_without_device_is_enodev(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_connect(fake_id_create(f), &param), -ENODEV);
 }
 
-/* The addresses belong to the ULP's namespace, whatever namespace the device is in. */
+/*
+ * The ULP is in another network namespace than the device and the peer's listener: TCP connects in
+ * the ULP's namespace, where nobody listens.
+ */
 static void connect_from_another_namespace_is_there(struct kunit *test)
 {
 	struct iw_cm_conn_param param = { .qpn = 1 };
@@ -500,7 +503,7 @@ static void connect_goes_to_the_mapped_address(struct kunit *test)
 	conn_answer_dial(c);
 }
 
-/* A peer that wants Markers would not understand a Terminate message without Markers. */
+/* The library sends no Terminate message to a peer that asks for Markers: it would have none. */
 /* Rules: E-8-1 E-9.3-1: FIN, and no byte before it, even if the device can insert Markers */
 static void connect_refusal_with_markers_is_fin_alone(struct kunit *test)
 {

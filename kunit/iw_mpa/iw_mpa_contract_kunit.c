@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A driver that makes each of the mistakes listed in iw_mpa_driver.rst. The kernel's log names the
- * mistake; library, iw_cm and driver go on working.
+ * A driver makes each of the mistakes that iw_mpa_driver.rst lists. The library writes the mistake
+ * to the kernel's log; library, iw_cm and driver go on working. Numbers below: rows of that list.
  */
 
 #include "ep.h"
@@ -14,12 +14,12 @@
 #include <linux/string.h>
 #include <net/tcp.h>
 
-/* The ops of a correct driver, which the wrong ops call. One test runs at a time. */
+/* Ops of a correct driver. The ops with a mistake call these, and do something wrong besides. */
 static struct iw_mpa_driver_ops right;
 
 static DECLARE_COMPLETION(unregistered);
 
-/* Position in the kernel's log: lines from here on are new */
+/* Position in the kernel's log from which on log_says() reads */
 static struct kmsg_dump_iter news;
 
 static int contract_init(struct kunit *test)
@@ -30,7 +30,7 @@ static int contract_init(struct kunit *test)
 	if (err)
 		return err;
 	right = f->drv;
-	f->config->log = 0;	/* no log of connections; mistakes of a driver are always logged */
+	f->config->log = 0;	/* turns off lines about connections, not those about mistakes */
 	kmsg_dump_rewind(&news);
 	news.cur_seq = news.next_seq;
 	return 0;
@@ -74,7 +74,7 @@ static void contract_kept_says_nothing(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, log_says("", ""));
 }
 
-/* 1. Something is missing. */
+/* Mistake 1: the driver registers without a necessary op, or with an iw_connect of its own. */
 static int own_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {
 	return -EOPNOTSUPP;
@@ -96,7 +96,7 @@ static void something_is_missing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_register(f), 0);
 }
 
-/* 2. The device is registered with the RDMA core too early, or unregistered there too late. */
+/* Mistake 2: iw_mpa_register_device() after ib_register_device(); and the reverse, next test */
 static void registered_too_late(struct kunit *test)
 {
 	struct fakes *f = test->priv;
@@ -109,7 +109,7 @@ static void registered_too_late(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_register(f), 0);
 }
 
-/* There are listeners and connections, which iw_cm destroys afterwards. */
+/* Mistake 2: iw_mpa_unregister_device() before ib_unregister_device(), with a live connection */
 static void unregistered_too_early(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -125,7 +125,7 @@ static void unregistered_too_early(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_register(f), 0);
 }
 
-/* 3. attach changes a field of the socket that is the library's, or does not set sk_data_ready. */
+/* Mistake 3: attach changes a socket field of the library's, or does not set sk_data_ready. */
 static const char *spoils;	/* one of socket_names[] */
 
 static void no_callback(struct sock *sk)
@@ -185,7 +185,7 @@ static void attach_takes_what_is_the_librarys(struct kunit *test)
 	}
 }
 
-/* 4. The driver sends before it may. */
+/* Mistake 4: the driver sends on the socket before the library has called send_rtr or open_tx. */
 static void send_early(struct socket *sock)
 {
 	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
@@ -227,7 +227,8 @@ static void responder_sends_before_the_first_fpdu(struct kunit *test)
 }
 
 /*
- * 5. Bytes arrive, and the driver reports no FPDU. Only the log of connections names this mistake.
+ * Mistake 5: bytes arrive, but the driver does not call iw_mpa_first_fpdu(). The line about the
+ * failed connection names this mistake, so it is in the log only if that is on.
  */
 static void first_fpdu_is_not_reported(struct kunit *test)
 {
@@ -243,7 +244,7 @@ static void first_fpdu_is_not_reported(struct kunit *test)
 	EXPECT_LOG(test, "TIMEOUT_RTR", "bytes have come, and no iw_mpa_first_fpdu()");
 }
 
-/* 6. destroy_qp does not hide the QP. */
+/* Mistake 6: iw_get_qp still finds a QP after destroy_qp has called iw_mpa_qp_gone(). */
 static void qp_is_found_while_it_goes(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -256,7 +257,7 @@ static void qp_is_found_while_it_goes(struct kunit *test)
 	c->qp->seen = false;
 }
 
-/* 7. An op waits for its own end. */
+/* Mistake 7: stop calls iw_mpa_qp_gone(), which waits until all ops of the QP have returned. */
 static void wrong_stop_destroys(struct ib_qp *ib, enum iw_mpa_reason why)
 {
 	struct fake_qp *qp = fake_qp_of(ib);
@@ -279,7 +280,7 @@ static void qp_gone_within_stop(struct kunit *test)
 	fake_qp_freed(c->qp);
 }
 
-/* 8. The driver keeps the socket. */
+/* Mistake 8: after stop a callback or sk_user_data of the socket is not the library's. */
 static void wrong_stop_keeps(struct ib_qp *ib, enum iw_mpa_reason why)
 {
 	struct sock *sk = fake_qp_of(ib)->sk;
@@ -310,7 +311,7 @@ static void stop_keeps_the_socket(struct kunit *test)
 	}
 }
 
-/* 9. References are leaked, or dropped twice. */
+/* Mistake 9: the driver does not put a reference on an endpoint, or puts it twice. */
 static void reference_is_leaked(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -380,7 +381,7 @@ static void qp_freed_is_missing(struct kunit *test)
 							  msecs_to_jiffies(2 * FAKE_WAIT_MS)), 0);
 }
 
-/* 10. The driver calls too early, or after stop. */
+/* Mistake 10: the driver calls a function of the library too early, or (next test) after stop. */
 static void tx_finished_is_called_early(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -395,7 +396,7 @@ static void tx_finished_is_called_early(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, log_says("", ""));
 }
 
-/* The endpoint stays until its peer closes. */
+/* Mistake 10: calls after stop, while the endpoint still exists as its peer has not closed yet */
 static void call_after_the_end(struct kunit *test)
 {
 	static const char * const calls[] = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counters of the library: each cause changes the right counters by the right amount, and no
- * others.
+ * Statistics of the library: each kind of event changes the right counters by the right amount, and
+ * no other counters.
  */
 
 #include "iw_mpa_fakes.h"
@@ -192,7 +192,7 @@ static void count_each_repeat_of_the_rtr_message(struct kunit *test)
 	count_expect(test, counts, want);
 }
 
-/* The peer has asked for the client-server model, and sends nothing after the Reply. */
+/* The peer of a client-server responder sends nothing: fence_timeout_ms later TX is opened. */
 static void count_a_fence_that_is_lifted(struct kunit *test)
 {
 	static const struct count_row want[] = {
@@ -239,7 +239,7 @@ static void count_a_connection_that_iw_cm_did_not_hear_of(struct kunit *test)
 	count_expect(test, counts, want);
 }
 
-/* iw_cm lets the ULP accept again until iw_cm has handled ESTABLISHED. */
+/* Until iw_cm has handled ESTABLISHED it allows further accepts, and each of them is counted. */
 static void count_each_further_accept(struct kunit *test)
 {
 	static const struct count_row want[] = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Functions of the library that only drivers with a TCP engine of their own need: the frame reader
- * fed from a driver's buffer, a limit of the revision, the choice of RTR types.
+ * Functions of the library for drivers whose device has a TCP of its own: they pass received bytes
+ * to the frame reader, limit the MPA revision, and choose RTR types.
  */
 
 #include "raw_frame.h"
@@ -104,7 +104,7 @@ static void engine_reader_of_a_bad_frame_says_so_for_good(struct kunit *test)
 	}
 }
 
-/* The highest revision */
+/* The highest MPA revision that a driver allows */
 
 static void engine_responder_takes_no_revision_above_its_own(struct kunit *test)
 {
@@ -173,7 +173,7 @@ static void engine_device_without_rtr_asks_for_none(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, req.rtr, 0);
 }
 
-/* Limits that apply to any input */
+/* Whatever the ULP and the peer ask for, the result is within the device's limits. */
 
 static void engine_read_alone_without_ird_stays_within_the_limits(struct kunit *test)
 {
@@ -191,8 +191,8 @@ static void engine_read_alone_without_ird_stays_within_the_limits(struct kunit *
 }
 
 /*
- * After the errors NO_RTR and INSUFFICIENT_IRD a Terminate message is due; some devices send it
- * only from a running stream, which needs the parameters.
+ * After the errors NO_RTR and INSUFFICIENT_IRD a Terminate message is due. Some devices can send
+ * that only when the QP is in RTS, so even then the negotiated parameters have to be usable.
  */
 static void engine_params_of_an_error_can_be_programmed(struct kunit *test)
 {

@@ -89,7 +89,7 @@ static void fake_check_fields(struct fake_id *fid, const struct iw_cm_event *eve
 		fake_fault(fid->f, "CONNECT_REQUEST without provider_data");
 }
 
-/* process_event() of iwcm.c, with a recorded fault in place of each BUG(). */
+/* As process_event() of iwcm.c, but where that has a BUG() this records a fault of the test. */
 static void fake_step(struct fake_id *fid, const struct iw_cm_event *event,
 		      struct ib_qp **qp)
 {
@@ -205,7 +205,10 @@ int fake_answer_of(struct fake_id *child)
 
 static int fake_event_handler(struct iw_cm_id *id, struct iw_cm_event *event);
 
-/* cm_conn_req_handler(): the new cm_id has no reference of the library. */
+/*
+ * Make the cm_id for a CONNECT_REQUEST as cm_conn_req_handler() of iwcm.c does, with a single
+ * reference, which is iw_cm's.
+ */
 static struct fake_id *fake_child(struct fake_id *lis,
 				  const struct iw_cm_event *event)
 {
@@ -252,7 +255,7 @@ static int fake_event_handler(struct iw_cm_id *id, struct iw_cm_event *event)
 		fid->budget--;
 		fid->held[fid->nr_held++] = *event;
 	} else if (room && !dropped) {
-		/* iw_cm reuses a listener's work items. */
+		/* iw_cm uses a listener's work item again, so CONNECT_REQUEST costs none. */
 		fid->budget -= !child;
 		fake_step(fid, event, &qp);
 		fake_record(fid, event);
@@ -279,7 +282,7 @@ static int fake_event_handler(struct iw_cm_id *id, struct iw_cm_event *event)
 	return room ? 0 : -ENOMEM;
 }
 
-/* Handle the events that iw_cm has held for a cm_id with @late set. */
+/* Handle the events that the fake iw_cm has queued while @fid->late was set, and clear it. */
 void fake_catch_up(struct fake_id *fid)
 {
 	struct ib_qp *qp = NULL;
@@ -378,14 +381,14 @@ int fake_accept(struct fake_id *fid, const struct iw_cm_conn_param *param)
 	return err;
 }
 
-/* The ULP accepts in any state of the cm_id; iw_cm calls the library only in CONN_RECV. */
+/* Accept in any state of the cm_id. As in iw_cm, the library is called only in CONN_RECV. */
 int fake_try_accept(struct fake_id *fid, const struct iw_cm_conn_param *param)
 {
 	return READ_ONCE(fid->state) == FAKE_CONN_RECV && !fid->destroyed ?
 	       fake_accept(fid, param) : -EINVAL;
 }
 
-/* The ULP rejects in any state of the cm_id; iw_cm calls the library only in CONN_RECV. */
+/* Reject in any state of the cm_id. As in iw_cm, the library is called only in CONN_RECV. */
 int fake_try_reject(struct fake_id *fid)
 {
 	if (READ_ONCE(fid->state) != FAKE_CONN_RECV || fid->destroyed)
@@ -467,7 +470,7 @@ void fake_destroy(struct fake_id *fid)
 	fake_id_count(fid, -1);
 }
 
-/* iw_cm_disconnect(): not abrupt, and without an event of its own */
+/* As iw_cm_disconnect(): modify the QP to SQD, which is not abrupt, and report no event */
 void fake_disconnect(struct fake_id *fid)
 {
 	struct ib_qp *qp = NULL;

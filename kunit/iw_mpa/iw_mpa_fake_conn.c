@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Connections in the states in which tests begin: see iw_mpa_fakes.h. */
+/* Functions that bring a connection to the state in which a test begins: see iw_mpa_fakes.h. */
 
 #include "ep.h"
 #include "iw_mpa_fakes.h"
@@ -24,21 +24,21 @@ static void conn_init(struct fake_conn *c, struct fakes *f)
 	};
 }
 
-/* After iw_connect: the peer accepts the TCP connection, and receives the Request. */
+/* After iw_connect: have the peer accept the TCP connection, and receive the Request. */
 void conn_answer_dial(struct fake_conn *c)
 {
 	c->peer = peer_accept(c->f, c->listener);
 	peer_recv_frame(c->f, c->peer, &c->frame);
 }
 
-/* Initiator: the ULP has a cm_id with the address of a peer that listens. */
+/* Make a listening socket of the peer, and a cm_id of the ULP to connect to that. */
 void conn_aim(struct fake_conn *c, int family)
 {
 	c->fid = fake_id_create(c->f);
 	c->listener = peer_listen(c->f, c->fid, family);
 }
 
-/* Initiator: the peer has the Request. */
+/* Have the ULP connect. When this function returns the peer has received the Request. */
 void conn_dial(struct fake_conn *c)
 {
 	conn_init(c, c->f);
@@ -55,14 +55,14 @@ void conn_send_good_reply(struct fake_conn *c)
 	peer_send_frame(c->f, c->peer, &c->frame);
 }
 
-/* Initiator: the peer sends a good Reply, and the ULP gets the event. */
+/* Have the peer send a good Reply, and wait for CONNECT_REPLY. */
 void conn_connect(struct fake_conn *c)
 {
 	conn_send_good_reply(c);
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
 }
 
-/* Initiator: connected, and the peer has the RTR message. */
+/* Connect as initiator. When this function returns the peer has received the RTR message. */
 void conn_active_up(struct fake_conn *c)
 {
 	conn_dial(c);
@@ -79,7 +79,7 @@ struct fake_conn *conn_new(struct kunit *test)
 	return c;
 }
 
-/* Each listener has its own port, so that remains of earlier tests do no harm. */
+/* Listen on a port that no earlier test has used: TCP may still have connections of these. */
 void conn_listen(struct fake_conn *c)
 {
 	static atomic_t port = ATOMIC_INIT(20000);
@@ -100,7 +100,7 @@ void conn_make_good_request(struct fake_conn *c)
 		     MPA_CW | MPA_D | CONN_PEER_ORD, "world", 5);
 }
 
-/* The peer connects, and sends a good Request. */
+/* Have the peer connect, and send a good Request. */
 void conn_send_request(struct fake_conn *c)
 {
 	c->peer = peer_connect(c->f, c->lis);
@@ -108,7 +108,7 @@ void conn_send_request(struct fake_conn *c)
 	peer_send_frame(c->f, c->peer, &c->frame);
 }
 
-/* Responder: the peer sends the Request in @c->frame, and the ULP gets CONNECT_REQUEST. */
+/* Have the peer connect and send the Request in @c->frame, and wait for CONNECT_REQUEST. */
 void conn_ask(struct fake_conn *c)
 {
 	c->peer = peer_connect(c->f, c->lis);
@@ -140,7 +140,7 @@ void conn_call_v2(struct fake_conn *c, u8 flags)
 	conn_ask(c);
 }
 
-/* Responder: the ULP has accepted, and the peer has the Reply. */
+/* Have the ULP accept, and the peer receive the Reply. */
 void conn_accept(struct fake_conn *c)
 {
 	KUNIT_ASSERT_EQ(c->f->test, 0, fake_accept(c->fid, &c->param));
@@ -154,14 +154,14 @@ void conn_send_rtr(struct fake_conn *c)
 	peer_send(c->f, c->peer, rtr, peer_make_rtr_write(rtr));
 }
 
-/* Responder: the peer sends the RTR message, and the ULP gets ESTABLISHED. */
+/* Have the peer send an RTR message, and wait for ESTABLISHED. */
 void conn_establish(struct fake_conn *c)
 {
 	conn_send_rtr(c);
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
 }
 
-/* Responder: connected, after the peer has received the Reply and sent the RTR message. */
+/* Connect as responder: the peer has received the Reply, and its RTR message has arrived. */
 void conn_passive_up(struct fake_conn *c)
 {
 	conn_call(c);
@@ -169,7 +169,7 @@ void conn_passive_up(struct fake_conn *c)
 	conn_establish(c);
 }
 
-/* The initiator's ULP gets one event, a failed CONNECT_REPLY, and the driver keeps no reference. */
+/* Expect CONNECT_REPLY with @status as the only event, and no reference on the QP afterwards. */
 void conn_expect_failed(struct fake_conn *c, int status)
 {
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, status);
@@ -177,7 +177,7 @@ void conn_expect_failed(struct fake_conn *c, int status)
 	KUNIT_EXPECT_EQ(c->f->test, c->qp->refs, 1);
 }
 
-/* The end of an established connection: CLOSE is the last event, and stop was called with @why. */
+/* After an established connection: expect CLOSE as the last event, and a call of stop with @why. */
 void conn_expect_closed(struct fake_conn *c, enum iw_mpa_reason why)
 {
 	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
@@ -250,7 +250,7 @@ struct iw_mpa_ep *fake_ep(struct fake_id *fid)
 	return search.found;
 }
 
-/* Set up an endpoint whose raised events nobody handles: they stay in @ep->events. */
+/* Set up an endpoint whose events are not handled, so that a test finds them in @ep->events. */
 void fake_ep_setup(struct iw_mpa_ep *ep)
 {
 	spin_lock_init(&ep->lock);
@@ -275,8 +275,8 @@ int fake_sock_connect(struct fake_id *fid, struct iw_mpa_sock *ms)
 }
 
 /*
- * Connect @ms, in a memalloc_noio scope as the library does; the scope ends with the test's task.
- * Return the peer's socket.
+ * Connect @ms in a memalloc_noio scope, as the library does. The scope is not ended, since each
+ * test has a task of its own. Return the peer's socket.
  */
 struct socket *fake_sock_open(struct fakes *f, struct iw_mpa_sock *ms)
 {

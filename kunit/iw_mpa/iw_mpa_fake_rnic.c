@@ -191,7 +191,7 @@ static int fake_recv_skb(read_descriptor_t *desc, struct sk_buff *skb,
 	return done;
 }
 
-/* Called with the socket locked: by TCP in data_ready, and by the driver's kick_rx. */
+/* Read what TCP has received. The caller, sk_data_ready or kick_rx, has the socket locked. */
 static void fake_rx(struct fake_qp *qp, struct sock *sk)
 {
 	read_descriptor_t desc = { .arg.data = qp, .count = 1 };
@@ -353,7 +353,10 @@ void fake_have_takeover(struct fakes *f)
 	fake_register_again(f);
 }
 
-/* As fake_have_takeover(), with a segment of the host's TCP that does not leave the host. */
+/*
+ * As fake_have_takeover(), but a segment of the host's TCP never leaves the host. So the library
+ * refuses the takeover, with TCP_BUSY.
+ */
 void fake_have_busy_tcp(struct fakes *f)
 {
 	fake_have_takeover(f);
@@ -422,13 +425,13 @@ void fake_qp_disconnect(struct fake_qp *qp, bool abrupt)
 	iw_mpa_ep_put(ep);
 }
 
-/* Let held ops go on, a tick after this call at the earliest. */
+/* End the wait of all ops that @qp->held has stopped. They go on at the next tick or later. */
 void fake_qp_go_on(struct fake_qp *qp)
 {
 	WRITE_ONCE(qp->held, 0);
 }
 
-/* The driver has sent all that was posted before finish_tx. */
+/* Report, as the driver, that all that was posted before finish_tx has been sent. */
 void fake_qp_tx_finished(struct fake_qp *qp)
 {
 	struct iw_mpa_ep *ep = fake_qp_ep(qp);
@@ -439,7 +442,7 @@ void fake_qp_tx_finished(struct fake_qp *qp)
 	iw_mpa_ep_put(ep);
 }
 
-/* The device reports an error that is not in the stream. */
+/* Report an error of the stream, as a device may do when no bytes arrive. */
 void fake_qp_stream_down(struct fake_qp *qp)
 {
 	struct iw_mpa_ep *ep = fake_qp_ep(qp);

@@ -83,9 +83,9 @@ void fake_qp_freed(struct fake_qp *qp)
 }
 
 /*
- * The first half of destroy_qp. When this function returns the library has no reference on the QP,
- * and no op runs. iw_cm may still have references; the second half is done at the end of the test,
- * if not before.
+ * The first half of destroy_qp: call iw_mpa_qp_gone(). After that the library has no reference on
+ * the QP, and no op runs, but iw_cm may have references. fake_qp_freed() is the second half; it is
+ * called at the end of the test, if not before.
  */
 void fake_qp_gone(struct fake_qp *qp)
 {
@@ -251,8 +251,8 @@ static void fakes_destroy_ids(struct fakes *f, bool listeners)
 }
 
 /*
- * Destroy listeners first, so that no new connection arrives; then QPs, so that no connection
- * awaits a Reply.
+ * The order matters: without listeners no new connection arrives, and without QPs no initiator
+ * awaits a Reply. Then the other cm_ids can be destroyed.
  */
 static void fakes_tear_down(void *arg)
 {
@@ -298,10 +298,10 @@ static void fakes_check(struct fakes *f)
 	for (i = 0; i < min(f->nr_faults, FAKE_FAULTS); i++)
 		KUNIT_FAIL(test, "%s", f->faults[i]);
 
-	/* A work item may still use an endpoint for a moment, after all is done. */
+	/* A work item may use an endpoint for a moment after its connection has ended. */
 	for (i = 0; i < HZ && !fakes_has_no_endpoint(); i++)
 		schedule_timeout_uninterruptible(1);
-	/* A socket that RCU frees later has a reference on the namespace until then. */
+	/* A closed socket keeps its reference on the namespace until RCU frees the socket. */
 	for (i = 0; i < HZ && ns_ref_read(&init_net) > f->nets; i++)
 		schedule_timeout_uninterruptible(1);
 	KUNIT_EXPECT_LE(test, ns_ref_read(&init_net), f->nets);

@@ -71,7 +71,7 @@ struct fake_event {
  * @budget: number of further events for which iw_cm has memory
  * @fail_events: iw_cm refuses this many further events with -ENOMEM
  * @fail_copies: the same, for events with private data, which iw_cm has to copy
- * @frozen: the event handler waits until the test resets this
+ * @frozen: having refused an event, the event handler waits until the test resets this
  * @drop_requests: for a listener: drop each CONNECT_REQUEST silently, as iw_cm does while it
  *	destroys the listener
  * @nr_dropped: number of requests that were dropped

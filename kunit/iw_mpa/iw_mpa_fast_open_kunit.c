@@ -43,7 +43,7 @@ static void hang_up(struct fake_conn *c)
 	conn_expect_closed(c, IW_MPA_R_PEER_CLOSED);
 }
 
-/* With the first connection TCP gets its cookie, which is for all ports of the peer's address. */
+/* Make a first connection, with which TCP gets a Fast Open cookie for the peer's address. */
 static void get_cookie(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -73,7 +73,7 @@ static void fast_open_off_means_off(struct kunit *test)
 	hang_up(c);
 }
 
-/* The peer acknowledges the SYN alone: TCP sends the Request again. */
+/* The peer acknowledges the SYN, but not the Request with it, so TCP sends the Request again. */
 static void fast_open_unwanted_by_the_peer_comes_up(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -85,7 +85,7 @@ static void fast_open_unwanted_by_the_peer_comes_up(struct kunit *test)
 	hang_up(c);
 }
 
-/* The Request is sent with the SYN to a closed port: the errno is that of TCP_REFUSED. */
+/* A SYN with the Request goes to a closed port. The errno is the same as without Fast Open. */
 static void fast_open_refused_is_told(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -99,7 +99,7 @@ static void fast_open_refused_is_told(struct kunit *test)
 	conn_expect_failed(c, -ECONNRESET);
 }
 
-/* The peer closes after a Request of revision 2: that of revision 1 is sent with a SYN, too. */
+/* After a FIN in place of a Reply the Request of revision 1 is sent with the next SYN, too. */
 static void fast_open_falls_back_to_revision_1(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -116,7 +116,7 @@ static void fast_open_falls_back_to_revision_1(struct kunit *test)
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
 }
 
-/* The peer sends its Request with the SYN, or asks for a cookie first. */
+/* Have the peer connect with its Request in the SYN, or ask for a cookie first, and establish. */
 static void call_with_the_syn(struct fake_conn *c, struct fakes *f)
 {
 	conn_listen(c);

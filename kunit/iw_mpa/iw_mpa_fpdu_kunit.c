@@ -162,7 +162,7 @@ static void fpdu_without_crc_field_is_zero(struct kunit *test)
 	expect_guarded(test, fpdu, 0xa5);
 }
 
-/* The old contents of the buffer must not show in the result. */
+/* FPDUs made in two buffers with different old contents are equal: every byte is written. */
 static void fpdu_any_room_all_octets_written(struct kunit *test)
 {
 	const struct fpdu_row *row = test->param_value;
@@ -179,7 +179,7 @@ static void fpdu_any_room_all_octets_written(struct kunit *test)
 	expect_guarded(test, other, 0xff);
 }
 
-/* The size that a receiver reads from the first two bytes is the size of the FPDU */
+/* iw_mpa_fpdu_size() of an FPDU's first two bytes (ULPDU_Length) is the FPDU's real size. */
 static void fpdu_size_own_fpdus_agrees(struct kunit *test)
 {
 	const struct fpdu_row *row = test->param_value;
@@ -187,7 +187,7 @@ static void fpdu_size_own_fpdus_agrees(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, iw_mpa_fpdu_size(get_unaligned_be16(row->octets)), row->len);
 }
 
-/* Only a set of exactly one type has an RTR message. */
+/* An RTR message is made only for exactly one RTR type, not for none or several. */
 static void fpdu_rtr_not_one_type_refused(struct kunit *test)
 {
 	u8 *fpdu = room_alloc(test, 0xa5);

@@ -65,7 +65,7 @@ static void frame_decode_good_fields_read(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, got.pd[i], raw_pd(off - IW_MPA_HDR_SIZE + i));
 }
 
-/* Only the header is decoded: fields from after the header are 0 */
+/* If only the header is decoded, the fields that are not in the header are 0. */
 static void frame_decode_head_fields_read(struct kunit *test)
 {
 	const struct good_row *row = test->param_value;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The table of states and events, cell by cell: which events each state handles, to which state
- * they lead, and what limits each wait. The actions are checked by iw_mpa_fsm_walk_kunit.c.
+ * The state table of fsm.c, cell by cell: which events each state handles, to which state they
+ * lead, and what limits each wait. The actions are checked by iw_mpa_fsm_walk_kunit.c.
  */
 
 #include <kunit/test.h>
@@ -130,7 +130,7 @@ static const struct event_row event_rows[] = {
 	LEG(DEV_GONE, ST_WAITS, DEAD),
 };
 
-/* The target of a cell, IW_MPA_ST_COUNT if the event is void there */
+/* Return the state to which @event leads from @state; IW_MPA_ST_COUNT if it has no effect there. */
 static enum iw_mpa_state leg_target(enum iw_mpa_state state, enum iw_mpa_event event)
 {
 	int i;
@@ -188,7 +188,8 @@ static void fsm_step_any_cell_leads_where_ruled(struct kunit *test)
 }
 
 /*
- * An orderly end has a reason when it begins. An event that cuts the end short replaces the reason.
+ * When an orderly end begins, its reason is recorded. RST, an error or a stall during that end
+ * replaces the reason.
  */
 static void fsm_failed_end_has_another_reason(struct kunit *test)
 {
@@ -241,7 +242,7 @@ static const struct local_end {
 	enum iw_mpa_event	event;
 	u32			silent;
 } local_ends[] = {
-	/* This end waits for the peer's frame, or for TCP. */
+	/* Nothing has arrived that a Reject or Terminate message could answer. */
 	{ IW_MPA_EV_BIND_FAILED,	ST(TCP_CONNECT) },
 	{ IW_MPA_EV_OPEN_FAILED,	ST_TCP },
 	{ IW_MPA_EV_NO_REV_2,		ST(TCP_RECONNECT) },
@@ -255,7 +256,7 @@ static const struct local_end {
 	/* TCP has refused a frame. */
 	{ IW_MPA_EV_SEND_FAILED,	ST_TCP },
 	{ IW_MPA_EV_REPLY_FAILED,	ST(HANDOFF) },
-	/* The peer always gets a message for these. */
+	/* After these the peer gets a message in every state. */
 	{ IW_MPA_EV_TERM_DUE },
 	{ IW_MPA_EV_PREPARE_FAILED },
 	{ IW_MPA_EV_RTR_FAILED },
@@ -301,7 +302,7 @@ static void fsm_device_ends_whatever_waits(struct kunit *test)
 	}
 }
 
-/* iw_mpa_fsm_walk_kunit.c relies on this order of actions */
+/* The actions of a cell are done by ascending number, so the numbers have to be in this order. */
 static void fsm_actions_numbered_in_order_of_doing(struct kunit *test)
 {
 	static const u8 order[] = {
@@ -325,7 +326,7 @@ static void fsm_actions_numbered_in_order_of_doing(struct kunit *test)
 	KUNIT_EXPECT_LE(test, IW_MPA_ST_COUNT, 32);	/* for ST() here */
 }
 
-/* The order in which several raised events are handled: first what arrived, later who closed */
+/* Events that wait are handled by ascending number: bytes that have arrived before any close. */
 static void fsm_events_raised_from_outside_numbered_by_urgency(struct kunit *test)
 {
 	static const u8 order[] = {
@@ -436,7 +437,7 @@ static void fsm_reason_of_a_timeout_is_the_states(struct kunit *test)
 	}
 }
 
-/* The first FPDU opens TX and reports ESTABLISHED in RX's context; an end needs a process. */
+/* FIRST_FPDU has only actions that RX may do in a softirq. Actions that end a connection sleep. */
 static void fsm_first_fpdu_alone_is_prompt(struct kunit *test)
 {
 	int state, event;
@@ -457,8 +458,8 @@ static void fsm_first_fpdu_alone_is_prompt(struct kunit *test)
 }
 
 /*
- * A ULP that closes sends FIN in its own context; what ends the connection is left to the work
- * item.
+ * iw_mpa_close() may send FIN in the context of the ULP that closes. Actions that end the
+ * connection are for the endpoint's work item.
  */
 static void fsm_close_leaves_ends_to_others(struct kunit *test)
 {
@@ -482,7 +483,7 @@ static void fsm_close_leaves_ends_to_others(struct kunit *test)
 	}
 }
 
-/* A number outside the enum has the name "?", and is no index */
+/* A number outside the enum has the name "?": the table of names is not read past its end. */
 static void fsm_name_out_of_range_harmless(struct kunit *test)
 {
 	static const unsigned int wild[] = { IW_MPA_ST_COUNT, 64, 255, 0x7fffffff, 0xffffffff };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Guarantees of the table of states and events. A walk visits every state with every history that
- * can lead there, and follows each action to each event that the action can raise. Each action is
+ * Guarantees of the state table of fsm.c. A walk visits every state with every history (PAST_*)
+ * that can lead there, and follows each action to each event that it can raise. Each action is
  * checked against the rules of iw_cm, of drivers, of RFC 5044 7.1.2 and of RFC 6581 9.
  */
 
@@ -116,7 +116,7 @@ static u64 action_outcomes(enum iw_mpa_action_nr action, u32 past, bool *always)
 	}
 }
 
-/* Return the past after an action that has raised @outcome, or no event */
+/* Return the bits PAST_* after an action that has raised the event @outcome, or none */
 static u32 action_done(u32 past, enum iw_mpa_action_nr action, enum iw_mpa_event outcome)
 {
 	bool well = outcome == IW_MPA_EV_NONE;
@@ -227,7 +227,7 @@ static bool action_is_allowed(u32 past, enum iw_mpa_action_nr action, enum iw_mp
 	case IW_MPA_ACT_SEND_REJECT:
 		return (past & PAST_PASSIVE) && !(past & (PAST_TAKEN | PAST_LAST_WORD));
 	case IW_MPA_ACT_SHUTDOWN:
-		/* The driver has no stream, or has reported that nothing follows, once. */
+		/* FIN is for the driver's stream only after TX_FINISHED, and only once. */
 		return driver_has_stream(past) ? event == IW_MPA_EV_TX_FINISHED &&
 						 !(past & PAST_LAST_WORD) :
 						 !(past & PAST_BOUND);
@@ -251,7 +251,7 @@ static bool action_is_allowed(u32 past, enum iw_mpa_action_nr action, enum iw_mp
 	}
 }
 
-/* Check what must be true in a state for any past */
+/* Check what must be true in a state, whatever events have led there */
 static bool state_is_sound(const struct node *node)
 {
 	u32 past = node->past, st = BIT(node->state);
@@ -291,7 +291,7 @@ static void walk_add(struct walk *w, struct node node)
 	w->nodes[w->count++] = node;
 }
 
-/* Facts that follow from the event itself */
+/* Return the bits PAST_* after an event, before any of its actions */
 static u32 event_facts(u32 past, enum iw_mpa_event event)
 {
 	switch (event) {
@@ -308,9 +308,9 @@ static u32 event_facts(u32 past, enum iw_mpa_event event)
 	}
 }
 
-/* The actions that a transition needs because of its past and its target, and no others */
+/* due_*(): exactly the actions that a cell has to have because of bits PAST_* and the next state */
 
-/* The end of a connection undoes what was done. */
+/* At the end of a connection, what bits PAST_* show to have been done has to be undone. */
 static u32 due_at_end(u32 past, enum iw_mpa_event event, enum iw_mpa_state next)
 {
 	u32 due = 0;
@@ -574,18 +574,18 @@ static void fsm_any_path_keeps_promises(struct kunit *test)
 }
 
 #define TICKS_WAIT	5	/* ticks of linger_timeout_ms */
-#define TICKS_UNTIL	13	/* ticks of finish_timeout_ms, no multiple of these */
+#define TICKS_UNTIL	13	/* ticks of finish_timeout_ms, no multiple of TICKS_WAIT */
 
-/* A clock that wraps within the test */
+/* Return the jiffies at a tick. They wrap around during the test. */
 static unsigned long at_tick(unsigned int tick)
 {
 	return -2UL * TICKS_UNTIL + 2 * tick;
 }
 
 /*
- * An orderly end on a virtual clock. At each tick those events may arrive, any number of times,
- * that keep the connection in the states with a common time limit. No deadline is later than that
- * limit, so TIMED_OUT arrives in time, and CHECK_PROGRESS finds that the time is over.
+ * An orderly end is over after finish_timeout_ms, whatever arrives. Time is only a number here. At
+ * each tick any events arrive that keep the connection in the states of an orderly end. No deadline
+ * is later than the limit, so TIMED_OUT is in time, and CHECK_PROGRESS finds that time is over.
  */
 static void fsm_any_order_of_events_ends_in_time(struct kunit *test)
 {
@@ -625,8 +625,8 @@ static void fsm_any_order_of_events_ends_in_time(struct kunit *test)
 }
 
 /*
- * Only states with a common limit end by that limit. LINGER, after a last message, has its own
- * time.
+ * States that share a time limit have no deadline after that limit. The deadlines of other states
+ * do not depend on it, as that of LINGER, which follows a Terminate message, Reject or FIN.
  */
 static void fsm_deadline_is_limited_where_limits_are_shared(struct kunit *test)
 {

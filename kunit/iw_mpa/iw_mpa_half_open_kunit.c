@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The responder: connections before the Request, and after a Reject. */
+/* Limits of a responder: connections without a whole Request (half-open), or after a Reject */
 
 #include "backlog.h"
 #include "device.h"
@@ -12,7 +12,7 @@
 #include <linux/kthread.h>
 #include <linux/workqueue.h>
 
-/* Rules: H-03 */
+/* Rules: H-03: beyond half_open_max the oldest half-open connection is closed */
 static void half_open_too_many_oldest_yields(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -32,7 +32,7 @@ static void half_open_too_many_oldest_yields(struct kunit *test)
 	fake_next_request(c->lis);
 }
 
-/* Rules: H-03 */
+/* Rules: H-03: beyond half_open_listener_max the listener's own oldest one is closed */
 static void half_open_listener_yields_its_own(struct kunit *test)
 {
 	struct fake_conn *other = conn_new(test), *c = conn_new(test);
@@ -90,8 +90,8 @@ static bool endpoints_are(u64 count)
 }
 
 /*
- * Return the number of half-open connections of the first crowd (listeners in one network
- * namespace).
+ * Return the number of half-open connections of all listeners of @dev in one network namespace. The
+ * tests use a single namespace.
  */
 static unsigned int half_opens(struct iw_mpa_device *dev)
 {
@@ -100,8 +100,7 @@ static unsigned int half_opens(struct iw_mpa_device *dev)
 	return READ_ONCE(crowd->half_open_count);
 }
 
-/* A rejected connection whose peer does not close counts against the same limit. */
-/* Rules: H-04 */
+/* Rules: H-04: the limit counts rejected connections, too, if their peers do not close */
 static void refused_too_many_oldest_yields(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -169,11 +168,11 @@ static struct iw_mpa_ep *the_half_open(struct fake_id *lis)
 }
 
 /*
- * YIELD, the end of a half-open connection in favour of a newer one, is raised while its Request is
- * read. The ULP rejects before the runner handles YIELD: the peer still has time to read the
- * Reject.
+ * The event YIELD closes a half-open connection to make room for a newer one. It is raised while
+ * the Request is being read. The ULP rejects before YIELD is handled: then YIELD has no effect, so
+ * that the peer has time to read the Reject.
  */
-/* Rules: H-03 */
+/* Rules: H-03: YIELD has no effect once the ULP has rejected */
 static void half_open_yield_after_the_request_is_void(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -201,7 +200,7 @@ static void half_open_yield_after_the_request_is_void(struct kunit *test)
 	FAKE_POLL(f, endpoints_are(0));
 }
 
-/* Rules: P-05 */
+/* Rules: P-05: half-open connections end when their listener is destroyed */
 static void listener_gone_half_open_is_closed(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -213,8 +212,8 @@ static void listener_gone_half_open_is_closed(struct kunit *test)
 }
 
 /*
- * The listener is destroyed while a Request waits until iw_cm has room. The poll for room, which
- * uses the listener's memory, must not be queued any more.
+ * While Requests wait for room in iw_cm, a delayed work item in the listener's memory polls for
+ * that. Once the listener is being destroyed it must not be queued any more.
  */
 static void listener_gone_looks_no_more(struct kunit *test)
 {
@@ -235,7 +234,8 @@ static void listener_gone_looks_no_more(struct kunit *test)
 }
 
 /*
- * The listener is destroyed while iw_cm refuses the event for lack of room: there is no later try.
+ * The listener is destroyed while iw_cm refuses CONNECT_REQUEST for lack of room. The event is not
+ * tried again.
  */
 /* Rules: P-05; E-9.3-1: nothing after the Reject, and no FIN before the peer's */
 static void listener_gone_while_it_is_asked(struct kunit *test)
@@ -310,7 +310,7 @@ static void device_gone_indicated_v1_is_rejected(struct kunit *test)
 	fake_reject(c->fid, NULL, 0);
 }
 
-/* Rules: P-05 */
+/* Rules: P-05: a Request that was reported can be accepted after its listener was destroyed */
 static void listener_gone_indicated_lives_on(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -353,11 +353,7 @@ static struct iw_mpa_listener *the_listener(struct fake_id *fid)
 	return lis;
 }
 
-/*
- * The listener is destroyed while it accepts connections from TCP: they end, though the peers are
- * silent.
- */
-/* Rules: P-05 */
+/* Rules: P-05: connections end if the listener is destroyed while it accepts them from TCP */
 static void listener_gone_while_it_accepts(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -399,8 +395,8 @@ static void device_gone_half_open_is_closed(struct kunit *test)
 #define CROWD	6
 
 /*
- * iw_cm has no room for a while. No client is rejected: connections whose Request has arrived wait
- * in the order of their Requests, and new ones stay in TCP's backlog.
+ * iw_cm has no room for events for a while. No client is rejected: Requests that have arrived are
+ * reported later in their order, and new connections stay in TCP's backlog.
  */
 /* Rules: I-11 Q-06 */
 static void no_room_in_iw_cm_holds_requests_back(struct kunit *test)

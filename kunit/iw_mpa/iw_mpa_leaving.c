@@ -38,8 +38,8 @@ static int leaving_hold(struct ib_qp *qp, struct sock *sk)
 }
 
 /*
- * The library's filter that stops input must be gone: TCP has to get packets that the device lets
- * go.
+ * When the device lets go of the connection the host's TCP has to get packets again. So the socket
+ * filter by which the library keeps them from TCP must be gone by then.
  */
 static void leaving_let_go(struct ib_qp *qp)
 {
@@ -119,8 +119,8 @@ static const struct iw_mpa_takeover_ops leaving_takeover = {
 };
 
 /*
- * Make a connection, and a device that can take TCP over; the suite has to use
- * the fakes.
+ * Make a connection, and a device that can take it over from the host's TCP. The suite has to have
+ * fakes_init() as its init.
  */
 struct leaving *leaving_open(struct kunit *test)
 {
@@ -152,7 +152,7 @@ struct leaving *leaving_open(struct kunit *test)
 	return lv;
 }
 
-/* Release the endpoint's socket and takeover, as state DEAD does. */
+/* Release the endpoint's socket and its takeover, as the library does in the state DEAD. */
 void leaving_release(struct leaving *lv)
 {
 	iw_mpa_sock_release(lv->ms);
@@ -167,12 +167,12 @@ void leaving_end_device(struct leaving *lv)
 }
 
 /*
- * Close before the end of a test, to check what remains or to open another connection; else
- * leaving_exit() calls this function.
+ * End the takeover and the connection. leaving_exit() does this after a test, unless the test has
+ * called this function to check what remains, or to open another connection.
  */
 void leaving_close(struct leaving *lv)
 {
-	if (lv->ep.takeover && lv->ms->sock)	/* frozen, but not taken over */
+	if (lv->ep.takeover && lv->ms->sock)	/* host's TCP silenced, no takeover yet */
 		iw_mpa_takeover_undo(&lv->ep);
 	if (lv->ep.sock.stream.qp)
 		iw_mpa_offload_stop(&lv->ep, IW_MPA_R_ULP_CLOSE);

@@ -40,8 +40,8 @@ static void listen_takes_several_connections(struct kunit *test)
 }
 
 /*
- * TCP has many connections before the listener accepts the first, and reports no further one: the
- * listener has to go on until it has accepted all.
+ * Many connections wait in TCP before the listener accepts the first. TCP calls data_ready for none
+ * of them again, so the listener has to go on until it has accepted all.
  */
 static void listen_takes_all_of_a_crowd(struct kunit *test)
 {
@@ -58,7 +58,7 @@ static void listen_takes_all_of_a_crowd(struct kunit *test)
 	dev = iw_mpa_device_get(c->lis->id.device);
 	lis = list_first_entry(&dev->listeners, struct iw_mpa_listener, node);
 	iw_mpa_device_put(dev);
-	/* accept() waits for this lock. */
+	/* accept() waits for the socket lock, so no connection is accepted until it is released. */
 	lock_sock(lis->sock.sock->sk);
 	for (i = 0; i < LISTEN_CROWD; i++) {
 		KUNIT_EXPECT_EQ(test, 0, sock_create_kern(&init_net, AF_INET, SOCK_STREAM,
@@ -103,7 +103,7 @@ static struct fake_id *call_wildcard(struct fake_conn *c, struct fakes *f, int f
 	return lis;
 }
 
-/* From a wildcard listener, for IPv4 or IPv6, the ULP gets concrete addresses. */
+/* CONNECT_REQUEST has the connection's real addresses, though the listener has wildcards. */
 static void listen_wildcard(struct kunit *test, int family, int peer_family)
 {
 	struct fake_conn *c = conn_new(test);
@@ -165,7 +165,7 @@ static void listen_tos_and_priority_are_those_of_its_connections(struct kunit *t
 	}
 }
 
-/* Expect that @lis succeeds without a socket: @c->lis uses the port, and gets the connections. */
+/* Expect that @lis listens without error, but that @c->lis alone gets connections to the port. */
 static void expect_no_socket(struct fake_conn *c, struct fakes *f, struct fake_id *lis)
 {
 	struct kunit *test = f->test;
@@ -193,8 +193,8 @@ static void listen_wildcard_of_another_namespace_has_no_socket(struct kunit *tes
 
 /*
  * An interface in another namespace may have the same IP and hardware addresses as the device.
- * Neither of two listeners, one in each namespace, gets the other's connections, or occupies the
- * other's port.
+ * If one listener is in each namespace, neither gets connections of the other one's namespace, and
+ * both can use the same port.
  */
 static void listen_on_an_address_of_another_namespace_is_there(struct kunit *test)
 {
@@ -228,8 +228,8 @@ static struct socket *call_address(struct fake_conn *c, struct fakes *f, __be32 
 }
 
 /*
- * Unbind a listener's socket from its interface. Packets that the host sends to itself arrive by
- * the interface of their address; in this test all have to reach the same listener.
+ * Unbind a listener's socket from its interface. Packets of the host to itself arrive by lo, or by
+ * the interface with the address; in this test all have to reach the same listener.
  */
 static void listen_to_each_interface(struct fake_id *fid)
 {
@@ -312,7 +312,7 @@ static void listen_wildcard_without_fence_has_no_socket(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_listen(foreign), 0);
 }
 
-/* Of two devices on one interface, only one gets a socket for a port. */
+/* Two devices are on one interface: for each port only one of them can have a listening socket. */
 static void listen_wildcard_on_a_second_device_of_an_interface(struct kunit *test)
 {
 	struct ib_device *other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);
@@ -364,7 +364,7 @@ static void listen_wildcard_of_a_new_device_leaves_a_port_to_tcp(struct kunit *t
 	KUNIT_EXPECT_EQ(test, fake_listen(conn_wildcard(c, f)), -EADDRINUSE);
 }
 
-/* The setting fence is turned on after the listener was made. */
+/* The setting fence (drivers have to hold TX back) is turned on after the listener was made. */
 /* Rules: M-7.1.2-10: a driver that cannot hold TX back gets no stream */
 static void accept_without_fence_is_refused(struct kunit *test)
 {

@@ -170,8 +170,8 @@ static void negotiate_request_any_depths_as_ruled(struct kunit *test)
 }
 
 /*
- * Of several reasons to refuse a Request, the first of these is reported: revision, Markers,
- * depths.
+ * If a Request is refused for several reasons, the reported one is the first in this order: MPA
+ * revision, Markers, IRD and ORD.
  */
 static void negotiate_request_graver_reason_told(struct kunit *test)
 {

@@ -38,7 +38,8 @@ static u16 random_limit(struct rnd_state *rnd)
 }
 
 /*
- * A random depth from 0 to @limit, both of these more often, or 0x3fff, which leaves it to the ULPs
+ * A random IRD or ORD from 0 to @limit, of which 0 and @limit are more frequent; or 0x3fff, by
+ * which an end leaves the value to the ULPs (RFC 6581 9.1)
  */
 static u16 random_depth(struct rnd_state *rnd, u16 limit)
 {
@@ -143,8 +144,8 @@ static u8 can_send(const struct pair *p)
 }
 
 /*
- * RTR types that the responder can accept. If its IRD is 0, and the peer's ORD of 0x3fff leaves
- * that unchanged, the IRD is raised only if no type other than Read is possible.
+ * RTR types that the responder can accept. Read needs an IRD above 0. If the Request's ORD is
+ * 0x3fff, an IRD of 0 is raised only if the responder accepts no other type than Read.
  */
 static u8 can_take(const struct pair *p)
 {
@@ -155,8 +156,8 @@ static u8 can_take(const struct pair *p)
 }
 
 /*
- * A Request names the types that can be sent. A Reply names those of them that can be accepted, or,
- * if there are none, all that can be accepted.
+ * A Request names the RTR types that the initiator can send. A Reply names those of them that the
+ * responder accepts; if it accepts none of them, all that it accepts.
  */
 static void expect_rtr_named(struct pair *p)
 {
@@ -198,7 +199,7 @@ static void expect_common_rtr(struct pair *p)
 	EXPECT(IMPLIES(i->rtr == IW_MPA_RTR_READ, i->ord && r->ird));
 }
 
-/* A Reject leads to the result REJECTED, and has the format and the bit A of an accepting Reply. */
+/* A Reject gives the initiator the reason REJECTED. Format and bit A are as in other Replies. */
 static void expect_rejected(struct pair *p)
 {
 	EXPECT(p->rep.reject);
@@ -218,8 +219,8 @@ static void expect_rejected(struct pair *p)
 }
 
 /*
- * Check that the initiator refuses an accepting Reply only for good reasons. For the Terminate
- * message that follows, both ends must agree on CRC.
+ * Check that an initiator which refuses a Reply without R has a reason to. A Terminate message
+ * follows, so both ends must have the same setting of CRC.
  */
 static void expect_refused(struct pair *p)
 {

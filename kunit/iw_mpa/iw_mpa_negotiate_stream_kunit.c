@@ -67,7 +67,7 @@ KUNIT_ARRAY_PARAM_DESC(large, large_rows, desc);
 KUNIT_ARRAY_PARAM_DESC(crc, crc_rows, desc);
 KUNIT_ARRAY_PARAM_DESC(marker, marker_rows, desc);
 
-/* The results are the same for all revisions */
+/* Whether CRC is used does not depend on the MPA revision. */
 /* Rules: M-4.4-2 M-7.1.1-7 M-7.1.1-8: whether CRC is on */
 static void negotiate_either_role_crc_if_one_asks(struct kunit *test)
 {
@@ -132,7 +132,7 @@ static void negotiate_either_role_markers_as_receiver_asks(struct kunit *test)
 	}
 }
 
-/* Large FPDUs are used if both ends allow them, and never with Markers */
+/* FPDUs beyond one TCP segment are used if both ends allow that, and neither wants Markers. */
 static void negotiate_either_role_large_fpdu_if_both_say_so(struct kunit *test)
 {
 	const struct large_row *row = test->param_value;
@@ -162,7 +162,7 @@ static void negotiate_either_role_large_fpdu_if_both_say_so(struct kunit *test)
 	}
 }
 
-/* Old and new ends: RFC 6581 10. @req_* is the Request, @rep_* the Reply */
+/* RFC 6581 10: ends of different MPA revisions. @req_* describes the Request, @rep_* the Reply. */
 
 static const struct interop_row {
 	const char		*desc;
@@ -203,7 +203,7 @@ static void negotiate_request_any_format_answered_in_same(struct kunit *test)
 	struct iw_mpa_local local = local_plain;
 	struct iw_mpa_params params;
 
-	/* Arrange: to an old peer, neither a newer revision of our own nor strictness matters */
+	/* Arrange: our own revision 2, and strictness, have no effect if the peer has revision 1 */
 	local.rev = max(row->req_rev, row->rep_rev);
 	local.strict = !row->req_enhanced;
 

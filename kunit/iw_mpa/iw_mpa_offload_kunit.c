@@ -101,7 +101,8 @@ static struct socket *called_open(struct kunit *test, struct iw_mpa_sock *listen
 }
 
 /*
- * A BPF program may have put the connection into a sockmap before it was accepted: leave it alone.
+ * A BPF program may have put a connection into a sockmap before accept(), and then uses
+ * sk_user_data: the library must not adopt that socket.
  */
 static void sock_adopt_leaves_what_others_use(struct kunit *test)
 {
@@ -123,7 +124,7 @@ static void others_data_ready(struct sock *sk)
 {
 }
 
-/* TCP still uses a socket that was closed: its callbacks must not be the library's. */
+/* A refused connection is closed, but TCP still calls its callbacks: none may be the library's. */
 static void sock_drop_gives_the_callbacks_back(struct kunit *test)
 {
 	struct iw_mpa_sock listener = {};
@@ -164,7 +165,7 @@ static const struct before {
 
 KUNIT_ARRAY_PARAM_DESC(before, before_cases, desc);
 
-/* A RST is not mistaken for a FIN, whether the socket reports it or a read finds it. */
+/* RST before the connection is adopted is reported as PEER_RESET, and not as PEER_CLOSED. */
 static void sock_adopt_tells_of_the_end(struct kunit *test)
 {
 	struct iw_mpa_ep *ep = kunit_kzalloc(test, sizeof(*ep), GFP_KERNEL);
@@ -192,7 +193,7 @@ static void sock_adopt_tells_of_the_end(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tc->octets, ep->reader.have);
 	KUNIT_EXPECT_EQ(test, tc->rst ? IW_MPA_EV_PEER_RESET : IW_MPA_EV_NONE,
 			iw_mpa_startup_read_request(ep));
-	/* Unhooking restores TCP's callbacks: the connection has inherited the listener's. */
+	/* The accepted socket has inherited the listener's callbacks; unhooking sets TCP's own. */
 	iw_mpa_sock_unhook(&ep->sock);
 	sk = sock->sk;
 	KUNIT_EXPECT_TRUE(test, sk->sk_data_ready == listener.data_ready);
@@ -398,8 +399,8 @@ static void reply_that_fails_is_told(struct kunit *test)
 }
 
 /*
- * While the driver had the callbacks, TCP has reported bytes only to the driver: from then on the
- * library has to check for unread bytes itself.
+ * Until stop, TCP has reported received bytes to the driver alone, and does not report them again.
+ * So after stop the library has to check for unread bytes.
  */
 static void stop_takes_the_callbacks_back(struct kunit *test)
 {
@@ -435,7 +436,7 @@ static void passive_without_attach_leaves_the_socket(struct kunit *test)
 	f->drv.kick_rx = NULL;
 	KUNIT_EXPECT_EQ(test, line_passive(line, true), IW_MPA_EV_HANDED_OFF_FENCED);
 	iw_mpa_offload_kick_rx(&line->ep);
-	/* The device has its own TCP: the socket does not know what was sent. */
+	/* The device has its own TCP, so the socket's sequence numbers prove nothing. */
 	KUNIT_EXPECT_FALSE(test, iw_mpa_offload_is_untouched(&line->ep));
 	line_close(line);
 	KUNIT_EXPECT_STREQ(test, line->qp->log, "prepare stop");

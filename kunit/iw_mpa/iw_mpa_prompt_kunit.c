@@ -9,7 +9,7 @@
 
 #include <linux/preempt.h>
 
-/* A responder that has sent its Reply to a Request for the peer-to-peer model, or of RFC 5044. */
+/* Make a responder that has sent a Reply, to a peer-to-peer Request if @p2p, else to revision 1. */
 static struct fake_conn *prompt_accept(struct kunit *test, bool p2p)
 {
 	struct fake_conn *c = conn_new(test);
@@ -52,7 +52,7 @@ static void prompt_fence_opens_where_the_first_fpdu_comes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->fid->nr_events, 1);
 }
 
-/* iw_cm refuses the event, so the connection ends. Ending it sleeps, so a work item does that. */
+/* iw_cm refuses ESTABLISHED in a softirq. The end sleeps, so it is left to a work item. */
 static void prompt_event_lost_ends_in_a_process(struct kunit *test)
 {
 	struct fake_conn *c = prompt_accept(test, true);
@@ -65,7 +65,7 @@ static void prompt_event_lost_ends_in_a_process(struct kunit *test)
 	peer_expect_eof(c->f, c->peer);
 }
 
-/* kick_rx finds the RTR message: the library calls open_tx after kick_rx, not within it. */
+/* If kick_rx finds the RTR message, the library calls open_tx when kick_rx has returned. */
 static void prompt_rtr_that_kick_rx_finds_waits_for_it(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -81,8 +81,8 @@ static void prompt_rtr_that_kick_rx_finds_waits_for_it(struct kunit *test)
 }
 
 /*
- * An event that was raised before FIRST_FPDU waits for a work item: FIRST_FPDU must not overtake
- * it.
+ * An earlier event still waits for its work item. iw_mpa_first_fpdu() must leave its own event to
+ * that work item, too, so that events are handled in order.
  */
 static void prompt_event_in_front_is_not_overtaken(struct kunit *test)
 {

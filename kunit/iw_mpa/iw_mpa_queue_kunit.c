@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The library's work queues. A driver's stop may take long, since it waits for a thread of the QP's
- * application: this wait must delay only connections of applications. Each queue has a single
- * worker in these tests, so that one stop occupies it.
+ * The library has one work queue for QPs of applications and one for those of kernel ULPs. A
+ * driver's stop may wait long for a thread of an application, and must not delay kernel ULPs by
+ * that. In these tests each queue has a single worker, so that one stop occupies it.
  */
 
 #include "iw_mpa_fakes.h"
@@ -27,7 +27,7 @@ static void queue_exit(struct kunit *test)
 /* A connection whose QP, the first, belongs to an application */
 static struct fake_conn *queue_conn(struct kunit *test)
 {
-	/* only compared with NULL */
+	/* never dereferenced: a uobject shows that the QP is an application's */
 	static struct ib_uqp_object *const object = (void *)1;
 	struct fake_conn *c = conn_new(test);
 
@@ -105,9 +105,8 @@ static int queue_look_for_item(struct ib_qp *qp, const struct iw_mpa_handoff *ho
 }
 
 /*
- * Before iw_accept the library does not know whether the QP will be an application's, so its work
- * items are in the queue for kernel ULPs. A work item that was queued by then must not call the
- * driver's stop later.
+ * A responder has no QP before iw_accept, so its work item is queued for kernel ULPs. If the QP is
+ * an application's, a work item that is still in that queue must not call the driver's stop.
  */
 static void queue_item_of_an_application_leaves_the_queue_of_others(struct kunit *test)
 {

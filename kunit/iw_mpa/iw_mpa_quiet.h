@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* How long a suite waits for what must not happen */
+/* How long a test waits before it takes for granted that no byte or event arrives */
 #ifndef _IW_MPA_QUIET_H
 #define _IW_MPA_QUIET_H
 
@@ -7,7 +7,7 @@
 #include <linux/sched.h>
 #include <linux/workqueue.h>
 
-/* Long enough for a byte or an event that is only late, in milliseconds */
+/* In milliseconds: on a fast host no byte or event is as late as this. */
 #define IW_MPA_QUIET_MS		100
 
 static inline void iw_mpa_quiet_hop(struct work_struct *work)
@@ -15,9 +15,9 @@ static inline void iw_mpa_quiet_hop(struct work_struct *work)
 }
 
 /*
- * Wait so long that an effect of a fault would be seen: @ms milliseconds on a
- * fast host. A slow or starved kernel needs longer for everything, so time is counted in rounds. In
- * each round a tick passes and a work item runs: if these take longer, so does this wait.
+ * Wait until a wrong byte or event would have arrived: @ms milliseconds on a fast host. A slow host
+ * needs longer, so time is counted in rounds. In each round a tick passes and a work item runs, so
+ * the wait is as much longer as these are.
  */
 static inline void iw_mpa_quiet(unsigned int ms)
 {

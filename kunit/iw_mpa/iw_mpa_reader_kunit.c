@@ -18,10 +18,9 @@
 #define SEED	6581
 
 /*
- * Feed a reader as a socket with @len bytes would, at most @chunk bytes at a time, or with @cuts a
- * random number of them.
- *
- * Return the last result of the reader; @used: bytes taken out of the stream.
+ * Pass a stream of @len bytes to a reader, as many as it asks for, but at most @chunk at a time, or
+ * a random number of them if there is @cuts. Return the last result of the reader; @used is set to
+ * the number of bytes that it has taken.
  */
 static enum iw_mpa_reason feed_cut(struct kunit *test, struct iw_mpa_reader *rd, bool reply,
 				   const u8 *stream, size_t len, size_t chunk,

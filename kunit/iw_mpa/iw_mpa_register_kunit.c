@@ -226,7 +226,7 @@ static void unregister_twice_is_harmless(struct kunit *test)
 	f->registered = true;
 }
 
-/* Many refused registrations allocate no further page for counters */
+/* Refused registrations leak no per-CPU counters: the number of their pages does not grow. */
 static void register_refused_leaves_nothing(struct kunit *test)
 {
 	struct fakes *f = test->priv;

@@ -16,7 +16,8 @@
 #define ALL_REPEATS_MS	(1 + 4 + 16 + 64 + 256 + 1024)
 
 /*
- * An initiator whose peer has named only Write in its Reply, has got the RTR message, and is silent
+ * Make an initiator that has sent its RTR message, to a peer that sends nothing. The Reply has
+ * named only Write, so the driver can repeat the RTR message.
  */
 static struct fake_conn *unanswered(struct kunit *test, unsigned int repeat_ms)
 {
@@ -33,7 +34,7 @@ static void expect_repeat(struct fake_conn *c)
 	peer_recv_rtr(c->f, c->peer, IW_MPA_RTR_WRITE);
 }
 
-/* Expect FIN after what was received until now, and nothing between them. */
+/* Have the peer close, and expect that it receives FIN with no further byte before that. */
 static void end(struct fake_conn *c)
 {
 	peer_fin(c->peer);
@@ -53,7 +54,7 @@ static void repeat_five_times_to_a_silent_peer(struct kunit *test)
 	end(c);
 }
 
-/* One byte of the peer is enough: it shows that the peer reads the stream. */
+/* Any byte of the peer shows that it has the RTR message, so that is not repeated any more. */
 static void repeat_until_the_peer_speaks(struct kunit *test)
 {
 	struct fake_conn *c = unanswered(test, 300);
@@ -67,8 +68,8 @@ static void repeat_until_the_peer_speaks(struct kunit *test)
 }
 
 /*
- * Repeat before the FIN: the peer may have missed the RTR message, and a FIN alone might not wake
- * it.
+ * If the ULP closes while the peer is silent, the RTR message is repeated before the FIN. The peer
+ * may have missed the first one, and need not react to FIN alone.
  */
 static void repeat_before_the_end(struct kunit *test)
 {
@@ -117,9 +118,9 @@ static unsigned long ulp_speaks(struct kunit *test, struct fake_conn *c, unsigne
 }
 
 /*
- * Data of the ULP wakes most peers, so if the ULP has sent something, the RTR message is repeated
- * only at the third timeout. On a slow host the first timeout may come before the ULP's data: in
- * that case the test is repeated with longer waits.
+ * For most peers the ULP's data does as the first FPDU. So if the ULP has sent something, the RTR
+ * message is repeated only at the third timeout. On a slow host the first timeout may come before
+ * the ULP's data; then the test tries again with longer timeouts.
  */
 static void repeat_waits_longer_behind_the_ulp(struct kunit *test)
 {
@@ -176,7 +177,7 @@ static void repeat_ends_with_the_device(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, c->qp->log, UP " stop");
 }
 
-/* Initiators that do not repeat the RTR message. */
+/* Cases in which the RTR message is not repeated: by Reply, setting and driver */
 static const struct once {
 	const char *desc;
 	unsigned int repeat_ms;
@@ -212,7 +213,7 @@ static void repeat_is_not_for_all(struct kunit *test)
 	end(c);
 }
 
-/* A responder whose peer has asked for the client-server model, and has got the Reply */
+/* Make a responder for the client-server model that has sent its Reply, so waits for an FPDU. */
 static struct fake_conn *fenced(struct kunit *test, unsigned int timeout_ms)
 {
 	struct fake_conn *c = conn_new(test);
@@ -277,7 +278,7 @@ static int hog(void *unused)
 	return 0;
 }
 
-/* Tests of silence rely on this: the wait is longer on a slow kernel. */
+/* iw_mpa_quiet() has to wait longer on a slow host, where a wrong byte would arrive later, too. */
 static void quiet_is_longer_where_the_kernel_is_slow(struct kunit *test)
 {
 	unsigned long start;

@@ -65,8 +65,8 @@ static void bad_request_is_closed_quietly(struct kunit *test)
 }
 
 /*
- * iw_cm drops a CONNECT_REQUEST on a listener that it is destroying, so the library never gets an
- * answer.
+ * Have iw_cm drop a CONNECT_REQUEST silently, as it does while it destroys the listener. So the
+ * library never gets an answer of the ULP.
  */
 static void unanswered(struct fake_conn *c, struct fakes *f)
 {
@@ -77,7 +77,7 @@ static void unanswered(struct fake_conn *c, struct fakes *f)
 	fake_destroy(c->lis);
 }
 
-/* Rules: P-05 */
+/* Rules: P-05: a Request that no ULP will answer is rejected when the device is removed */
 static void device_gone_unanswered_is_freed(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -97,7 +97,7 @@ static void device_gone_unanswered_after_fin_is_freed(struct kunit *test)
 	fake_unregister(c->f);
 }
 
-/* Rules: P-05 */
+/* Rules: P-05: a Request that no ULP will answer is rejected after verdict_timeout_ms */
 static void unanswered_is_rejected_by_timer_and_freed(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -109,8 +109,8 @@ static void unanswered_is_rejected_by_timer_and_freed(struct kunit *test)
 }
 
 /*
- * A cm_id's provider_data names a connection. After that connection has ended, provider_data must
- * not lead to the next one.
+ * The library identifies a connection by the provider_data of its cm_id. After the connection has
+ * ended, an accept with this cm_id must fail, and not accept a newer connection.
  */
 static void accept_after_end_leaves_others_alone(struct kunit *test)
 {
@@ -128,8 +128,8 @@ static void accept_after_end_leaves_others_alone(struct kunit *test)
 }
 
 /*
- * RFC 5044 7.1.2: an initiator waits for the Reply. If it sends more than these bytes before, the
- * connection ends.
+ * RFC 5044 7.1.2: an initiator waits for the Reply. The library ends a connection whose initiator
+ * sends more than this number of bytes after the Request and before the Reply.
  */
 #define EARLY_MAX	SZ_16K
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The list of devices. */
+/* The library's list of registered devices. */
 
 #include "device.h"
 

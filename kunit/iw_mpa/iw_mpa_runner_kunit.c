@@ -17,7 +17,7 @@
 
 /* The most events that are handled between the beginning of a call and its return */
 #define RUNNER_EVENTS	5
-/* Bytes of a flood; it ends, so that a runner that handles them all fails the test and ends, too */
+/* Bytes of a flood. It is finite, so that a test whose runner handles all of it fails, and ends. */
 #define RUNNER_FLOOD	200
 
 /* Bytes that arrive while an endpoint lingers */
@@ -35,7 +35,7 @@ struct flood {
 
 static struct flood *flood;
 
-/* Report another byte, and sleep, so that the test's task gets the processor. */
+/* In place of recvmsg: raise READABLE for another byte, and sleep, so that other tasks can run. */
 static int flood_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flags)
 {
 	if (READ_ONCE(flood->ep->awaited))
@@ -48,7 +48,7 @@ static int flood_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, in
 	return flood->found;
 }
 
-/* When the Reject arrives, raise READABLE, as if the peer had answered while iw_reject runs. */
+/* In place of the peer's data_ready, called for the Reject: raise READABLE while iw_reject runs */
 static void flood_peer_ready(struct sock *sk)
 {
 	iw_mpa_raise(flood->ep, IW_MPA_EV_READABLE);
@@ -96,7 +96,7 @@ static void flood_end(struct fake_conn *c)
 	iw_mpa_ep_drop(flood->ep);
 }
 
-/* The ULP has not answered in time, and the peer sends one byte after the other. */
+/* Make a responder whose ULP has not answered in time, while a peer sends byte after byte. */
 static struct fake_conn *flood_after_the_verdict(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -131,7 +131,7 @@ static void runner_lets_an_accept_in(struct kunit *test)
 	flood_end(c);
 }
 
-/* The ULP rejects, and its task is the runner that reads what the peer sends then. */
+/* iw_reject is the runner that reads what the peer sends: it may read at most @reads times. */
 static void runner_reject(struct kunit *test, int found, int reads)
 {
 	struct fake_conn *c = conn_new(test);
@@ -156,8 +156,8 @@ static void runner_of_a_reject_stops_at_its_budget(struct kunit *test)
 }
 
 /*
- * A read that finds bytes is followed by a second read in the same run, so twice as many are
- * allowed.
+ * recvmsg returns a byte each time. After a read that returns bytes the library reads once more for
+ * the same event, so twice as many reads are allowed.
  */
 static void runner_of_a_reject_reads_in_turns(struct kunit *test)
 {
@@ -176,7 +176,7 @@ static struct iw_mpa_ep *runner_of_none(struct kunit *test, struct fake_conn *c)
 	return ep;
 }
 
-/* The timer of an earlier wait has expired, but that wait has ended, and another one has begun. */
+/* TIMED_OUT was raised for an earlier wait: it must not end the wait that has begun since. */
 static void runner_drops_the_end_of_an_earlier_wait(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -190,7 +190,7 @@ static void runner_drops_the_end_of_an_earlier_wait(struct kunit *test)
 	conn_establish(c);
 }
 
-/* The work item runs for an event, and finds that iw_accept is the runner. */
+/* The work item runs while iw_accept is the runner: it leaves the event to iw_accept. */
 static void runner_that_is_late_leaves_all_to_the_other(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);

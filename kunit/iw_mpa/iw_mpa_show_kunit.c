@@ -12,7 +12,7 @@
 
 #define SHOW_SIZE	8192
 
-/* read() needs a process with an address space: so the sequence is walked as seq_read() does. */
+/* A test is a kernel thread and cannot call read(), so it walks the sequence like seq_read(). */
 static void show_walk(struct seq_file *seq)
 {
 	loff_t pos = 0;
@@ -71,7 +71,7 @@ static int show_count(const char *text, const char *word)
 	return n;
 }
 
-/* A listener is shown once, as long as it exists. */
+/* Each listener has one line in debugfs, as long as it exists. */
 static void show_listeners_each_once(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);

@@ -18,7 +18,7 @@ static void sock_drivers(struct sock *sk)
 	sock_drivers_calls_locked += !!softirq_count();
 }
 
-/* An unhooked listener has the callbacks of a socket that the library has never had. */
+/* After iw_mpa_sock_unhook() a listening socket has the same callbacks as any other TCP socket. */
 static void sock_unhook_restores_each_callback(struct kunit *test)
 {
 	struct fake_id *fid = fake_id_create(test->priv);
@@ -38,7 +38,7 @@ static void sock_unhook_restores_each_callback(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, sk->sk_data_ready == other->sk->sk_data_ready);
 	KUNIT_EXPECT_FALSE(test, sk->sk_state_change == other->sk->sk_state_change);
 	KUNIT_EXPECT_FALSE(test, sk->sk_error_report == other->sk->sk_error_report);
-	/* Storage may wait for a connection: so TCP must not wait for storage. */
+	/* Storage may depend on a connection, so TCP's allocations for it must not wait for I/O. */
 	KUNIT_EXPECT_EQ(test, sk->sk_allocation, IW_MPA_SOCK_GFP);
 	iw_mpa_sock_unhook(&ms);
 	KUNIT_EXPECT_TRUE(test, sk->sk_data_ready == other->sk->sk_data_ready);
@@ -50,7 +50,7 @@ static void sock_unhook_restores_each_callback(struct kunit *test)
 	sock_release(other);
 }
 
-/* BPF may use an unhooked socket, with flags in sk_user_data: a second unhook changes nothing. */
+/* Once a socket is unhooked BPF may use its sk_user_data. A second unhook must not change that. */
 static void sock_unhook_leaves_alone_what_is_not_ours(struct kunit *test)
 {
 	static const uintptr_t flags[] = { 0, SK_USER_DATA_PSOCK | SK_USER_DATA_NOCOPY };
@@ -81,7 +81,7 @@ static void sock_unhook_leaves_alone_what_is_not_ours(struct kunit *test)
 	}
 }
 
-/* Another socket has bound the port and no longer shares it. TCP reports this only in listen(). */
+/* bind() succeeds, as another socket shared the port; listen() fails, as it does not any more. */
 static void sock_that_cannot_listen_is_closed(struct kunit *test)
 {
 	union iw_mpa_addr addr = {
@@ -125,7 +125,7 @@ static void sock_detach_takes_both_callbacks_back(struct kunit *test)
 	tcps = sk->sk_write_space;
 	sk->sk_data_ready = sock_drivers;
 	sk->sk_write_space = sock_drivers;
-	/* TCP may have read the library's pointer before: the driver's callback is called. */
+	/* TCP may still call the library's data_ready: that has to call the driver's callback. */
 	sock_drivers_calls = 0;
 	sock_drivers_calls_locked = 0;
 	ours(sk);
@@ -138,8 +138,8 @@ static void sock_detach_takes_both_callbacks_back(struct kunit *test)
 }
 
 /*
- * A driver may let a socket of storage use memory reserves: a send of the library must not change
- * that.
+ * A driver may allow a socket to use the emergency reserves of memory (SOCK_MEMALLOC). A send of
+ * the library must leave this flag as it is.
  */
 static void sock_send_leaves_the_reserves_to_the_socket(struct kunit *test)
 {

@@ -16,7 +16,7 @@ struct startup {
 	struct socket		*peer;
 };
 
-/* TCP is up, and nothing was sent. */
+/* Make an initiator's endpoint whose TCP connection is established, before the Request */
 static struct startup startup_open(struct kunit *test)
 {
 	struct fakes *f = test->priv;
@@ -66,7 +66,7 @@ static void startup_request_of_revision_1_sent(struct kunit *test)
 	startup_close(&s);
 }
 
-/* TCP reports the end of the stream by another event, so sending must not report a failure. */
+/* If the stream has ended, the socket's callbacks report that; sending reports no failure, too. */
 static void startup_request_to_a_stream_that_has_ended(struct kunit *test)
 {
 	static const int errors[] = { 0, ECONNRESET, EPIPE };
@@ -95,7 +95,7 @@ static void startup_request_that_tcp_refuses(struct kunit *test)
 	startup_close(&s);
 }
 
-/* TCP takes a part of the Request. It does not report free space, so the rest is never sent. */
+/* TCP takes only a part of the Request. That is a failure: the library does not send the rest. */
 static void startup_request_that_tcp_takes_in_part(struct kunit *test)
 {
 	struct startup s = startup_open(test);
@@ -142,7 +142,7 @@ static void startup_longest_reply_taken(struct kunit *test)
 	}
 }
 
-/* Replies as long as the endpoint's buffer, a byte longer, and with private data of its length */
+/* Replies as long as the endpoint's buffer, or longer: for these a larger buffer is allocated. */
 static void startup_reply_has_room(struct kunit *test)
 {
 	static const u8 lens[] = {
@@ -168,7 +168,7 @@ static void startup_reply_has_room(struct kunit *test)
 	}
 }
 
-/* The frame stays in memory: the ULP gets the private data later. */
+/* After a long Request was read, its buffer is not freed: the ULP gets the private data from it. */
 static void startup_long_request_stays(struct kunit *test)
 {
 	struct startup s = startup_open(test);
@@ -190,7 +190,7 @@ static void startup_long_request_stays(struct kunit *test)
 	startup_close(&s);
 }
 
-/* An error in the peer's frame is no error of a call: the errno stays 0. */
+/* For an error in the peer's frame @reason is set. @err stays 0: it is for functions that fail. */
 static void startup_reply_that_is_none(struct kunit *test)
 {
 	static const u8 junk[IW_MPA_HDR_SIZE] = "HTTP/1.1 400 Bad";

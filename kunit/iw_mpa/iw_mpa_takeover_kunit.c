@@ -11,7 +11,7 @@
 #include <linux/tcp.h>
 #include <net/tcp.h>
 
-/* The peer's TCP has the same values under other names. */
+/* The record for the device agrees with the peer's TCP: snd_nxt with the peer's rcv_nxt, etc. */
 static void record_agrees_with_the_peer(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
@@ -83,7 +83,7 @@ static void record_has_the_time_to_live(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, lv->tcb.ttl, 7);
 }
 
-/* The socket may have lost its route: the device has to look for one. */
+/* If the socket has no cached route, the record has none: the device has to look one up. */
 static void record_without_a_route(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
@@ -95,7 +95,7 @@ static void record_without_a_route(struct kunit *test)
 	KUNIT_EXPECT_NE(test, lv->tcb.remote.in.sin_port, 0);
 }
 
-/* After it has sent a frame the socket keeps no page, and later sends do not wait for storage. */
+/* A socket that has sent a frame keeps no page for later sends, and does not allocate with I/O. */
 static void frame_leaves_no_page_behind(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
@@ -106,7 +106,7 @@ static void frame_leaves_no_page_behind(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sk->sk_allocation, IW_MPA_SOCK_GFP);
 }
 
-/* The library waits only a limited time for segments that have not left the host. */
+/* If segments do not leave the host in time, the takeover fails with the reason TCP_BUSY. */
 static void segment_under_way_is_a_reason(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
@@ -118,7 +118,7 @@ static void segment_under_way_is_a_reason(struct kunit *test)
 	WARN_ON(refcount_sub_and_test(100, &sk->sk_wmem_alloc));
 }
 
-/* A started timer has a reference on the socket, and drops it when it is stopped. */
+/* The silenced socket's timers are stopped; each one drops its reference on the socket by that. */
 static void timers_of_a_frozen_socket_are_stopped(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
@@ -143,8 +143,8 @@ static void timers_of_a_frozen_socket_are_stopped(struct kunit *test)
 }
 
 /*
- * The device may let a packet through to the host. If the host's TCP accepted that packet after
- * TCP's state was recorded for the device, device and peer would not agree on what was received.
+ * From the beginning of a takeover on the host's TCP must accept no byte, even if the device lets a
+ * packet through: the device would not have the byte, while the peer had its acknowledgment.
  */
 static void octets_behind_the_hold_are_not_for_tcp(struct kunit *test)
 {
@@ -179,8 +179,8 @@ static void leaving_probes(struct sock *sk)
 }
 
 /*
- * A keepalive handler that found the socket locked before the timers were stopped restarts its
- * timer.
+ * A keepalive handler that finds the socket locked starts its timer again, maybe after the library
+ * has stopped all timers. The silenced socket must then send no probe.
  */
 static void late_keepalive_finds_nothing_to_do(struct kunit *test)
 {
@@ -215,7 +215,7 @@ static void undone_takeover_goes_on_with_keepalive(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sk->sk_state, TCP_ESTABLISHED);
 }
 
-/* A takeover that is undone does not turn on keepalive. */
+/* Undoing a takeover turns keepalive on only if it was on before. */
 static void undone_takeover_has_no_keepalive_of_its_own(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
@@ -226,7 +226,10 @@ static void undone_takeover_has_no_keepalive_of_its_own(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, sock_flag(lv->sk, SOCK_KEEPOPEN));
 }
 
-/* undone_takeover_leaves_no_trace() shows that the same bytes arrive if the takeover is undone. */
+/*
+ * A socket that is silenced for a takeover sends nothing, and accepts no byte. That the bytes would
+ * arrive otherwise is shown by undone_takeover_leaves_no_trace().
+ */
 static void frozen_socket_is_silent(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
@@ -283,8 +286,8 @@ static void undone_takeover_leaves_no_trace(struct kunit *test)
 }
 
 /*
- * TCP lacked memory for an acknowledgment before the takeover: when the takeover is undone, TCP
- * sends the acknowledgment.
+ * Before the takeover TCP owed the peer an acknowledgment, since memory was short. When the
+ * takeover is undone, TCP has to send that.
  */
 static void undone_takeover_acknowledges_what_came_before(struct kunit *test)
 {
@@ -304,8 +307,8 @@ static void undone_takeover_acknowledges_what_came_before(struct kunit *test)
 }
 
 /*
- * The connection's addresses and ports stay in use until the driver releases them, even after the
- * endpoint has gone.
+ * The host's socket keeps the connection's addresses and ports in use until the driver calls
+ * iw_mpa_stream_released(), even after the endpoint has gone.
  */
 static void four_tuple_is_held_until_released(struct kunit *test)
 {
@@ -322,7 +325,7 @@ static void four_tuple_is_held_until_released(struct kunit *test)
 	iw_mpa_sock_shutdown(lv->ms);
 	KUNIT_EXPECT_EQ(test, lv->closed, 0);
 	iw_mpa_offload_stop(&lv->ep, IW_MPA_R_ULP_CLOSE);
-	/* After stop there is no report of the peer's FIN to wait for. */
+	/* After stop the device reports no FIN of the peer, so the library does that itself. */
 	iw_mpa_sock_shutdown(lv->ms);
 	KUNIT_EXPECT_EQ(test, lv->closed, 1);
 	leaving_release(lv);
@@ -355,7 +358,7 @@ static void end_by_the_administrator_is_reported(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, peer->segs_in, segs_in);
 }
 
-/* Calls that the endpoint may still make after the device has taken over the connection */
+/* After a takeover none of the library's calls may make the host's TCP send anything. */
 static void endpoint_without_a_socket_does_nothing_to_tcp(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
@@ -456,7 +459,7 @@ static void option_that_the_device_lacks_is_refused(struct kunit *test)
 	}
 }
 
-/* If the device also works on sockets, the connection stays on its socket. */
+/* The device lacks a TCP option, but can use sockets: so the host's TCP keeps the connection. */
 static void option_that_the_device_lacks_keeps_it_on_the_socket(struct kunit *test)
 {
 	struct fakes *f = test->priv;

@@ -33,7 +33,7 @@ static void neighbour_moves(struct kunit *test, const struct dst_entry *dst, con
 	neigh_release(neigh);
 }
 
-/* Changes are reported as long as the device has the connection, also after stop, and no longer */
+/* The driver gets reports until it releases the connection, also after stop was called. */
 static void driver_is_told_of_a_neighbour_that_moves(struct kunit *test)
 {
 	static const u8 home[ETH_ALEN], away[ETH_ALEN] = { 2, 0, 0, 0, 0, 1 };
@@ -67,7 +67,7 @@ static void driver_is_told_of_a_neighbour_that_moves(struct kunit *test)
 	dst_release(dst);
 }
 
-/* The driver releases the connection while the library checks its path. */
+/* The driver releases the connection while the library is checking its path: there is no report. */
 static void driver_that_releases_amid_a_look_is_told_nothing(struct kunit *test)
 {
 	static const u8 home[ETH_ALEN], away[ETH_ALEN] = { 2, 0, 0, 0, 0, 1 };
@@ -112,7 +112,7 @@ static void driver_is_told_of_a_route_that_changes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, lv->path.mtu, lv->tcb.path.mtu);
 }
 
-/* Does the event start a check of paths? Preemption is off, so no check runs in between. */
+/* Does a netevent start a check of all paths? Preemption is off, so the flag is not cleared yet. */
 static bool event_stirs(struct leaving *lv, unsigned long event, void *arg)
 {
 	bool stirs;
@@ -151,8 +151,8 @@ static void path_changes_within_prepare(void)
 }
 
 /*
- * If prepare fails, the driver may have freed the argument for the report: no report is made
- * before.
+ * prepare may ask for reports, with an argument of its own for them. If prepare fails it may have
+ * freed that, so no report is made before prepare has returned.
  */
 static void driver_is_told_nothing_before_it_has_prepared(struct kunit *test)
 {
@@ -199,7 +199,7 @@ static void driver_that_refuses_is_told_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, leaving_told(lv), 0);
 }
 
-/* Paths differ if a single part differs. Another route with the same parts is no difference. */
+/* Two paths differ by interface, MTU, next hop or lack of a route, not by another @dst alone. */
 static void path_differs_in_one_thing(struct kunit *test)
 {
 	static const struct dst_entry routes[2];

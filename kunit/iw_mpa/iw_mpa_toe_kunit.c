@@ -203,7 +203,7 @@ static void toe_garbage_is_closed_at_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, toe_rx(&p->res.conn, "more", 4), 0);
 }
 
-/* RFC 6581 10: the responder closes without a Reply, so that the initiator may try revision 1 */
+/* RFC 6581 10: a revision 1 responder closes without a Reply: the peer may try revision 1 then. */
 static void toe_revision_above_its_own_is_closed(struct kunit *test)
 {
 	struct toe_pair *p = test->priv;

@@ -155,8 +155,8 @@ static void upcall_up_hands_on_private_data(struct kunit *test)
 }
 
 /*
- * iw_cm would pass on the private data of ESTABLISHED without a copy, so the library must pass
- * none. The fake iw_cm checks this, too.
+ * iw_cm does not copy the private data of ESTABLISHED before it queues the event, so the library
+ * must pass none. The fake iw_cm checks this, too.
  */
 static void upcall_up_established_has_no_private_data(struct kunit *test)
 {
@@ -237,7 +237,7 @@ static void upcall_passive_down_is_established_and_close(struct kunit *test)
 	fake_expect_closed(fid, 2);
 }
 
-/* Rules: C-02 */
+/* Rules: C-02: iw_mpa_upcall_down() reports the end once, even if it is called twice */
 static void upcall_down_twice_is_down_once(struct kunit *test)
 {
 	struct iw_mpa_ep *ep;
@@ -272,7 +272,7 @@ static void upcall_cancel_is_silent(struct kunit *test)
 	fid->state = FAKE_IDLE;		/* as after an iw_accept that has failed */
 }
 
-/* iw_cm is in IDLE, where each event is a BUG(): nothing is reported, and the cm_id is released. */
+/* After a reject iw_cm is in IDLE, where an event is a BUG(): the library must report none. */
 static void upcall_rejected_is_silent(struct kunit *test)
 {
 	struct iw_mpa_ep *ep;

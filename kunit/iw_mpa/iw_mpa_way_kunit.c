@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The route of a connection: TCP's, or that over the interface which rdma_cm has chosen. */
+/* When the library binds a connection's socket to the interface that rdma_cm has chosen. */
 
 #include "iw_mpa_fakes.h"
 #include "sock.h"
@@ -14,7 +14,8 @@
 #define MAIN	254
 
 /*
- * rdma_cm has chosen eth1, whose best route is @chosen; TCP would use @host. @tie: both rank alike.
+ * rdma_cm has chosen eth1, whose best route to the peer is @chosen; TCP would use the route @host.
+ * @tie: the two rank alike, so the library may bind the socket to eth1.
  */
 static const struct way_case {
 	const char		*desc;
@@ -66,7 +67,7 @@ static int way_of(__be32 local, __be32 remote, const struct net_device *netdev)
 	return iw_mpa_way(&opts, netdev ? netdev->ifindex : 0);
 }
 
-/* Two interfaces in one network: each has a route to the peer, and TCP would use the first one. */
+/* Two interfaces are in the peer's network, and TCP would use eth0: rdma_cm's choice decides. */
 static void way_of_two_cards_is_what_rdma_cm_chose(struct kunit *test)
 {
 	const __be32 first = htonl(0x0a4d0001), second = htonl(0x0a4d0002);
@@ -87,7 +88,7 @@ static void way_of_two_cards_is_what_rdma_cm_chose(struct kunit *test)
 	fake_netdev_remove(eth0);
 }
 
-/* TCP itself uses the interface that a link-local address names. */
+/* A link-local address has a scope id, by which TCP finds the interface: no binding is needed. */
 static void way_of_a_link_local_address_is_tcps(struct kunit *test)
 {
 	union iw_mpa_addr local = { .in6 = { .sin6_family = AF_INET6, .sin6_scope_id = 1 } };
