@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Receive queues, the queue of inbound Reads, and completion queues, armed and full. */
+/* Tests of receive queues, of the queue of inbound Reads, and of completion queues. */
 
 #include "srnic_pair.h"
 
@@ -63,7 +63,7 @@ static void rq_user_elements_taken_once_in_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rwqe.num_sge, 0);
 }
 
-/* A bad element of an application's receive queue: its QP fails when a Send uses the element. */
+/* An application posts a bad receive to its ring: the stream fails when a Send uses it. */
 static void rq_user_element_bad_fails_and_is_counted(struct kunit *test)
 {
 	const struct ib_send_wr send = { .opcode = IB_WR_SEND };
@@ -85,7 +85,7 @@ static void rq_user_element_bad_fails_and_is_counted(struct kunit *test)
 	pair_expect_no_wc(p, &e->rcq);
 }
 
-/* The number of receives that are left, which an SRQ compares with its limit */
+/* Whether a queue still has a given number of receives, which is how an SRQ checks its limit */
 static void rq_knows_how_many_are_left(struct kunit *test)
 {
 	struct pair_end *e = pair_user(test->priv, &queue_opts);
@@ -105,7 +105,10 @@ static void rq_knows_how_many_are_left(struct kunit *test)
 
 #define HOLES_ELEMENTS	6
 
-/* Take all receives that are valid, of a ring in which @valid has a bit for each valid element. */
+/*
+ * Fill a ring with elements of which those in the bit mask @valid are valid. Expect that receives
+ * are taken up to the first element that is not valid.
+ */
 static void rq_take_among_holes(struct kunit *test, struct srnic_rq *rq, u32 valid, u32 limit)
 {
 	u32 i, taken = 0, start = rq->get;
@@ -128,9 +131,9 @@ static void rq_take_among_holes(struct kunit *test, struct srnic_rq *rq, u32 val
 }
 
 /*
- * An application may clear elements that it has posted to its ring. Then the elements before the
- * first cleared one are used, once and in order, and none after it. Whether the SRQ's limit is
- * reached is read from a single element, which has to be valid.
+ * An application may clear elements of its ring that it has posted. Then the elements before the
+ * first cleared one are used, once and in order, and none after it. For the SRQ's limit N only the
+ * element N - 1 places after the next one is checked: if it is valid, N receives are left.
  */
 static void rq_limit_among_cleared_elements_harmless(struct kunit *test)
 {
@@ -146,8 +149,8 @@ static void rq_limit_among_cleared_elements_harmless(struct kunit *test)
 }
 
 /*
- * A queue for inbound Reads has exactly IRD elements. Full and empty are distinguished, also when
- * indices wrap.
+ * The queue for inbound Reads holds as many as the IRD, not one more. It is neither taken for empty
+ * when it is full, nor for full when it is empty, also when its indices wrap.
  */
 static void irq_any_size_exact(struct kunit *test)
 {
@@ -198,7 +201,7 @@ static void irq_ird_0_always_full(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, srnic_irq_head(qp), NULL);
 }
 
-/* The completions that cause a call of an armed queue's handler, which is called once */
+/* An armed completion queue's handler is called once, for the completions that were asked for. */
 /* Rules: R-5.3-2 T-14: whether the ULP is called, for each arming and kind of completion */
 static void cq_armed_called_once_for_what_was_asked(struct kunit *test)
 {
@@ -248,7 +251,8 @@ static void cq_armed_called_once_for_what_was_asked(struct kunit *test)
 }
 
 /*
- * A queue that is armed for the next completion stays so if it is armed for solicited ones later.
+ * IB_CQ_SOLICITED after IB_CQ_NEXT_COMP does not weaken it: any completion causes a call of the
+ * handler.
  */
 static void cq_armed_for_next_stays_so(struct kunit *test)
 {
@@ -268,8 +272,8 @@ static void cq_armed_for_next_stays_so(struct kunit *test)
 }
 
 /*
- * An application arms its queue by a word in memory, which is reset when the handler is to be
- * called.
+ * An application arms its completion queue by a word in memory that it shares with srnic. srnic
+ * resets the word when it is going to call the handler, so that there is one call.
  */
 static void cq_user_word_taken_back_once(struct kunit *test)
 {
@@ -291,7 +295,7 @@ static void cq_user_word_taken_back_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ring[2].flags, 0);
 }
 
-/* A completion that does not fit is reported as an overflow, and overwrites none */
+/* A completion for which the queue has no room is reported as overflow, and overwrites no other. */
 /* Rules: R-8.1.1-10: the overflow is reported once, and the completions that fit are all there */
 static void cq_overflow_told_nothing_overwritten(struct kunit *test)
 {
@@ -317,7 +321,7 @@ static void cq_overflow_told_nothing_overwritten(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_poll(cq, &wc), 0);
 }
 
-/* Completions of a QP that is destroyed are removed: its number means nothing any more. */
+/* When a QP is destroyed its completions are removed: a poll would return a pointer to the QP. */
 static void cq_of_a_qp_that_goes_has_none_of_it(struct kunit *test)
 {
 	struct pair *p = test->priv;

@@ -57,7 +57,7 @@ static int end_init(struct kunit *test)
 	return 0;
 }
 
-/* A flush that was queued too late runs here, where the QP still exists. */
+/* If a test has failed, a flush was queued too late. It runs here, before the QP is freed. */
 static void end_exit(struct kunit *test)
 {
 	complete(&end_world.go);
@@ -80,7 +80,7 @@ static bool end_waits_for_references(void)
  * a flush, and none may be queued when srnic_qp_end() has returned, because the RDMA core frees the
  * QP at that point.
  */
-/* Rules: L-07 */
+/* Rules: L-07: no flush of the QP is queued once srnic_qp_end() has returned */
 static void end_flush_by_who_has_a_reference(struct kunit *test)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
@@ -99,7 +99,7 @@ static void end_flush_by_who_has_a_reference(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, end_world.queued);
 }
 
-/* Nor may the sender's work item be queued when srnic_qp_end() has returned. */
+/* After srnic_qp_end() the QP is freed, so the sender's work item must not be queued any more. */
 static void end_takes_back_what_the_sender_queued(struct kunit *test)
 {
 	struct srnic_qp *qp = end_world.qp;

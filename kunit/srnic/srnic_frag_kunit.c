@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Page fragments in which srnic makes FPDUs: when each is used again, and when it is freed */
+/* Page fragments in which srnic builds FPDUs: when one can be used again, and when it is freed */
 
 #include <kunit/test.h>
 
@@ -37,7 +37,7 @@ static void frag_exit(struct kunit *test)
 	srnic_frag_exit();
 }
 
-/* Fill a whole fragment, of which TCP takes a reference. */
+/* Use up a whole fragment, and take a reference on its page, as TCP does to retransmit the bytes. */
 static struct page *frag_fill(struct kunit *test)
 {
 	struct frag_test *t = test->priv;
@@ -51,7 +51,7 @@ static struct page *frag_fill(struct kunit *test)
 	return t->frag.page;
 }
 
-/* The peer has acknowledged all. */
+/* Drop the references that TCP would have until the peer has acknowledged all bytes. */
 static void frag_acked(struct kunit *test)
 {
 	struct frag_test *t = test->priv;
@@ -91,7 +91,7 @@ static void frag_waits_for_the_oldest(struct kunit *test)
 
 	for (i = 0; i < 3; i++)
 		page[i] = frag_fill(test);
-	/* The peer has acknowledged only the bytes in the second one. */
+	/* The peer has acknowledged the bytes in the second page, but not those in the first. */
 	put_page(page[1]);
 	t->held[1] = page[2];
 	t->n = 2;

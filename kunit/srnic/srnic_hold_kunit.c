@@ -19,7 +19,7 @@
 #define HOLD_SIZE	1000U
 #define HOLD_RIGHT	IB_ACCESS_REMOTE_WRITE
 
-/* A region that RX holds */
+/* A region whose lock RX keeps from one segment to the next */
 struct hold_world {
 	struct pair		*p;
 	struct srnic_mr		*mr;
@@ -60,7 +60,7 @@ static void hold_end(struct kunit *test, struct hold_world *w)
 	hold_expect(test, w, false);
 }
 
-/* The range of each segment is checked, and one that is out of bounds ends the hold. */
+/* Also while RX holds a region each range is checked. A range out of bounds ends the hold. */
 static const struct hold_range {
 	const char		*desc;
 	u64			off;
@@ -131,7 +131,8 @@ static void hold_name_of_each_segment(struct kunit *test)
 }
 
 /*
- * The lkey of all memory cannot be invalidated, so it needs no hold; the held region is released.
+ * The lkey of all memory has no region, so there is nothing to hold. If RX uses it, the region that
+ * it has held is released.
  */
 static void hold_of_all_memory_holds_nothing(struct kunit *test)
 {
@@ -150,7 +151,7 @@ static void hold_of_all_memory_holds_nothing(struct kunit *test)
 	hold_end(test, &w);
 }
 
-/* A change waits for the region: the next FPDU ends the hold, whether it has bytes or not. */
+/* Another CPU waits to change the region (@closed): even an FPDU without payload ends the hold. */
 static void hold_ends_before_the_next_fpdu_for_a_change(struct kunit *test)
 {
 	struct hold_world w;
@@ -165,7 +166,7 @@ static void hold_ends_before_the_next_fpdu_for_a_change(struct kunit *test)
 	hold_end(test, &w);
 }
 
-/* A change waits for the region: the next access ends the hold, and finds the region as it is. */
+/* Another CPU waits to change the region (@closed): the next access looks the region up again. */
 static void hold_ends_before_the_next_access_for_a_change(struct kunit *test)
 {
 	struct hold_world w;
@@ -180,8 +181,8 @@ static void hold_ends_before_the_next_access_for_a_change(struct kunit *test)
 }
 
 /*
- * A hold ends after a number of bytes, so that softirqs run; the bytes are counted from the first
- * FPDU that uses the region. A short FPDU counts as a minimum of bytes.
+ * RX holds a region with softirqs off, so the hold ends after SRNIC_MEM_HOLD bytes, counted from
+ * the first FPDU that uses the region. A short FPDU counts for SRNIC_FPDU_COST bytes.
  */
 static const struct hold_quota {
 	const char	*desc;
@@ -197,7 +198,8 @@ static const struct hold_quota {
 KUNIT_ARRAY_PARAM_DESC(hold_quota, hold_quotas, desc);
 
 /*
- * An access that continues without a check of the range is refused at the FPDU that ends the hold.
+ * srnic_hold_spend() lets RX go on in the held region without a look-up. It fails for the FPDU with
+ * which the bytes of the hold are used up.
  */
 static void hold_goes_on_as_long_as_the_quota(struct kunit *test)
 {
@@ -255,8 +257,8 @@ static void hold_ends_with_the_quota(struct kunit *test)
 }
 
 /*
- * While the region is not held it gets other memory under the same STag. The next byte is read from
- * the new memory, though it follows directly where the last hold ended.
+ * After a hold the region is registered with other memory under the same STag. The next read goes
+ * on at the following address of the region, and must return bytes of the new memory.
  */
 static void hold_begins_anew_in_other_memory(struct kunit *test)
 {

@@ -56,7 +56,7 @@ static enum srnic_mem_fault mem_access(struct pair *p, const struct srnic_name *
 	return fault;
 }
 
-/* Byte @off of a region that is made of pieces, the slow way */
+/* Return the address of byte @off of a region of pieces, by going through them one by one */
 static u8 *mem_slow(const struct srnic_extent *pieces, const u32 *lens, int n, u64 off)
 {
 	int i;
@@ -69,7 +69,7 @@ static u8 *mem_slow(const struct srnic_extent *pieces, const u32 *lens, int n, u
 	return NULL;
 }
 
-/* STags are spread over all indices, and so are the keys */
+/* A peer must not guess STags: neither indices nor keys follow a pattern. */
 /* Rules: R-8.1.1-8: how many STags ascend, are near the last one, and have its key */
 static void mem_stags_of_many_regions_no_pattern(struct kunit *test)
 {
@@ -262,7 +262,10 @@ static void mem_fast_region_has_512_pieces(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_dereg_mr(ibmr, NULL), 0);
 }
 
-/* A map does not change a valid registration; REG after INV without a new map uses the last one */
+/*
+ * ib_map_mr_sg() has no effect on a registration that is valid. After LOCAL_INV a REG_MR uses the
+ * list that was mapped last.
+ */
 static void mem_register_uses_what_was_mapped_last(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -301,7 +304,7 @@ static void mem_register_uses_what_was_mapped_last(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, walk.va[0], (void *)p->end[1].mem);
 }
 
-/* Rights without effect are not kept, so that they cannot be taken for others. */
+/* Only local write, remote write and remote read are stored: other rights have no effect. */
 static void mem_register_keeps_rights_with_an_effect(struct kunit *test)
 {
 	const u32 all = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ;
@@ -356,7 +359,7 @@ static void mem_dma_region_has_no_remote_right(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, xa_empty(&p->dev->mrs));
 }
 
-/* A removed region is invalid also for code that has found it before, and locks it afterwards. */
+/* A region that is removed from the table is invalid, too: other code may have found it before. */
 static void mem_removed_region_is_invalid(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -377,7 +380,7 @@ static void mem_removed_region_is_invalid(struct kunit *test)
 	kfree(mr);
 }
 
-/* Neither a peer nor a work request may invalidate a region that others may share */
+/* Only fast-registered regions can be invalidated, not those of ibv_reg_mr(), nor DMA regions. */
 /* Rules: R-8.1.1-7: the error, and that both regions stay valid */
 static void mem_invalidate_user_and_dma_regions_refused(struct kunit *test)
 {
@@ -400,8 +403,8 @@ static void mem_invalidate_user_and_dma_regions_refused(struct kunit *test)
 }
 
 /*
- * A ULP may invalidate a region that the peer's Send has invalidated before. Key, protection domain
- * and kind must still be right.
+ * LOCAL_INV of a region that the peer's Send has invalidated succeeds. It fails, as for a valid
+ * region, if the key, the protection domain or the kind of region is wrong.
  */
 static void mem_invalidate_what_is_invalid_succeeds(struct kunit *test)
 {
@@ -416,7 +419,7 @@ static void mem_invalidate_what_is_invalid_succeeds(struct kunit *test)
 			SRNIC_ERR_INV_STAG);
 	KUNIT_EXPECT_EQ(test, srnic_stag_invalidate(p->dev, &p->other_pd, mr->stag, false),
 			SRNIC_ERR_INV_FOREIGN);
-	/* A peer may only name a region that is valid. */
+	/* A Send that invalidates a region which is invalid already is an error of the peer. */
 	KUNIT_EXPECT_EQ(test, srnic_stag_invalidate(p->dev, &p->pd, mr->stag, true),
 			SRNIC_ERR_INV_STAG);
 }

@@ -40,7 +40,7 @@ static void oracle_put(struct oracle *o, u8 byte)
 	o->pos++;
 }
 
-/* Put a Marker if one is due. Its value is the distance from the beginning of the FPDU. */
+/* Put a Marker if one is due. FPDUPTR is @back, the distance from the beginning of the FPDU. */
 static void oracle_mark(struct oracle *o, u32 back)
 {
 	if (!o->markers || o->pos % ORACLE_STEP)
@@ -73,7 +73,7 @@ void oracle_fpdu(struct oracle *o, const u8 *ulpdu, u32 len)
 		o->ends[o->fpdus++] = o->len;
 }
 
-/* Does an FPDU end after @len bytes of what is on the wire? */
+/* Does an FPDU end after the first @len bytes? */
 bool oracle_is_end(const struct oracle *o, u32 len)
 {
 	u32 i;
@@ -102,7 +102,7 @@ static u32 oracle_put_hdr(u8 *hdr, const struct oracle_msg *msg, u32 off, bool l
 	return ORACLE_UNTAGGED;
 }
 
-/* Make those segments of a message that are whole within its first @msg->begun bytes */
+/* Make the FPDUs of a message, but only those that end within its first @msg->begun bytes */
 void oracle_begin_message(struct oracle *o, const struct oracle_msg *msg)
 {
 	static u8 ulpdu[ORACLE_ULPDU];

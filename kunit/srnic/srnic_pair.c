@@ -101,7 +101,7 @@ void pair_exit(struct kunit *test)
 	srnic_frag_exit();
 }
 
-/* Begin a stream as prepare and the first FPDU do, without the library and without the reserves. */
+/* Begin a stream as prepare and the first FPDU do, but without iw_mpa and memory reserves. */
 void pair_start(struct pair *p, const struct pair_opts *opts)
 {
 	int i;
@@ -203,7 +203,7 @@ void pair_post_recv(struct pair_end *e, u64 id, void *va, u32 len)
 	WARN_ON(srnic_rq_post(&e->qp->rq, &wr, SRNIC_MAX_SGE, &bad));
 }
 
-/* Put the bytes of the batch on the wire. */
+/* Take the bytes that the sender has prepared for TCP (its batch), and put them on the wire. */
 void pair_push(struct pair *p, struct pair_end *e)
 {
 	struct srnic_batch *batch = &e->qp->tx.batch;
@@ -222,7 +222,7 @@ void pair_push(struct pair *p, struct pair_end *e)
 	srnic_batch_reset(batch);
 }
 
-/* Send one batch. Return 0 if there was nothing to send. */
+/* Let end @from send one batch, as much as it passes to TCP at once. Return 0 if it had nothing. */
 int pair_send_batch(struct pair *p, int from)
 {
 	struct pair_end *e = &p->end[from];
@@ -267,8 +267,8 @@ void pair_deliver_some(struct pair *p, int from, u32 len)
 }
 
 /*
- * Deliver all bytes on the wire, in portions; bytes after an error are dropped. Return true if the
- * receiving end has got work for its sender from them.
+ * Pass all bytes on the wire to RX of the other end, in portions; bytes after an error are dropped.
+ * Return true if the sender of that end has to run because of them.
  */
 bool pair_deliver(struct pair *p, int from)
 {

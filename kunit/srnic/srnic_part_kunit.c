@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* FPDUs that TCP cannot hold as a whole, so that RX collects them in a buffer of its own */
+/* RX collects an FPDU in a buffer of its own if TCP's receive queue cannot hold all of it. */
 
 #include "srnic_pair.h"
 
@@ -52,7 +52,8 @@ static void part_copy_out(struct pair *p, struct pair_end *from, struct srnic_qp
 }
 
 /*
- * RX begins to collect an FPDU before its length is known; the next one is read from TCP's queue.
+ * RX begins to collect an FPDU when it has only one byte of ULPDU_Length. The FPDU after that one
+ * is read from TCP's queue again.
  */
 static void part_by_first_octet_arrives(struct kunit *test)
 {
@@ -105,8 +106,8 @@ static void part_size_holds_any_fpdu(struct kunit *test)
 }
 
 /*
- * After a completion that does not fit into its queue RX processes no bytes, whether they are in
- * its buffer or not.
+ * If a receive's completion overflows its queue, RX processes no further FPDU, neither from TCP's
+ * queue nor from the buffer in which RX collects an FPDU.
  */
 static void part_cq_full_behind_it_stops(struct kunit *test)
 {

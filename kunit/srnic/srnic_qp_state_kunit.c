@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* States of a QP: each event in each state. */
+/* The state table of a QP: each event in each state. */
 
 #include <kunit/test.h>
 
@@ -49,7 +49,7 @@ static void qp_state_never_goes_back(struct kunit *test)
 	}
 }
 
-/* Only BEGIN begins a stream, and only FORGET ends it. */
+/* Whether a QP has a stream is changed by the events BEGIN and FORGET alone. */
 static void qp_state_has_a_stream_until_it_is_forgotten(struct kunit *test)
 {
 	enum srnic_event event;

@@ -152,8 +152,8 @@ static void sq_user_element_bad_completes_in_error(struct kunit *test)
 }
 
 /*
- * If an application sets all VALID bits all the time, a flush still ends after one round of its
- * ring.
+ * If an application sets the VALID bits of its ring again and again, a flush still ends after each
+ * element was flushed once.
  */
 static void sq_user_ring_always_valid_flush_ends(struct kunit *test)
 {
@@ -173,8 +173,8 @@ static void sq_user_ring_always_valid_flush_ends(struct kunit *test)
 }
 
 /*
- * Work requests after an unanswered Read stay in the WQE table. If the table is full the sender has
- * to wait.
+ * Work requests after an unanswered Read stay in the WQE table. If the table is full the sender
+ * stops; the Read's response has to make it run again.
  */
 static void sq_user_ring_full_of_reads_sender_kicked(struct kunit *test)
 {
@@ -209,8 +209,8 @@ static void sq_user_ring_full_of_reads_sender_kicked(struct kunit *test)
 }
 
 /*
- * A Read as RTR message has no work request, but counts as an open Read: with ORD 1 the next Read
- * is not sent before its answer.
+ * An RTR message by Read has no work request, but counts as an open Read. With ORD 1 the ULP's Read
+ * waits for its response, which has to make the sender run.
  */
 static void sq_read_behind_rtr_read_sender_kicked(struct kunit *test)
 {
@@ -393,8 +393,8 @@ static void sq_user_limit_counts_the_ring(struct kunit *test)
 }
 
 /*
- * A flush completes as many elements of an application's ring as there are free WQEs. It reports
- * that more are left, since the application does not ring the doorbell for these again.
+ * A flush takes as many elements of an application's ring at once as there are free WQEs. If more
+ * are left its caller has to flush again, since no doorbell is rung for them any more.
  */
 static void sq_user_element_behind_flush_told(struct kunit *test)
 {
@@ -473,7 +473,8 @@ static void irq_limit_ends_the_stream(struct kunit *test)
 }
 
 /*
- * ib_drain_qp() modifies the QP to ERR, then posts a work request, and waits until that is flushed.
+ * A work request that is posted in ERR is flushed: ib_drain_qp() modifies the QP to ERR, posts one,
+ * and waits for its completion.
  */
 static void sq_what_is_posted_behind_err_is_flushed(struct kunit *test)
 {
@@ -515,7 +516,7 @@ static void sq_user_what_is_posted_behind_err_is_flushed(struct kunit *test)
 	pair_expect_no_wc(p, &e->scq);
 }
 
-/* Indices wrap: the search for a Read must never begin before "get". */
+/* As indices wrap, the search for the oldest Read must begin at "get", the oldest WQE, or later. */
 static void sq_search_for_reads_begins_at_get(struct kunit *test)
 {
 	const struct ib_send_wr wr = { .opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED };
@@ -533,12 +534,12 @@ static void sq_search_for_reads_begins_at_get(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sq->read, 3);
 }
 
-/* An application that checks its queues while the sender returns elements */
+/* A softirq that checks an application's queues between two steps in which WQEs complete */
 struct queue_looker {
 	struct timer_list	timer;
 	struct pair_end		*e;
 	u32			completed;	/* number of completions found */
-	u32			valid;		/* number of their elements that were not free */
+	u32			valid;		/* completed, but the ring's element was not free */
 };
 
 static void queue_look(struct timer_list *timer)
@@ -552,8 +553,8 @@ static void queue_look(struct timer_list *timer)
 }
 
 /*
- * After a completion an application may reuse the element. The softirq that checks this runs as
- * soon as interrupts are on, when some elements have completed and others have not.
+ * An application may reuse an element of its ring as soon as the completion is visible, so the
+ * element must be free before. A softirq checks that when some elements have completed, not all.
  */
 static void sq_user_elements_free_before_the_first_completion(struct kunit *test)
 {
@@ -595,8 +596,8 @@ static void sq_user_elements_free_before_the_first_completion(struct kunit *test
 }
 
 /*
- * The answer to a Read completes many later work requests: in steps, to limit the time with
- * interrupts off.
+ * A Read's response completes the Read and many work requests posted after it. That is done in
+ * steps, to limit the time for which interrupts are off.
  */
 static void sq_long_row_behind_a_read_is_retired_in_steps(struct kunit *test)
 {

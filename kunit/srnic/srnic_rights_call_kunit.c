@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Messages of different kinds use the same region in one call of RX: the rights
- * that one message has must not count for the next one.
+ * Messages of different kinds use the same region in one call of RX, which keeps the region locked:
+ * that one message has a right to the region must not allow the next one.
  */
 
 #include <kunit/test.h>
@@ -127,8 +127,8 @@ static void call_expect(struct pair *p, const struct call_row *row, int i, const
 }
 
 /*
- * A message does not get the rights of the one before it, and cannot use a
- * region that it has invalidated itself.
+ * Each message needs a right to the region, whatever the message before it was allowed. None can
+ * use a region which a Send before it has invalidated.
  */
 static void call_each_message_has_rights_of_its_own(struct kunit *test)
 {

@@ -240,8 +240,8 @@ static void any_expect(struct kunit *test, const struct plain *r, int round)
 }
 
 /*
- * A stream arrives up to any byte, and then the rest of it, in pieces of any size: RX and the
- * simple reader end in the same state.
+ * A random stream arrives up to a random byte, and then the rest of it, in pieces of any size. At
+ * the end RX and the simple reader must have the same bytes in memory, completions and error.
  */
 static void rx_any_stream_as_a_plain_reader_has_it(struct kunit *test)
 {

@@ -122,13 +122,13 @@ static void rx_region_ends_in_the_middle(struct kunit *test)
 #define LATE_TICKS	2	/* ticks until the invalidation is due */
 #define LATE_REFILLED	0xdd
 
-/* An invalidation by a softirq, which RX delays as it would delay another CPU's */
+/* An invalidation in a softirq. RX, with softirqs off, delays it as it would one on another CPU. */
 struct late {
 	struct timer_list	timer;		/* timer of the softirq */
 	bool			in_call;	/* a call of RX is running */
 	/* a call of RX was running when the invalidation came */
 	bool			amid;
-	bool			placed;		/* bytes had been placed by then */
+	bool			placed;		/* bytes were placed before the invalidation */
 	long			ticks;	/* delay of the invalidation, in ticks */
 };
 
@@ -209,8 +209,8 @@ static int late_run(struct kunit *test, u32 segments)
 }
 
 /*
- * If RX ends before the invalidation is due, the test is repeated with a stream of twice the
- * length.
+ * Run until the invalidation comes during a call of RX. If RX returns before the invalidation is
+ * due, repeat with a stream of twice the length.
  */
 static void late_run_amid(struct kunit *test)
 {

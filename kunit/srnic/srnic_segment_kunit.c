@@ -50,7 +50,7 @@ static void segment_len_2048_two_segments(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_segment_len(U32_MAX, 64768, 14), 64754);
 }
 
-/* Count Markers as the RFC defines them, byte by byte */
+/* Count the Markers in @len bytes from position @pos on, position by position (RFC 5044 4.3) */
 static u32 slow_marker_count(u32 pos, u32 len)
 {
 	u32 count = 0;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Receiving over real TCP: a QP has a socket on the loopback device. Through the socket at the
- * other end the test sends bytes that the pair's other QP has made, at the times and in the pieces
- * that it chooses.
+ * RX over real TCP: a QP has a socket on the loopback device. A second QP makes FPDUs in memory,
+ * and each test sends their bytes through the peer's socket, at times and in pieces of its choice.
  */
 
 #include "srnic_single.h"
@@ -222,7 +221,7 @@ static void socket_fpdu_longer_than_the_window_arrives(struct kunit *test)
 	}
 }
 
-/* The end of a stream after a whole FPDU is no error; within one it is. */
+/* A FIN of the peer is no error after a whole FPDU, but is one within an FPDU. */
 static void socket_closed_behind_an_fpdu(struct kunit *test)
 {
 	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
@@ -258,8 +257,8 @@ static void socket_closed_within_an_fpdu(struct kunit *test)
 }
 
 /*
- * When the peer ends its stream RX runs a sender that waits for answers, but not one that has
- * finished.
+ * After the peer's FIN no response can arrive. So if the sender is finishing, and may wait for one,
+ * RX has to run it; if it has finished, RX must not.
  */
 static void socket_end_wakes_the_sender(struct kunit *test, bool awaited)
 {
@@ -350,7 +349,7 @@ static void socket_bad_bytes_wake_the_sender(struct kunit *test)
 	KUNIT_EXPECT_GT(test, pair_count(single.p, SRNIC_CNT_tx_work), turns);
 }
 
-/* By its sequence numbers TCP has five bytes more than there are in its queue. */
+/* If TCP's receive queue lacks bytes that its sequence numbers count, RX reports UNREADABLE. */
 static void socket_unreadable_ends_the_stream(struct kunit *test)
 {
 	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
@@ -442,9 +441,9 @@ static void socket_beyond_the_budget_taken_later(struct kunit *test)
 }
 
 /*
- * If the host lacks memory TCP may be unable to hold a whole FPDU. Mostly the rest arrives in a
- * moment: then RX makes no copy, which would take more memory. Otherwise it collects the FPDU in a
- * buffer.
+ * If the host is short of memory TCP may be unable to hold a whole FPDU. RX waits a moment for the
+ * rest, since a copy would take more memory. Only if the rest does not arrive RX collects the FPDU
+ * in a buffer.
  */
 static void socket_fpdu_gets_time_to_come_under_pressure(struct kunit *test)
 {
@@ -506,7 +505,7 @@ static void socket_without_memory_asked_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_count(single.p, SRNIC_CNT_rx_deferred), 0);
 }
 
-/* No state of a QP's last stream is left in the next one. */
+/* A new stream resets RX: an initiator awaits no RTR message, though the stream before did. */
 static void socket_rx_begins_anew(struct kunit *test)
 {
 	const struct iw_mpa_params params = { .rtr = IW_MPA_RTR_ALL };

@@ -124,7 +124,7 @@ static void srq_limit_modified(struct kunit *test)
 	srnic_destroy_srq(&srq->ibsrq, NULL);
 }
 
-/* The event is reported once, when a Send leaves fewer receives than the limit */
+/* SRQ_LIMIT_REACHED is reported once, when a Send leaves fewer receives than the SRQ's limit. */
 static void srq_limit_told_when_fewer_are_left(struct kunit *test)
 {
 	static const struct pair_opts opts = { .crc = true, .emss = 1448, .ord = 2 };
@@ -197,7 +197,7 @@ static void srq_outlives_its_qp(struct kunit *test)
 	flush_work(&srq->event_work);
 	KUNIT_EXPECT_EQ(test, single.n, 1);
 	KUNIT_EXPECT_EQ(test, single.events[0], IB_EVENT_SRQ_LIMIT_REACHED);
-	/* An application posts to its ring, not by this verb. */
+	/* post_srq_recv is for kernel ULPs: an application posts to its ring without a verb. */
 	srq->rq.uring = (struct siw_rqe *)sge;
 	bad = NULL;
 	KUNIT_EXPECT_EQ(test, srnic_post_srq_recv(&srq->ibsrq, wrs, &bad), -EINVAL);

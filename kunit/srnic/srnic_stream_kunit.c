@@ -475,8 +475,8 @@ static void stream_rtr_uses_no_work_request(struct kunit *test)
 }
 
 /*
- * The FPDU of which TCP has a part is completed, and the rest of the batch is replaced by the
- * Terminate message.
+ * An error is found while TCP has only a part of what the sender has prepared. The FPDU of which
+ * TCP has a part is completed; in place of the FPDUs after it the Terminate message is sent.
  */
 /*
  * Rules: F-4.3-1: the Terminate message is read with its Markers, after the FPDU that was cut;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* States of a sender: each event in each state. */
+/* The state table of a QP's sender (TX): each event in each state. */
 
 #include <kunit/test.h>
 
@@ -39,8 +39,8 @@ static void tx_state_table(struct kunit *test)
 }
 
 /*
- * Within a stream, TX that was opened counts as opened to the end. If it may not send any more, it
- * never may again.
+ * Within a stream the state never goes back: once TX was opened it counts as opened, and a sender
+ * that was opened and may not send any more may never send again.
  */
 static void tx_state_never_goes_back(struct kunit *test)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Single functions, called in ways in which a pair of QPs does not call them. */
+/* Tests of single functions, for cases that tests with two connected QPs do not reach. */
 
 #include "srnic_pair.h"
 
@@ -112,8 +112,8 @@ static void writer_without_crc_has_zeroes_there(struct kunit *test)
 }
 
 /*
- * Lengths of truncated headers. Padding, or a CRC field of zeroes, looks like the rest of such a
- * header.
+ * Lengths of truncated tagged headers. The padding and the CRC field behind such a header may look
+ * like its missing bytes.
  */
 static const struct unit_cut {
 	bool	crc;
@@ -301,7 +301,7 @@ static void take_stops_amid_a_message(struct kunit *test)
 			taken * size);
 }
 
-/* A QP that has never had a stream frees an empty ring. */
+/* A second srnic_irq_free() does nothing: a QP that has had no stream has no such ring to free. */
 static void irq_freed_twice_is_fine(struct kunit *test)
 {
 	struct srnic_irq irq;
@@ -313,7 +313,7 @@ static void irq_freed_twice_is_fine(struct kunit *test)
 	srnic_irq_free(&irq);
 }
 
-/* A batch that is reset drops its pages. */
+/* srnic_batch_reset() drops the references on the pages of bytes that the sender has prepared. */
 static void batch_reset_gives_pages_back(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -336,7 +336,10 @@ static void batch_reset_gives_pages_back(struct kunit *test)
 	__free_page(page);
 }
 
-/* The interval of the polls of a QP in error grows, and is reset when the QP is used again. */
+/*
+ * srnic polls the rings of an application's QP in error for work to flush. The interval grows while
+ * the application posts nothing, and is reset when it posts again.
+ */
 static void flush_looks_again_less_and_less_often(struct kunit *test)
 {
 	struct srnic_qp *qp = pair_user(test->priv, &unit_opts)->qp;
@@ -366,7 +369,7 @@ static void unit_no_work(struct work_struct *work)
 {
 }
 
-/* A poll that is queued for seconds from now does not delay one that is due soon. */
+/* A poll for work to flush is queued for seconds later: new work makes it run soon after all. */
 static void flush_finds_something_and_looks_soon(struct kunit *test)
 {
 	struct srnic_qp *qp = pair_user(test->priv, &unit_opts)->qp;
