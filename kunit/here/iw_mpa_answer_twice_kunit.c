@@ -7,8 +7,8 @@
 #include "iw_mpa_fakes.h"
 
 /*
- * With a second accept iw_cm gets another reference on the QP, and forgets its first one, which the
- * library drops.
+ * With a second accept iw_cm takes another reference on the QP, and never drops its first one. So
+ * the library has to drop that.
  */
 static void accept_again_is_accepted_once(struct kunit *test)
 {
@@ -43,8 +43,8 @@ static void closed_with_references(struct fake_conn *c, int nr_qps)
 }
 
 /*
- * With each accept iw_cm forgets its reference on the QP of the accept before. To close, iw_cm uses
- * the QP of the last accept, which is not the connection's QP.
+ * An accept with another QP ends the connection: iw_cm would close that QP, and not the one that
+ * the connection has. With each accept iw_cm forgets its reference on the QP of the accept before.
  */
 static void accept_of_another_qp_ends_the_connection(struct kunit *test)
 {
@@ -66,7 +66,7 @@ static void accept_of_another_qp_ends_the_connection(struct kunit *test)
 	closed_with_references(c, 3);
 }
 
-/* The same after the library has raised ESTABLISHED, which iw_cm has not handled yet */
+/* An accept with another QP ends the connection also if iw_cm has ESTABLISHED in its queue. */
 static void accept_of_another_qp_ends_what_is_up(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -118,8 +118,8 @@ static void accept_behind_the_end_is_void(struct kunit *test)
 }
 
 /*
- * iw_cm forgets two references on QP 1 while iw_get_qp does not find the QP. The library drops both
- * when the QP is destroyed.
+ * After the end of a connection, two accepts make iw_cm forget two references on QP 1, and for the
+ * first iw_get_qp does not find the QP. The library drops both when the QP is destroyed.
  */
 static void accept_behind_the_end_of_its_qp_is_void(struct kunit *test)
 {
@@ -140,8 +140,8 @@ static void accept_behind_the_end_of_its_qp_is_void(struct kunit *test)
 }
 
 /*
- * iw_cm should not call iw_accept for a removed device. If it does, an error would lead to the same
- * BUG().
+ * iw_accept returns 0 even if the device was removed: an error would make iw_cm enter IDLE, where
+ * ESTABLISHED, which it has queued, is a BUG(). iw_cm should not call iw_accept then at all.
  */
 static void accept_behind_the_end_of_the_device_is_void(struct kunit *test)
 {
@@ -167,9 +167,9 @@ enum destroy {
 };
 
 /*
- * iw_cm has a reference on QP 2, which iw_get_qp no longer finds since the QP is being destroyed.
- * The next accept, with QP 3, makes iw_cm forget that reference, but the destruction of QP 2 waits
- * until the reference is dropped.
+ * An accept with QP 2 is followed by one with QP 3, by which iw_cm forgets its reference on QP 2.
+ * At the moment @when QP 2 begins to be destroyed, and iw_get_qp no longer finds it. The
+ * destruction waits for that reference, so the library has to drop it.
  */
 static void accept_and_destroy(struct fake_conn *c, struct fakes *f, enum destroy when)
 {
@@ -236,7 +236,10 @@ static void accept_of_a_qp_that_is_being_destroyed_is_refused(struct kunit *test
 	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
 }
 
-/* iw_cm is in CONN_RECV until ESTABLISHED: destroying the cm_id rejects the accepted connection. */
+/*
+ * iw_cm stays in CONN_RECV until ESTABLISHED. So if the ULP destroys the cm_id of a connection that
+ * it has accepted, iw_cm calls iw_reject. The connection ends without an event.
+ */
 static void accept_destroyed_before_rtr_ends_silently(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -280,7 +283,7 @@ static void reject_is_silent_during(struct fake_conn *c, const char *op, int err
 	FAKE_POLL(f, c->qp->refs == 1);
 }
 
-/* Rules: P-09 */
+/* Rules: P-09: no event follows a reject while a RST has the driver's stop called */
 static void reject_while_accepted_ends_is_silent(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -290,7 +293,7 @@ static void reject_while_accepted_ends_is_silent(struct kunit *test)
 	reject_is_silent_during(c, "stop", -ECONNRESET);
 }
 
-/* Rules: P-09 */
+/* Rules: P-09: no event follows a reject while an RTR message has the driver's open_tx called */
 static void reject_while_accepted_comes_up_is_silent(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -350,7 +353,7 @@ static void ulp_has_closed(struct fake_conn *c)
 	peer_expect_eof(c->f, c->peer);
 }
 
-/* Rules: P-09 */
+/* Rules: P-09: no event follows a reject during an orderly end */
 static void reject_of_what_ends_is_silent(struct kunit *test)
 {
 	void (*const ends[])(struct fake_conn *c) = { peer_closes, ulp_closes, ulp_has_closed };
@@ -362,11 +365,7 @@ static void reject_of_what_ends_is_silent(struct kunit *test)
 		reject_of_what_ends(f, i, ends[i]);
 }
 
-/*
- * The ULP rejects after iw_cm has checked its state for an accept, and before iw_cm calls
- * iw_accept.
- */
-/* Rules: P-09 */
+/* Rules: P-09: an iw_accept that iw_cm calls after iw_reject returns 0, and accepts nothing */
 static void accept_that_a_reject_overtakes_is_void(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -438,7 +437,8 @@ static void reject_while_accept_fails_is_silent(struct kunit *test)
 }
 
 /*
- * The ULP rejects after the last op of the driver, while the library drops its reference on the QP.
+ * The ULP rejects at the end of a connection, while the library drops its reference on the QP.
+ * After that reject the library must report no event.
  */
 static void reject_while_the_qp_is_let_go_is_silent(struct kunit *test)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What every other suite relies on: a kernel with a correct crc32c() and without an RDMA core. */
+/* All other suites need a kernel with a correct crc32c(), and without the RDMA core. */
 
 #include <kunit/test.h>
 #include <linux/crc32c.h>
@@ -16,7 +16,7 @@ static void crc32c_rfc3720_b4_zeroes_matches(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ~crc32c(~0, zeroes, sizeof(zeroes)), 0x8a9136aaU);
 }
 
-/* The suites must not depend on the RDMA core, so the kernel must not have it. */
+/* These suites replace functions of the RDMA core, so the kernel must not have it. */
 static void kernel_without_infiniband_is_used(struct kunit *test)
 {
 	KUNIT_EXPECT_FALSE(test, IS_ENABLED(CONFIG_INFINIBAND));

@@ -50,7 +50,10 @@ static void expect_failed(struct kunit *test, const struct adapter *a, enum iw_m
 	KUNIT_EXPECT_EQ(test, a->event[0].pd_len, 0);
 }
 
-/* FPDUs in the same buffer as the startup frame cannot be returned to the device: abort. */
+/*
+ * FPDUs that follow a startup frame in one buffer are for the QP, but cannot be returned to the
+ * device: the connection is aborted.
+ */
 static void cxgb4_octets_behind_a_frame_abort(struct kunit *test)
 {
 	u8 octets[IW_MPA_FRAME_MAX + 1] = {};
@@ -71,7 +74,7 @@ static void cxgb4_octets_behind_a_frame_abort(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, a->armed);
 }
 
-/* There is no buffer for bytes that arrive before the ULP's answer: abort. */
+/* Bytes that arrive before the ULP's answer have no buffer: the connection is aborted. */
 static void cxgb4_octets_while_the_ulp_thinks_abort(struct kunit *test)
 {
 	struct adapter *a = connecting(test);
@@ -121,7 +124,7 @@ static void cxgb4_bad_frame_behind_the_timer_is_told_to_nobody(struct kunit *tes
 	KUNIT_EXPECT_EQ(test, a->out_len, 0);
 }
 
-/* Nothing happens before the whole frame has arrived. */
+/* A part of a startup frame causes no event, and nothing is sent, until the rest has arrived. */
 static void cxgb4_part_of_a_frame_waits_for_the_rest(struct kunit *test)
 {
 	const struct good_row *row = test->param_value;
@@ -210,7 +213,7 @@ static void cxgb4_event_lost_ends_the_connection(struct kunit *test)
 {
 	struct adapter *a = connecting(test);
 
-	/* connected: the failure is reported by a second event, without private data */
+	/* iw_cm refuses the event for a Reply: a second event reports that, without private data */
 	a->events_lost = 1;
 	KUNIT_EXPECT_EQ(test, rx(test, a, &reply_v2), C4MPA_ABORT);
 	KUNIT_EXPECT_EQ(test, a->conn.why, IW_MPA_R_EVENT_LOST);
@@ -220,7 +223,7 @@ static void cxgb4_event_lost_ends_the_connection(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a->event[1].status, -ENOMEM);
 	KUNIT_EXPECT_EQ(test, a->event[1].pd_len, 0);
 
-	/* rejected: that stays the reason, and is reported by a second event */
+	/* iw_cm refuses the event for a Reject: a second event reports the same reason */
 	a = connecting(test);
 	a->events_lost = 1;
 	KUNIT_EXPECT_EQ(test, rx(test, a, &reject_v2), C4MPA_CLOSE);
@@ -229,7 +232,7 @@ static void cxgb4_event_lost_ends_the_connection(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a->event[1].status, -ECONNREFUSED);
 	KUNIT_EXPECT_EQ(test, a->event[1].pd_len, 0);
 
-	/* a Request: without the event no ULP will answer */
+	/* iw_cm refuses the event for a Request: abort, since no ULP will answer */
 	a = adapter_new(test, false);
 	a->events_lost = 1;
 	KUNIT_EXPECT_EQ(test, rx(test, a, &request_v2), C4MPA_ABORT);
@@ -318,7 +321,8 @@ static void cxgb4_fin_in_place_of_a_reply_falls_back(struct kunit *test)
 }
 
 /*
- * The second attempt may be aborted before it has sent a Request. Then there is no third attempt.
+ * After a FIN in place of a Reply the initiator connects once more, with revision 1. It does so
+ * only once, even if that second attempt fails before it has sent a Request.
  */
 static void cxgb4_fin_is_an_answer_once(struct kunit *test)
 {
@@ -330,8 +334,8 @@ static void cxgb4_fin_is_an_answer_once(struct kunit *test)
 }
 
 /*
- * If the abort fails, the device will never report that the connection has ended, so the ULP gets
- * the failure at once.
+ * Before the second attempt the first connection is aborted. If that fails, the device will never
+ * report its end, so there is no second attempt, and the ULP gets the failure at once.
  */
 static void cxgb4_fin_is_the_end_without_an_abort(struct kunit *test)
 {
@@ -401,8 +405,8 @@ static void cxgb4_peer_to_peer_is_the_initiators_to_ask(struct kunit *test)
 }
 
 /*
- * A ULP that rejects names no depths: the Reject has those of the Request, within the device's
- * limits.
+ * A ULP that rejects gives no IRD and ORD. So the Reject has the Request's ORD as IRD, and its IRD
+ * as ORD, within the device's limits.
  */
 static void cxgb4_reject_has_the_depths_that_were_asked_for(struct kunit *test)
 {
@@ -455,7 +459,7 @@ static void expect_pair(struct kunit *test, const struct adapter *ini, const str
 	KUNIT_EXPECT_EQ(test, r->ord, 4);
 }
 
-/* All combinations of the settings of both ends, with the frames received in pieces */
+/* Two instances connect, with all combinations of their settings, and frames in pieces. */
 static void cxgb4_two_of_them_connect(struct kunit *test)
 {
 	struct c4mpa_settings settings[2] = { settings_plain, settings_plain };

@@ -66,7 +66,7 @@ static void expect_asked(struct kunit *test, const struct adapter *a,
 	KUNIT_EXPECT_TRUE(test, a->armed);
 }
 
-/* The one RTR type that the responder's device has to await: one of the Request's if possible */
+/* The device awaits a single RTR type, Read or Write. Return it: one that the Request has, or R */
 static u8 rtr_awaited(const struct iw_mpa_frame *req)
 {
 	if (!req->enhanced)
@@ -280,7 +280,7 @@ static void cxgb4_reply_that_fits_the_request_or_not_is_taken(struct kunit *test
 	take_reply(test);
 }
 
-/* Depths of a Reply, and the expected reason and limits of the device */
+/* IRD and ORD of a Reply, and the expected reason, IRD and ORD of the device's QP */
 static const struct depth_row {
 	const char		*desc;
 	u16			ird, ord;	/* of the Reply */

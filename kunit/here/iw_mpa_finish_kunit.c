@@ -73,7 +73,8 @@ static void ulp_closes_and_fin_waits_for_the_driver(struct kunit *test)
 }
 
 /*
- * The ULP has closed, and the driver still sends what was posted before. Now the peer closes, too.
+ * The ULP closes, and while the driver still sends what was posted before, the peer closes, too.
+ * The driver must be able to send all of it.
  */
 /* Rules: M-7.2-1: neither FIN nor CLOSE before the driver has finished */
 static void peer_closes_while_the_driver_finishes(struct kunit *test)
@@ -102,7 +103,7 @@ static void peer_closes_and_what_was_posted_goes_out(struct kunit *test)
 	FAKE_WAIT(c->f, strstr(c->qp->log, "finish_tx"));
 	expect_nothing(c);
 	KUNIT_EXPECT_EQ(test, c->qp->nr_fpdus, 1);
-	/* The end has begun: a close by the ULP changes nothing. */
+	/* The peer's FIN has begun the orderly end, so a close by the ULP has no effect. */
 	fake_disconnect(c->fid);
 	expect_nothing(c);
 	fake_qp_tx_finished(c->qp);
@@ -126,7 +127,7 @@ static void peer_closes_within_an_fpdu(struct kunit *test)
 	peer_expect_end(c->f, c->peer);
 }
 
-/* Ends in which the driver does not finish, or the peer does not close */
+/* Orderly ends that do not go on, as the driver does not finish, or the peer does not close */
 static const struct stuck {
 	const char *desc;
 	bool slow;		/* the driver does not finish by itself */
@@ -168,7 +169,7 @@ static void end_is_bounded_by_a_timer(struct kunit *test)
 	fake_qp_tx_finished(c->qp);
 }
 
-/* The driver sends a byte, or the peer does after this end's FIN. */
+/* Send a byte, which shows progress: from the driver, or after this end's FIN from the peer */
 static void move_an_octet(struct fake_conn *c, const struct stuck *tc)
 {
 	struct kvec iov = { .iov_base = "x", .iov_len = 1 };
@@ -329,7 +330,10 @@ enum breaker {
 	BREAKERS
 };
 
-/* RST replaces the reason of an orderly end, and so does an error unless the peer closed first. */
+/*
+ * Return the reason that stop gets: PEER_RESET after RST, STREAM after a bad FPDU if the ULP closed
+ * first; else the reason for which the orderly end began stays.
+ */
 static enum iw_mpa_reason why_broken(const struct stuck *tc, enum breaker breaker)
 {
 	if (breaker == BREAK_RST)
@@ -525,7 +529,7 @@ static void close_leaves_stop_to_the_work_item(struct kunit *test)
 	peer_fin(c->peer);
 }
 
-/* An event that was raised before the close is handled first. */
+/* An error that was raised before iw_mpa_close() is handled first, and is the reason of the end. */
 static void close_does_not_overtake(struct kunit *test)
 {
 	struct fake_conn *c = active_up(test, false);
@@ -542,8 +546,8 @@ static void close_does_not_overtake(struct kunit *test)
 }
 
 /*
- * An event that the present state has no transition for is kept if another raised event may lead to
- * a state that has one. Of the faults that the driver reports, the first one is logged.
+ * An event for which the present state has no transition is not dropped if another event is raised
+ * that may lead to a state with one. If a driver reports two faults, the first one is logged.
  */
 static void event_waits_behind_another(struct kunit *test)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The RDMA core removes a device from its clients, of which the library is one, when the device is
- * removed or moved to another network namespace. iw_cm must not have to wait for connections that
- * are just being set up.
+ * When a device is removed, or moved to another network namespace, the RDMA core calls remove() of
+ * its clients, iw_cm and the library. iw_cm waits there for its connections, so the library has to
+ * end those that are just being set up.
  */
 
 #include "iw_mpa_fakes.h"
@@ -17,7 +17,7 @@ static void going_expect_connect_refused(struct fake_conn *c, struct fakes *f)
 	KUNIT_EXPECT_EQ(f->test, fake_connect(fake_id_create(f), &c->param), -ENODEV);
 }
 
-/* Rules: L-02 */
+/* Rules: L-02: the removal of the device ends an initiator that awaits its Reply */
 static void going_connect_that_awaits_a_reply_ends(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -29,7 +29,7 @@ static void going_connect_that_awaits_a_reply_ends(struct kunit *test)
 	going_expect_connect_refused(c, c->f);
 }
 
-/* Rules: L-02 */
+/* Rules: L-02: the removal of the device ends a responder that awaits the RTR message */
 static void going_accept_that_awaits_the_rtr_ends(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -67,8 +67,7 @@ static void going_request_that_awaits_room_is_rejected(struct kunit *test)
 	conn_expect_reject_and_fin(c);
 }
 
-/* The library leaves it to the ULP to end an established connection. */
-/* Rules: L-02 */
+/* Rules: L-02: the removal leaves an established connection to its ULP, which has to end it */
 static void going_established_connection_stays(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -91,8 +90,8 @@ static void moved_device_connects(struct kunit *test)
 }
 
 /*
- * While a device is moved, rdma_cm listens on it again for each wildcard listener. If the port is
- * taken, such a listener succeeds without a socket.
+ * When a device is moved, rdma_cm listens on it anew for each wildcard listener. If a port is in
+ * use, the listener must succeed, without a socket: else rdma_cm would not use the device at all.
  */
 static void moved_device_is_attached_where_a_port_is_taken(struct kunit *test)
 {
@@ -110,7 +109,7 @@ static void moved_device_is_attached_where_a_port_is_taken(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_listen(lis[2]), -EADDRINUSE);
 }
 
-/* A connection that arrives while the device is removed is closed; later ones are served. */
+/* Between remove() and add() of the device new connections are closed, and afterwards accepted. */
 static void moved_device_serves_who_came_meanwhile(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -136,8 +135,8 @@ static void foreign_device_is_left_alone(struct kunit *test)
 }
 
 /*
- * The library unregisters when its module is unloaded: then it is no longer a client of the RDMA
- * core.
+ * When the library's module is unloaded, the library must unregister as a client of the RDMA core,
+ * which would call its code otherwise.
  */
 static void library_that_goes_is_no_client(struct kunit *test)
 {

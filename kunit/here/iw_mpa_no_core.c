@@ -55,9 +55,9 @@ struct mm_struct *no_core_process_begin(void)
 {
 #ifdef CONFIG_UML
 	/*
-	 * At each tick user mode Linux sends a signal to the host's process that has the current
-	 * memory. Here there is no such process. A pid of 0 would send the signal to the kernel
-	 * itself, which would take it for the next tick.
+	 * At each tick user mode Linux sends a signal to the host's process for the current mm,
+	 * whose pid is in context.id. Here is no such process: a pid of 0 would signal the kernel
+	 * itself, which would count that as a further tick.
 	 */
 	init_mm.context.id.u.pid = INT_MAX;
 #endif

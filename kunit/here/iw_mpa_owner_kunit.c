@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests of the fields of rdma_cm's id that the library reads and changes. The context of iw_cm's
- * cm_id points to that id.
+ * The library reads and changes fields of rdma_cm's id (struct rdma_cm_id), to which the context of
+ * iw_cm's cm_id points.
  */
 
 #include "device.h"

@@ -113,8 +113,8 @@ static const struct step_row step_rows[] = {
 KUNIT_ARRAY_PARAM_DESC(step, step_rows, desc);
 
 /*
- * The state of an end that has received an illegal chunk: BROKEN while it can send a Terminate,
- * else OVER
+ * Return the state of an end after an illegal chunk from its peer: BROKEN if it may still send a
+ * Terminate, OVER if the session has ended.
  */
 static enum iw_mpa_session_state broken(const struct step_row *row, bool active)
 {
@@ -178,8 +178,8 @@ static void session_each_chunk_at_each_point(struct kunit *test)
 }
 
 /*
- * A plain Reject of an enhanced request is accepted, and ends the session as an Enhanced Reject
- * does.
+ * An Enhanced Initiate may be answered by a Reject of RFC 5043, which ends the session like an
+ * Enhanced Reject: the peer may not support RFC 6581.
  */
 static void session_reject_of_enhanced_taken(struct kunit *test)
 {
@@ -339,7 +339,7 @@ static void session_break_state(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, session.state, IW_MPA_SESSION_BROKEN);
 }
 
-/* The order of DDP-SSNs */
+/* DDP-SSNs: which chunk is next, and what number the next sent chunk gets */
 
 static const struct place_row {
 	const char			*desc;

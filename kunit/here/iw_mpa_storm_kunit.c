@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Random actions of ULP, driver and peer. The message of a failure has the number of its sequence,
- * from which the random numbers follow.
+ * ULP, driver and peer act at random. The message of a failure has the number of the sequence; it
+ * is the seed of all random numbers, so that the sequence can be repeated.
  */
 
 #include "iw_mpa_fakes.h"

@@ -59,7 +59,7 @@ static void count_messages_and_who_sends_them(struct kunit *test)
 	count_expect(test, rows);
 }
 
-/* Without room in TCP no FPDU is made. */
+/* While TCP has no room the sender makes no FPDU, and counts that. */
 static void count_no_room(struct kunit *test)
 {
 	static const struct count_row rows[] = {
@@ -76,7 +76,7 @@ static void count_no_room(struct kunit *test)
 	sk->sk_wmem_queued = queued;
 }
 
-/* The FPDU is made once, and waits: first until TCP has memory, then until TCP has room. */
+/* An FPDU that TCP refuses, first for lack of memory, then of room, is made and counted once. */
 static void count_no_memory_and_then_no_room(struct kunit *test)
 {
 	static const struct count_row first[] = {

@@ -126,9 +126,9 @@ static void fault_one_fpdu_judged(struct kunit *test)
 }
 
 /*
- * The FPDU of each row is received between two good Writes, in one call of RX: the first Write is
- * placed, and the second one unless the row's FPDU is an error. Permission for one access must not
- * count for the next.
+ * The FPDU of each row is received between two good Writes, in one call of RX. The first Write is
+ * placed; the second one is placed if the row's FPDU is good. RX keeps the region of the first
+ * Write: that this was allowed must not make RX allow the row's FPDU.
  */
 static void fault_one_fpdu_amid_others_judged(struct kunit *test)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A peer violates the protocol after correct FPDUs: by responses to Reads, by later segments, by
- * further errors. And errors that the end under test causes itself.
+ * Errors that depend on earlier FPDUs: in responses to Reads, in later segments of a message, and
+ * after a first error. Also errors in work requests of the end under test.
  */
 
 #include "srnic_victim.h"
@@ -76,7 +76,7 @@ static void fault_read_response_judged(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(w->mem, 0x55, SIZE), NULL);
 }
 
-/* A byte in the response to a Read of no bytes, with the Read's STag or another one */
+/* A Read asked for no bytes, and the response has one, with the Read's sink STag or another one. */
 /* Rules: R-5.2.2-3: the error for a byte of a response that the Read did not ask for */
 static void fault_octets_for_a_read_of_nothing_judged(struct kunit *test)
 {
@@ -272,7 +272,7 @@ static void fault_local_work_request_terminates(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, get_unaligned_be32(term), 0);
 }
 
-/* Only the first error is reported */
+/* Two FPDUs are bad: the Terminate message is about the first one. */
 /* Rules: R-7.1-2: the error is that of the first of two bad FPDUs */
 static void fault_second_error_not_told(struct kunit *test)
 {
@@ -336,7 +336,7 @@ static void fault_second_sge_of_a_receive_nothing_placed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->mem[8], 0xee);
 }
 
-/* The stream must not end after the first segment of a Write, since the message is incomplete */
+/* After the first segment of a Write the stream counts as cut, until the last segment arrives. */
 /* Rules: F-8-1: a FIN after the first segment would count as an abort */
 static void fault_end_within_a_write_is_cut(struct kunit *test)
 {

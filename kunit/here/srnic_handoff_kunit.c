@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Tests of srnic's ops that iw_mpa calls when a QP gets a stream, and when the stream ends. */
+/* srnic's ops for iw_mpa: prepare, attach and others, when a stream begins; stop, when it ends. */
 
 #include "srnic_single.h"
 
@@ -67,7 +67,7 @@ static void handoff_prepared_when_idle_alone(struct kunit *test)
 	handoff_stop_as(test, IW_MPA_R_ULP_CLOSE);
 }
 
-/* A stream that was aborted, or has failed, leaves no state to the next one. */
+/* prepare resets what an earlier stream has left in the QP: its error, its close, its events. */
 static void handoff_begins_anew(struct kunit *test)
 {
 	struct ib_qp_attr sqd = { .qp_state = IB_QPS_SQD };
@@ -124,7 +124,7 @@ static void handoff_reserves_shared_with_storage(struct kunit *test)
 
 /* --- the end of a stream --- */
 
-/* Work that was under way as the stream ended */
+/* What was incomplete when the stream ended: nothing, a received Send, or an own Read */
 enum handoff_cut {
 	CUT_NOT,
 	CUT_SEND,
@@ -192,8 +192,8 @@ static void handoff_close(struct work_struct *unused)
 }
 
 /*
- * RX may run in another context, with the socket locked, and find that a message is incomplete:
- * stop waits for RX.
+ * RX may still run in another context, which has the socket locked. stop has to wait for that
+ * before it checks whether the stream has ended within a message.
  */
 static void handoff_stop_waits_for_the_socket(struct kunit *test)
 {
@@ -231,7 +231,7 @@ static void handoff_tell_desc(const struct handoff_tell *tell, char *desc)
 
 KUNIT_ARRAY_PARAM(handoff_tell, handoff_tells, handoff_tell_desc);
 
-/* The ULP gets the event of the first fault, whatever TCP reports later. */
+/* The ULP's event is that for the first fault of the stream, whatever reason stop gets. */
 static void handoff_stop_tells_of_the_fault(struct kunit *test)
 {
 	const struct handoff_tell *tell = test->param_value;
@@ -256,7 +256,7 @@ static void handoff_stop_tells_of_the_last_wqe(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, single.events[0], IB_EVENT_QP_LAST_WQE_REACHED);
 }
 
-/* Work requests that are posted when the stream ends complete with an error, and are not sent. */
+/* Work requests that stop finds not yet sent are flushed, and are not sent. */
 static void handoff_stop_flushes(struct kunit *test)
 {
 	struct pair_end *e = &single.p->end[0];
@@ -285,8 +285,8 @@ static void handoff_tcp_write_space(struct sock *sk)
 }
 
 /*
- * TCP's own write_space is called each time; the sender is woken only if there is room and a
- * stream.
+ * srnic's sk_write_space always calls TCP's own one. It runs the sender only if there is room, and
+ * a stream.
  */
 static void handoff_write_space_passed_on(struct kunit *test)
 {

@@ -33,15 +33,15 @@ struct pair_kept {
 static struct pair_kept pair_kept[PAIR_TCP_KEPT];
 static unsigned int pair_nkept;
 
-/* TCP has no room, and its queue shows this, so that TCP will call write_space */
+/* Make the send queue full, as it is when TCP will call write_space later. */
 static void tcp_is_full(struct sock *sk)
 {
 	sk->sk_wmem_queued = sk->sk_sndbuf;
 }
 
 /*
- * Return the error by which TCP refuses bytes, or 0. Like TCP's write_space this wakes the sender
- * if bytes are refused by -EAGAIN although the send queue is not full.
+ * Return the error with which the fake TCP refuses bytes, or 0. If that is -EAGAIN while the send
+ * queue is not full, queue the sender's work item, as TCP's write_space would do soon.
  */
 static int tcp_refuses(struct sock *sk, int flags)
 {
@@ -137,7 +137,7 @@ void pair_tcp_acked(struct kunit *test)
 	}
 }
 
-/* A test's pointer to an endpoint is not valid, so it is not dereferenced. */
+/* Without dereferencing @ep, since the tests have no endpoint and pass any pointer. */
 struct iw_mpa_ep *pair_iw_mpa_ep_get(struct iw_mpa_ep *ep)
 {
 	return ep;
@@ -270,7 +270,7 @@ void pair_tcp_run(struct srnic_qp *qp)
 		;
 }
 
-/* Deliver to end 0 what end 1 has sent, and run the sender if it waits for that. */
+/* Deliver to end 0 what end 1 has sent. If RX finds work for end 0's sender, run the sender. */
 void pair_tcp_arrive(struct pair *p)
 {
 	if (pair_deliver(p, 1))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A ULP posts at each moment of a stream's beginning and end, and an
- * application rings its doorbell if it has to. Every work request is sent or
- * flushed, once and in order, and none is left waiting.
+ * application also rings its doorbell then, if needed. Each work request has to
+ * be sent or flushed, once and in order; none may stay without a completion.
  */
 
 #include "srnic_single.h"
@@ -69,7 +69,7 @@ static void post_doorbell(struct work_struct *unused)
 
 /*
  * Post a Send like libsiw, with memory of the STag @key, 0 for none. Return true if the application
- * has to ring the doorbell: the element before is free, so the sender may have stopped.
+ * has to ring the doorbell, as the sender may have stopped: the previous element is free already.
  */
 static bool post_send_app(u32 key)
 {
@@ -125,8 +125,8 @@ static void post_recv(void)
 }
 
 /*
- * If @now is the moment for the ULP to post, post once more. An application would post on another
- * CPU.
+ * If the ULP has to post at the moment @now, post a receive and a Send. A work item rings the
+ * doorbell, like a thread of the application on another CPU.
  */
 static void post_more(enum post_moment now)
 {
@@ -155,7 +155,7 @@ static void post_stop(struct work_struct *unused)
 	srnic_driver_ops.stop(post_qp(), post.why);
 }
 
-/* Called by a sender, or by stop for the Terminate message, in TCP's code. */
+/* The fake TCP calls this at each attempt to send, by the sender or by stop (Terminate message). */
 static void post_tcp_asked(void)
 {
 	int ms;
@@ -341,7 +341,7 @@ static void post_moment_desc(const char * const *name, char *desc)
 
 KUNIT_ARRAY_PARAM(post_moment, post_moments, post_moment_desc);
 
-/* Prepare what makes stop reach the moment @at */
+/* Cause what has to have happened before stop, so that the moment @at occurs */
 static void post_before_stop(struct kunit *test, enum post_moment at)
 {
 	static const u8 bad_opcode[18] = { 0x41, 0x4f };
@@ -350,7 +350,7 @@ static void post_before_stop(struct kunit *test, enum post_moment at)
 	switch (at) {
 	case AT_LAST:
 	case AT_EVENT:
-		/* The peer errs: stop has a Terminate message to send, and an event to report */
+		/* A bad FPDU of the peer: stop sends a Terminate message, and reports an event */
 		pair_put_ulpdu(p, 1, bad_opcode, sizeof(bad_opcode));
 		pair_deliver(p, 1);
 		break;
@@ -422,7 +422,7 @@ POST_END(application_srq, ULP_APP_SRQ)
 
 /* --- the beginning --- */
 
-/* Work for the sender when TX is opened */
+/* What the sender has to send as soon as TX is opened */
 enum post_what {
 	WHAT_SEND,
 	WHAT_RESPONSE,

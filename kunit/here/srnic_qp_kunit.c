@@ -15,7 +15,7 @@
 #define QP_FINDS	100
 #define QP_SHORT_MS	50
 
-/* A reference on the QP that is released some time later */
+/* A reference on the QP that a work item releases later, while srnic_qp_end() waits for that */
 struct qp_late {
 	struct delayed_work	work;		/* work item that releases the reference */
 	bool			dropped;	/* the reference was released */
@@ -233,8 +233,8 @@ static void qp_note_caller(struct ib_cq *cq, void *unused)
 }
 
 /*
- * While a stream is ending nothing is flushed until it has ended: a ULP that gets the completions
- * may use the QP again at once.
+ * While stop runs, nothing but its end flushes work requests: a ULP that has all completions may
+ * use the QP again at once, and stop still uses it.
  */
 static void qp_flushed_by_the_end_of_the_stream_alone(struct kunit *test)
 {
@@ -280,7 +280,7 @@ static void qp_handler_not_called_from_within_modify(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, cq->overflowed);
 }
 
-/* Without a connection only modify_qp starts a flush. */
+/* A QP without a connection is flushed when the ULP modifies it to ERR. */
 static void qp_to_err_flushes_soon(struct kunit *test)
 {
 	qp_post_recvs();
@@ -290,8 +290,8 @@ static void qp_to_err_flushes_soon(struct kunit *test)
 }
 
 /*
- * What is posted after the close is not sent, however slow the sender is, and however often the
- * sender is told of the close.
+ * The first modify to SQD sets the limit of what is still sent. What is posted later is not sent,
+ * even if the QP is modified to SQD again before the sender runs.
  */
 /* Rules: D-6.2.1-1: the limit is what was posted before the close, not what was posted later */
 static void qp_closing_bounds_what_goes_out(struct kunit *test)
@@ -312,8 +312,8 @@ static void qp_closing_bounds_what_goes_out(struct kunit *test)
 /* --- events for the ULP --- */
 
 /*
- * Each event is reported once. LAST_WQE_REACHED, which concerns the SRQ, is reported before the
- * event with the reason.
+ * Each event is reported once, and none after destroy_qp has begun. LAST_WQE_REACHED is reported
+ * before the event that shows why the stream has ended.
  */
 static void qp_events_told_once(struct kunit *test)
 {
@@ -392,7 +392,7 @@ static void qp_end_waits_for_references(struct kunit *test)
 	xa_erase_irq(&dev->qps, 7);
 }
 
-/* The number of a freed QP is not used again for the next QP, and yet numbers stay low. */
+/* A new QP does not get the number of the QP that was freed last, but numbers stay small. */
 static void qp_numbers_in_turn_and_low(struct kunit *test)
 {
 	struct srnic_dev *dev = single.p->dev;
@@ -422,7 +422,7 @@ static void qp_numbers_in_turn_and_low(struct kunit *test)
 		}
 	}
 	xa_destroy(&dev->qps);
-	/* The range of numbers ends at the end of a node of the xarray. */
+	/* All numbers below the limit can be used, even if it is the end of an xarray node. */
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
 	dev->next_qpn = 0;
 	atomic_set(&dev->objects.qp, XA_CHUNK_SIZE / 4 + 1);

@@ -348,7 +348,7 @@ static struct {
 	unsigned int		left;	/* page fragments until the change */
 } rights_soon;
 
-/* The sender asks for memory: now another CPU may change the region. */
+/* Called when the sender gets a page fragment: change the region, as another CPU could now. */
 static void rights_wants_page(void)
 {
 	if (rights_soon.left && !--rights_soon.left)
@@ -428,9 +428,8 @@ static void rights_changed_amid_segment(struct kunit *test)
 }
 
 /*
- * One batch has both Read Responses and Sends from the same region. When the region loses its
- * remote rights, the region's own ULP may still send from it, but the peer may no longer read from
- * it.
+ * The sender makes Read Responses and the ULP's Sends from the same region at once. When the region
+ * loses its remote rights, the peer's Reads must fail, but the ULP's own Sends may go on.
  */
 static void rights_of_the_ulp_are_not_the_peers(struct kunit *test)
 {

@@ -47,7 +47,7 @@ static void ring_any_size_mapped_in_a_row(struct kunit *test)
 	srnic_ring_destroy(NULL);
 }
 
-/* The RDMA core has no room for the key, or there is not enough memory. */
+/* A ring is not made, and the errno is returned, if there is no key for mmap(), or no memory. */
 static void ring_that_cannot_be_is_told(struct kunit *test)
 {
 	size_t size;
@@ -225,7 +225,7 @@ static void cq_user_status_exact(struct kunit *test)
 	}
 }
 
-/* A queue becomes full at any place of its ring, also where indices wrap */
+/* A completion queue is full at its size, wherever in the ring the first completion is. */
 static void cq_full_at_any_place(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -280,8 +280,8 @@ static void ring_handler(struct ib_cq *ibcq, void *context)
 }
 
 /*
- * If a completion is added while the handler runs, the handler's caller calls the handler again: no
- * call is lost, none is nested.
+ * If a completion is added while the ULP's handler runs, the handler is called again after it has
+ * returned: no call is lost, and none is within another.
  */
 static void cq_handler_called_again_not_within_itself(struct kunit *test)
 {
@@ -304,8 +304,8 @@ static void cq_handler_called_again_not_within_itself(struct kunit *test)
 #define RING_MORE	1000
 
 /*
- * An application can cause further calls of the handler without end, so the caller leaves them to a
- * work item after a few.
+ * Completions may be added during each call of the handler without end. So after a few calls in a
+ * row the next ones are left to a work item.
  */
 static void cq_handler_called_in_a_row_a_few_times(struct kunit *test)
 {
@@ -336,8 +336,8 @@ static void cq_handler_called_in_a_row_a_few_times(struct kunit *test)
 }
 
 /*
- * The handlers of both queues are called by work items. A pointer after the array's end is not
- * used.
+ * Work items call the handlers of a QP's two completion queues. The array of these queues is not
+ * read past its end.
  */
 static void cq_handlers_of_both_queues_called_later(struct kunit *test)
 {
@@ -407,7 +407,7 @@ static void ring_block(struct work_struct *work)
 	wait_for_completion_timeout(&container_of(work, struct ring_blocker, work)->go_on, 5 * HZ);
 }
 
-/* Runs before the work item that makes the next calls, and lets the test run in between. */
+/* A work item in front of that for the handler: gives the test time before the handler is called */
 static void ring_nap(struct work_struct *unused)
 {
 	schedule_timeout_uninterruptible(HZ / 10);
@@ -439,7 +439,7 @@ static void cq_last_qp_waits_for_the_handler(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, srnic_cq_join(cq, 0), 0);
 	KUNIT_ASSERT_EQ(test, srnic_cq_join(cq, 0), 0);
 	srnic_cq_call(&up);
-	/* Another QP is left: leaving does not wait. */
+	/* srnic_cq_leave() does not wait for the handler if the queue has another QP. */
 	srnic_cq_leave(cq, 0);
 	KUNIT_EXPECT_TRUE(test, test_bit(SRNIC_CQ_CALL, &cq->due));
 	complete(&blocker.go_on);
@@ -448,7 +448,7 @@ static void cq_last_qp_waits_for_the_handler(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&cq->upcalls), 0);
 	KUNIT_EXPECT_EQ(test, cq->due, 0);
 	KUNIT_EXPECT_FALSE(test, work_busy(&cq->event_work));
-	/* No call is due: leaving does not wait. */
+	/* srnic_cq_leave() does not wait if no call of the handler is due. */
 	KUNIT_ASSERT_EQ(test, srnic_cq_join(cq, 0), 0);
 	srnic_cq_leave(cq, 0);
 	swap(srnic_event_wq, wq);

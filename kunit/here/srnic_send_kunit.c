@@ -104,7 +104,7 @@ static void send_post(struct kunit *test, u64 id, struct ib_sge *sge, int n)
 	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr), 0);
 }
 
-/* Expect that TCP has only whole FPDUs, maybe not all of them yet. */
+/* Expect that what TCP has accepted so far are whole FPDUs, with the right bytes. */
 static void send_expect_whole_fpdus(struct kunit *test, const struct send_world *w)
 {
 	const struct pair_end *e = &((struct pair *)test->priv)->end[0];
@@ -169,8 +169,8 @@ static void send_memory_ends_anywhere(struct kunit *test)
 }
 
 /*
- * A fragment from the emergency reserves is a page of its own, which a batch keeps until it is
- * acknowledged.
+ * From the emergency reserves the sender takes only a single page: no other sender could use the
+ * rest of a larger fragment until the peer has acknowledged the bytes in it.
  */
 static void send_reserves_are_taken_by_the_page(struct kunit *test)
 {
@@ -204,9 +204,9 @@ static void undo_desc(const u32 *len, char *desc)
 KUNIT_ARRAY_PARAM(undo, undo_lens, undo_desc);
 
 /*
- * A segment is given up when its first bytes are in the batch already, with or without the end of a
- * page fragment or a Marker between them. The segments before it are sent, then the Terminate
- * message, with Markers and CRCs as if the segment had not been begun.
+ * The sender finds an error when it has made the first bytes of a segment, with or without the end
+ * of a page fragment or a Marker between them. The segments before it are sent, then the Terminate
+ * message, with Markers and CRCs as if that segment had not been begun.
  */
 static void send_undone(struct kunit *test, const struct send_row *row)
 {
@@ -299,8 +299,8 @@ static void run_of(struct kunit *test, struct send_world *w, u32 msn, struct ib_
 }
 
 /*
- * Segments of the same length fill a batch exactly, or there is one fewer or one more of them. The
- * message, or its first piece, ends at the end of such a segment, a byte before that or a byte
+ * Messages of 1 to 65 full segments, and of a byte more or less, of one piece (SGE) or of two. So
+ * the message, or its first piece, ends at the end of a full segment, a byte before that or a byte
  * after it.
  */
 static void send_runs_end_anywhere(struct kunit *test)
@@ -339,8 +339,8 @@ static void send_runs_end_anywhere(struct kunit *test)
 }
 
 /*
- * Large FPDUs: an FPDU of the second message ends where TCP's packet ends, and another one has the
- * rest.
+ * With large FPDUs (beyond one TCP segment) the first FPDU of the second message ends where TCP's
+ * packet ends, and another FPDU has the rest of the message.
  */
 static void send_large_fpdu_ends_with_the_packet(struct kunit *test)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What has to be true whenever the sender pauses: which work requests have completed, which
- * elements of its ring an application may reuse, and how long other work had to wait.
+ * What has to be true whenever the sender stops for lack of memory or room, or after its quota:
+ * which work requests have completed, and which elements of its ring an application may reuse.
  */
 
 #include <kunit/test.h>
@@ -48,9 +48,9 @@ static struct srnic_qp *turn_begin_user(struct kunit *test)
 /* --- work requests that need no memory --- */
 
 /*
- * A ULP can free memory by LOCAL_INV, so LOCAL_INV must not wait for memory.
- * Nor must REG_MR, even if it was posted together with a Send for which there
- * is no page.
+ * LOCAL_INV and REG_MR send nothing, so they complete without a page. A ULP may
+ * need LOCAL_INV to free memory. This holds even if a Send that was posted
+ * after them waits for a page.
  */
 static void turn_what_needs_no_memory_completes_without(struct kunit *test)
 {
@@ -165,9 +165,9 @@ static void turn_fill(u8 *mem)
 }
 
 /*
- * An application may reuse an element of its ring when TCP has the last byte of
- * the element's message, and not before, in however many batches and portions
- * TCP accepts the message.
+ * An application may reuse an element of its ring when TCP has accepted the
+ * last byte of the element's message, and not before, however many pieces TCP
+ * accepts the message in.
  */
 static void turn_element_is_given_back_with_the_last_byte(struct kunit *test)
 {
@@ -266,9 +266,9 @@ static void turn_message_under_way_does_not_complete(struct kunit *test)
 }
 
 /*
- * While a Read is not answered, the application reuses the elements of its ring after the Read. For
- * the last of them there is no free WQE, and the application does not ring the doorbell again: the
- * answer to the Read has to wake the sender.
+ * While a Read is not answered, the application reuses the elements of its ring that follow the
+ * Read. For the last one there is no free WQE, and the application does not ring the doorbell
+ * again. So the Read's response has to make the sender run.
  */
 static void turn_full_queue_goes_on_with_the_answer(struct kunit *test)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Ends of a stream for its sender: the Terminate message, and what is sent before it. */
+/* What the sender sends at the end of a stream: posted messages, then maybe a Terminate message */
 
 #include <kunit/test.h>
 
@@ -22,7 +22,7 @@ static u64 end_count(struct kunit *test, enum srnic_counter counter)
 	return pair_count(test->priv, counter);
 }
 
-/* An FPDU of which TCP had no byte when the peer erred is neither sent nor counted. */
+/* If TCP has no byte of an FPDU when the peer's error is found, the FPDU is not sent or counted. */
 static void end_terminate_in_place_of_what_waits(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -80,7 +80,7 @@ static void end_terminate_is_waited_for(struct kunit *test, bool in_time)
 	pair_tcp_run(qp);
 	end_expect_left(test, qp->tx.deadline, since, SRNIC_TERM_MS);
 	end_expect_left(test, qp->tx.give_up, since, SRNIC_TERM_MAX_MS);
-	/* Maybe nothing else runs the sender, so it has set a timer. */
+	/* TCP need not call write_space, so the sender must have set a timer. */
 	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&qp->tx.retry));
 	end_expect_left(test, qp->tx.retry.timer.expires, since, SRNIC_TERM_MS);
 	tcp_sk(sk)->snd_una++;
@@ -99,13 +99,13 @@ static void end_terminate_is_waited_for(struct kunit *test, bool in_time)
 	tcp_sk(sk)->snd_una = una;
 }
 
-/* The Terminate message waits while the peer acknowledges what is before it, and no longer */
+/* The Terminate message waits for room in TCP as long as the peer acknowledges earlier bytes. */
 static void end_terminate_waits_while_the_peer_acknowledges(struct kunit *test)
 {
 	end_terminate_is_waited_for(test, true);
 }
 
-/* A peer that acknowledges a byte now and then does not keep the error from the ULP. */
+/* A peer may acknowledge single bytes for ever: after SRNIC_TERM_MAX_MS the ULP gets the error. */
 static void end_terminate_is_not_waited_for_without_end(struct kunit *test)
 {
 	end_terminate_is_waited_for(test, false);
@@ -262,8 +262,8 @@ static void end_own_error_is_reported_to_the_peer_in_time(struct kunit *test)
 /* --- an orderly end while TCP has no room --- */
 
 /*
- * TCP has accepted all bytes, and has no room for more. Since there are no more, finishing does not
- * wait for room.
+ * TCP has accepted all that was posted, and is full now. finish_tx is complete at once: there is
+ * nothing for which room would be needed.
  */
 static void end_finish_does_not_wait_for_room(struct kunit *test)
 {
@@ -284,8 +284,8 @@ static void end_finish_does_not_wait_for_room(struct kunit *test)
 }
 
 /*
- * The last message waits for room in TCP. A Read of the peer that arrives during this wait is
- * answered, one that arrives later is not.
+ * After finish_tx the last message waits for room in TCP. A Read of the peer that arrives before
+ * TCP has all of that message is answered, one that arrives later is not.
  */
 static void end_finish_answers_reads_until_tcp_has_all(struct kunit *test)
 {
@@ -416,7 +416,7 @@ static void end_stop_terminates_in_place_of_what_waits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates), 1);
 }
 
-/* After the end of TX, and before TX is opened, stop sends nothing */
+/* stop sends no Terminate message after finish_tx, nor before open_tx. */
 static void end_stop_where_nothing_may_be_sent(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -521,7 +521,7 @@ static void end_states_of_a_stream_that_fails(struct kunit *test)
 	srnic_fail(qp, SRNIC_ERR_CRC);
 	pair_tcp_run(qp);
 	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_TERM);
-	/* finish_tx is called now: the Terminate message stays the last message. */
+	/* While the Terminate message waits finish_tx has no effect. */
 	srnic_tx_finish(&qp->ibqp);
 	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_TERM);
 	pair_tcp.err = 0;
@@ -531,7 +531,7 @@ static void end_states_of_a_stream_that_fails(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 0);
 }
 
-/* The sender stops waiting for open_tx after a time, and a later open_tx has no effect. */
+/* A fault is found before open_tx, which is not called in time: TX is closed, and stays closed. */
 static void end_states_of_a_stream_that_was_never_opened(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -559,9 +559,9 @@ static void end_states_of_a_stream_that_was_never_opened(struct kunit *test)
 }
 
 /*
- * Within iw_mpa_close() RX may run and call completion handlers. srnic must not call a kernel ULP's
- * handler within one of the ULP's calls of a verb: see core_locking.rst. An application's handler
- * is the RDMA core's, and may be called.
+ * iw_mpa_close() may run RX, which calls completion handlers. core_locking.rst forbids these within
+ * a verb that a kernel ULP calls. So srnic calls iw_mpa_close() in modify_qp only for applications,
+ * whose handler is the RDMA core's.
  */
 static void end_closed_in_the_time_of_applications_alone(struct kunit *test)
 {

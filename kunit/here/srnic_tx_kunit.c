@@ -46,7 +46,7 @@ static void tx_refusal_desc(const int *err, char *desc)
 
 KUNIT_ARRAY_PARAM(tx_refusal, tx_refusals, tx_refusal_desc);
 
-/* TCP has room but no memory: the sender tries at most twice in SRNIC_RETRY_MS. */
+/* While TCP has room but no memory, the sender tries by a timer, not more often. */
 static void tx_tcp_without_memory_asked_by_timer(struct kunit *test)
 {
 	struct srnic_qp *qp = pair_tcp_begin(test, &tx_plain);
@@ -65,7 +65,7 @@ static void tx_tcp_without_memory_asked_by_timer(struct kunit *test)
 	pair_tcp_expect_arrival(test, 1);
 }
 
-/* Doorbells while memory is short have no effect, and nothing is lost. */
+/* While the sender waits for memory doorbells do not make it try again; its timer does. */
 static void tx_kicks_while_memory_is_short_void(struct kunit *test)
 {
 	struct srnic_qp *qp = pair_tcp_begin(test, &tx_plain);
@@ -85,8 +85,8 @@ static void tx_kicks_while_memory_is_short_void(struct kunit *test)
 }
 
 /*
- * A doorbell finds tx.lock taken. Its holder may have checked for work already, so a work item
- * checks again.
+ * A doorbell finds that another sender holds tx.lock. That sender may have done its last check for
+ * work, so the doorbell has to queue a work item, which checks again.
  */
 static void tx_doorbell_of_a_busy_sender_not_lost(struct kunit *test)
 {
@@ -231,7 +231,7 @@ static void tx_block(struct work_struct *work)
 	wait_for_completion(&container_of(work, struct tx_block, work)->go);
 }
 
-/* A worker that waits for a thread of an application must not delay kernel ULPs. */
+/* A worker for applications that waits must not delay the work items of kernel ULPs' senders. */
 static void tx_applications_hold_up_applications_alone(struct kunit *test)
 {
 	const struct ib_send_wr empty = {
@@ -266,7 +266,7 @@ static void tx_applications_hold_up_applications_alone(struct kunit *test)
 
 /* --- the beginning of a stream --- */
 
-/* TX may be opened within RX, which the holder of tx.lock may have called. */
+/* open_tx may be called within RX, by a thread that holds tx.lock: it must not take that lock. */
 static void tx_open_within_rx_lets_out_what_is_posted(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -286,8 +286,8 @@ static void tx_open_within_rx_lets_out_what_is_posted(struct kunit *test)
 }
 
 /*
- * A ULP can post as soon as the QP is in RTS, before the sender has the stream: sent when TX is
- * opened.
+ * A ULP can post as soon as the QP is in RTS, before the sender has the socket. What it has posted
+ * by then is sent when TX is opened.
  */
 static void tx_open_lets_out_what_was_posted_before_the_stream(struct kunit *test)
 {
@@ -430,7 +430,7 @@ static struct srnic_qp *tx_send_long_row_behind_read(struct kunit *test)
 	return qp;
 }
 
-/* Retire the Read as RX does when the response is whole; the sender retires the rest. */
+/* Complete the Read as RX does. RX completes only some of the Sends, and the sender the others. */
 static void tx_expect_long_row_completes(struct kunit *test, struct srnic_qp *qp)
 {
 	struct srnic_upcalls up = {};
@@ -447,7 +447,7 @@ static void tx_expect_long_row_completes(struct kunit *test, struct srnic_qp *qp
 	KUNIT_EXPECT_EQ(test, qp->scq->put, TX_ROW);
 }
 
-/* RX goes on after the end of TX, and leaves completions to a sender that may no longer send. */
+/* After finish_tx RX goes on. The sender, which may not send any more, completes what RX leaves. */
 static void tx_finished_sender_retires_what_rx_leaves(struct kunit *test)
 {
 	struct srnic_qp *qp = tx_send_long_row_behind_read(test);
@@ -459,7 +459,7 @@ static void tx_finished_sender_retires_what_rx_leaves(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 0);
 }
 
-/* RX leaves completions to a sender whose bytes TCP refuses. */
+/* The sender completes what RX leaves to it even while TCP refuses all bytes. */
 static void tx_refused_sender_retires_what_rx_leaves(struct kunit *test)
 {
 	struct srnic_qp *qp = tx_send_long_row_behind_read(test);
@@ -541,8 +541,8 @@ static void tx_repeat_rtr_moving_stream_busy(struct kunit *test)
 }
 
 /*
- * There is memory for some of the message's pieces of 4 bytes, but not for all: no byte of the
- * message is sent, and later Markers are at the right positions.
+ * There is memory for some of the 4-byte pieces of the repeated RTR message, but not for all. No
+ * byte of it is sent, and later Markers are at the positions that they would have without it.
  */
 static void tx_repeat_rtr_memory_ends_midway_nothing_sent(struct kunit *test)
 {

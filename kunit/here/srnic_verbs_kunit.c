@@ -225,7 +225,8 @@ static void verbs_region_that_cannot_be_pinned_counts_nothing(struct kunit *test
 }
 
 /*
- * Objects of each kind are counted apart. The numbers of destroyed QPs and regions are free again.
+ * A device counts objects of each kind by themselves. After destruction QP numbers and STag indices
+ * are free again.
  */
 static void verbs_kinds_are_counted_apart(struct kunit *test)
 {

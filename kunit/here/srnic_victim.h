@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A victim, which is a QP with regions of all kinds, and rows that describe what a peer sends to it
+ * A QP with regions of all kinds (the victim), and rows for the bad FPDUs that a peer sends to it
  */
 #ifndef _SRNIC_VICTIM_H
 #define _SRNIC_VICTIM_H

@@ -37,7 +37,7 @@ static void frag_exit(struct kunit *test)
 	srnic_frag_exit();
 }
 
-/* Use up a whole fragment, and take a reference on its page, as TCP does to retransmit the bytes. */
+/* Use up a whole fragment, and take a reference on its page, as TCP does for retransmissions. */
 static struct page *frag_fill(struct kunit *test)
 {
 	struct frag_test *t = test->priv;
