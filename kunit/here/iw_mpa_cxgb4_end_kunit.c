@@ -198,7 +198,7 @@ static void cxgb4_private_data_beyond_a_frame_are_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a->out_len, IW_MPA_FRAME_MAX);
 }
 
-/* A peer that wants Markers would not understand a Terminate message without Markers. */
+/* No Terminate message is sent to a peer that asks for Markers, since it would have none. */
 static void cxgb4_no_terminate_message_to_a_peer_that_wants_markers(struct kunit *test)
 {
 	static const struct raw raw = { REP, 0xd0, 2, 4, 4, 0xc004, 0x0002 };
@@ -284,7 +284,7 @@ static void cxgb4_falls_back_to_revision_1_once(struct kunit *test)
 }
 
 /*
- * A FIN in place of a Reply shows that the peer does not know MPA revision 2: the initiator
+ * A FIN in place of a Reply shows that the peer does not support MPA revision 2: the initiator
  * connects once more, with revision 1. A FIN in the middle of a Reply ends the connection.
  */
 static void cxgb4_fin_in_place_of_a_reply_falls_back(struct kunit *test)

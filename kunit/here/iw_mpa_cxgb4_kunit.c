@@ -32,7 +32,7 @@ static const void *good_reply_gen_params(const void *prev, char *desc)
 	return good_of(prev, desc, true);
 }
 
-/* Expect in @event the private data of the frame @octets, of which iw_cm gets at most 255 bytes */
+/* Expect that @event has the private data of the frame @octets, cut to 255 bytes as for iw_cm. */
 static void expect_pd(struct kunit *test, const struct c4mpa_event *event,
 		      const struct iw_mpa_frame *peer, const u8 *octets)
 {

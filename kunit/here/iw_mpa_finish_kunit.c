@@ -425,7 +425,7 @@ static void driver_that_cannot_finish_stops(struct kunit *test)
 	peer_fin(c->peer);
 }
 
-/* The RTR message is repeated before finish_tx, and not after. */
+/* The ULP closes before the peer has sent anything: RTR is repeated before finish_tx, not later. */
 static void unanswered_end_finishes(struct kunit *test)
 {
 	struct fakes *f = test->priv;

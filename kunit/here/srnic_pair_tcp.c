@@ -319,7 +319,7 @@ void pair_tcp_pass(unsigned int ms)
 	}
 }
 
-/* Does *@value become @want in time? */
+/* Wait until *@value is @want. Return false if that takes too long. */
 bool pair_tcp_poll(const unsigned int *value, unsigned int want)
 {
 	int ms;

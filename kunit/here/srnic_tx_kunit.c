@@ -147,7 +147,7 @@ static void tx_tcp_without_room_asked_when_it_has(struct kunit *test)
 	pair_tcp_expect_arrival(test, 1);
 }
 
-/* Without a page for an FPDU the sender tries again by a timer, too. */
+/* If no page can be allocated for an FPDU, the sender tries again by a timer. */
 static void tx_without_pages_goes_on_later(struct kunit *test)
 {
 	struct srnic_qp *qp = pair_tcp_begin(test, &tx_marked);

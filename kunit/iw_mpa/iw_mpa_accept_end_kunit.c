@@ -276,8 +276,8 @@ static void accept_while_tcp_is_busy_is_told_the_peer(struct kunit *test)
 #endif
 
 /*
- * If TCP refuses the Reply the connection is reset: a FIN would mean that this end does not know
- * the revision of the Request.
+ * If TCP refuses the Reply the connection is reset: a FIN without a Reply would mean that this end
+ * does not support the MPA revision of the Request (RFC 6581 10).
  */
 /* Rules: R-07; E-10-1: RST, not FIN, if TCP refuses the Reply */
 static void accept_reply_not_sent_is_eio(struct kunit *test)

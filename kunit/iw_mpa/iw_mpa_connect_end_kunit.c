@@ -49,7 +49,7 @@ static void connect_reject_brings_private_data(struct kunit *test)
 	expect_rejected(c);
 }
 
-/* A peer that knows only revision 1 rejects with a Reply of revision 1. */
+/* A peer that supports only revision 1 may reject with a Reply of revision 1. */
 /* Rules: M-7.1.2-8: no call of the driver, and FIN without a byte before it */
 static void connect_v1_reject_of_v2_brings_private_data(struct kunit *test)
 {

@@ -490,7 +490,7 @@ static void connect_unknown_family_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->qps[0].refs, 1);
 }
 
-/* Rules: R-05 */
+/* Rules: R-05: if addresses are mapped, TCP connects to the mapped address */
 static void connect_goes_to_the_mapped_address(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);

@@ -306,7 +306,7 @@ static void stop_keeps_the_socket(struct kunit *test)
 		fake_expect_closed(c->fid, 2);
 		EXPECT_LOG(test, "after stop", socket_names[i]);
 		peer_expect_eof(c->f, c->peer);
-		peer_fin(c->peer);	/* the library must still notice the FIN */
+		peer_fin(c->peer);	/* must reach the library, which restores its callbacks */
 		FAKE_POLL(c->f, fakes_has_no_endpoint());
 	}
 }

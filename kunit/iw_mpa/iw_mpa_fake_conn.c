@@ -210,7 +210,7 @@ void conn_expect_refusal(struct fake_conn *c, const char *pd, u8 term)
 
 /*
  * Expect a Reject, then FIN, from a device that is removed. Without a Reject the peer would
- * conclude that this end does not know the revision of its Request. FIN follows at once, since no
+ * conclude that this end lacks the MPA revision of its Request. FIN follows at once, since no
  * endpoint is left to wait for the peer's FIN.
  */
 void conn_expect_reject_and_fin(struct fake_conn *c)

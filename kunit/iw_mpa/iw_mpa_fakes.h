@@ -4,8 +4,8 @@
  * are only bytes.
  *
  * The fakes also check the library. A call that iw_cm or a driver must never get is recorded as a
- * fault where it happens, in any context, and fails the test at its end: so a test has to check
- * only what is special about it.
+ * fault at once, in any context, and fails the test at its end. So no test has to check for such
+ * calls itself.
  */
 #ifndef _IW_MPA_FAKES_H
 #define _IW_MPA_FAKES_H

@@ -27,7 +27,7 @@
 #define ST_UP		(ST(FENCED) | ST(UNANSWERED) | ST(OFFLOADED) | ST_FINISHES)
 #define ST_DRIVER	(ST_UP | ST(AWAIT_RTR))
 
-/* What has happened to a connection on its way into a state */
+/* Bits for what has happened to a connection before it came into its present state */
 #define PAST_ACTIVE	BIT(0)
 #define PAST_PASSIVE	BIT(1)
 #define PAST_CALL	BIT(2)	/* iw_connect or iw_accept has not returned */

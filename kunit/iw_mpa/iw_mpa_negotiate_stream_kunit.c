@@ -132,7 +132,7 @@ static void negotiate_either_role_markers_as_receiver_asks(struct kunit *test)
 	}
 }
 
-/* FPDUs beyond one TCP segment are used if both ends allow that, and neither wants Markers. */
+/* FPDUs beyond one TCP segment are used if both ends allow that, and neither asks for Markers. */
 static void negotiate_either_role_large_fpdu_if_both_say_so(struct kunit *test)
 {
 	const struct large_row *row = test->param_value;

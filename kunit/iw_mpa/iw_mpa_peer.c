@@ -76,8 +76,8 @@ static void peer_allow_fast_open(struct fakes *f, struct socket *listener)
 }
 
 /*
- * Return a socket of the peer that listens, and put its address into @fid, which is to connect to
- * it. The addresses of @fid have to be set, with a source port of its own.
+ * Return a listening socket of the peer. Set both addresses of @fid, which is to connect to this
+ * socket; the local one gets a port that no other cm_id has.
  */
 struct socket *peer_listen(struct fakes *f, struct fake_id *fid, int family)
 {

@@ -12,7 +12,7 @@
 
 #define WIRE_SIZE	1024
 
-/* One device */
+/* A device with its own TCP, at one end of the wire */
 struct end {
 	struct toe_conn		conn;
 	struct end		*other;		/* the device at the other end of the wire */

@@ -146,7 +146,7 @@ static void mem_walk_blocks_each_octet_where_it_is(struct kunit *test)
 	}
 }
 
-/* A map of pieces of any length, with gaps, the first one cut; a walk finds each byte */
+/* Pieces of any length, with gaps, mapped from within the first one: a walk finds each byte. */
 static void mem_map_sg_any_pieces_walked_in_order(struct kunit *test)
 {
 	static const u32 lens[MEM_SGS] = { 1000, 4096, 1, 4096, 8192, 3, 4096, 500 };

@@ -13,7 +13,7 @@
 
 #include "../srnic/mem.h"	/* by its path: user mode Linux has a mem.h, too */
 
-/* --- an FPDU amid others --- */
+/* --- a bad FPDU between good ones --- */
 
 #define MIDDLE_WRITES	8
 #define MIDDLE_BAD	4	/* index of the fifth FPDU */
@@ -112,7 +112,7 @@ static void rx_region_ends_in_the_middle(struct kunit *test)
 	} while (cut.piece++ < cut.end);
 }
 
-/* --- an invalidation amid a call --- */
+/* --- an invalidation during a call of RX --- */
 
 #define LATE_FRAGS	16	/* fragments of each segment, all of the same memory */
 #define LATE_SEGMENTS	4	/* segments of a stream, at first */
