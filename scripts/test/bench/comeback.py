@@ -4,9 +4,10 @@
 
     comeback.py CONTROLLERS SECONDS
 
-The target has no port for SECONDS. Prints lines "WHAT NUMBER": for how many milliseconds it has a port again until half
-of the controllers are live, and until all are, and how many attempts to reconnect have failed. This is one program,
-which needs no file while it measures: if a guest waits for a file of the host, its clock jumps.
+The target has no port for SECONDS. Prints lines "WHAT NUMBER": median and last, the milliseconds
+from the return of the port until half of the controllers, and all of them, are live; and failed, the
+number of failed attempts to reconnect. This is no shell script, which would load programs while it
+measures: the guest's clock jumps while the guest waits for a file of the host.
 """
 
 import glob
@@ -27,7 +28,7 @@ def read(path):
 
 
 def await_live(states, enough):
-    """Until so many are live, as ENOUGH says"""
+    """Wait until ENOUGH returns true for the number of live controllers; exit after PATIENCE_S."""
     end = time.monotonic() + PATIENCE_S
     while not enough(sum(read(state) == "live" for state in states)):
         if time.monotonic() > end:
@@ -36,7 +37,8 @@ def await_live(states, enough):
 
 
 def failures(log):
-    """How many the kernel's log has had since it was read last; it may have lost the oldest"""
+    """Count the lines FAILED in the rest of the kernel's log. If the log has overwritten the next
+    lines, read() fails with EPIPE, and then continues with the oldest line that is left."""
     number = 0
     while True:
         try:

@@ -4,10 +4,11 @@
 
     functions.py KALLSYMS BUILD-FOLDER >MAP
 
-A function belongs to the group of its module; a function of a driver belongs to
-the group of its source file, which is found in the build folder. In the kernel
-itself the networking code is contiguous, and a few functions are the entries of
-other parts. All other functions count for their callers.
+A function of a module belongs to the module's group; siw's functions are divided
+between the connection manager and the rest by the object files in BUILD-FOLDER.
+In the kernel itself the networking code is contiguous, and BEGINNINGS lists the
+functions by which other parts are entered. All other functions count for their
+callers.
 """
 
 import glob
@@ -36,7 +37,7 @@ MODULES = {
 }
 STORAGE = (r"nvmet?(_\w+)?|nfs\w*|nfsd|sunrpc|rpcrdma|ib_isert?|lib_?iscsi\w*|iscsi_\w+|target_core_\w+"
            r"|scsi_(mod|transport_iscsi|common)|sd_mod")
-# These files replace siw_cm.c, and count like it.
+# Objects with connection management: in siw_mpa the last three replace siw_cm.o.
 CM_OBJECTS = ("siw_cm.o", "cep.o", "handoff.o", "port.o")
 
 NETWORK = ("sock_from_file", "argv_free")
@@ -53,7 +54,7 @@ BEGINNINGS = (
 
 
 def symbols(name):
-    """(address, function, module or "") of all code, sorted."""
+    """Return sorted tuples (address, function, module or "") of all functions in /proc/kallsyms."""
     found = []
     with open(name, encoding="ascii") as lines:
         for line in lines:
@@ -64,7 +65,7 @@ def symbols(name):
 
 
 def cm_functions(folder):
-    """Names of the functions in the objects of a connection manager."""
+    """Return the names of the functions in CM_OBJECTS, as nm lists them."""
     names = set()
     for path in glob.glob(folder + "/**/*.o", recursive=True):
         if os.path.basename(path) in CM_OBJECTS:
@@ -97,7 +98,7 @@ def main():
     network = [where[name] for name in NETWORK]
     seen = None
     for address, symbol, module in functions:
-        # Of symbols with one address only the first is used.
+        # split.c looks functions up by address, so aliases of a function are left out.
         if address != seen:
             group = group_of(symbol, address, module, network, cm)
             print(f"{address:x} {GROUPS.index(group)} {symbol}")

@@ -56,12 +56,12 @@ GROUPS = (
     ("storage protocols", "#b5838d"),
 )
 USER, CM, STORAGE = 1, 5, 12
-# Every slab allocation calls one of these.
+# Functions of which each slab allocation calls one, so that their calls count allocations
 ALLOCATIONS = re.compile(r"__kmem_cache_alloc_node|kmem_cache_alloc(_lru)?|kmem_cache_alloc_node")
 
 
 class Measure:
-    """One run of cm_bench, as numbers for one connection."""
+    """The results of one run of cm_bench; the methods return numbers for one connection."""
 
     def __init__(self, path):
         self.values = {}
@@ -88,21 +88,21 @@ class Measure:
         return self.values.get(name)
 
     def total(self):
-        """All phases, with what was put off until the end; by the plugin's count."""
+        """Instructions in all phases, also in "settle", in which the kernel does what it had put off"""
         return round(sum(self.insns.values()) / self.count)
 
     def of_phase(self, name):
-        """One phase; by the plugin's count"""
+        """Instructions in one phase, as split.c counts them"""
         return round(sum(insns for (phase, _), insns in self.insns.items()
                          if phase == name) / self.count)
 
     def kernel(self):
-        """What the kernel did; by the plugin's count"""
+        """Instructions of the kernel, as split.c counts them; programs wait in busy loops"""
         return round(sum(insns for (_, group), insns in self.insns.items()
                          if group != USER) / self.count)
 
     def part(self, phase, group):
-        """Of one phase, or of all of them if it has no name"""
+        """Instructions of one group of functions in one phase; if phase is "", in all phases"""
         return round(sum(insns for (p, g), insns in self.insns.items()
                          if g == group and phase in ("", p)) / self.count)
 
@@ -180,7 +180,7 @@ HEAD = ["", *VARIANTS, "srnic/siw", "plain/siw"]
 
 
 def row_of(name, values):
-    """A row with the ratios at its end; values by variant."""
+    """Return a row of a table: the values, a dictionary by variant, and their ratios to siw's."""
     siw = values.get("siw")
     return [name, *[values.get(variant) for variant in VARIANTS],
             ratio(values.get("srnic"), siw), ratio(values.get("plain"), siw)]
@@ -258,7 +258,7 @@ TCP_HEADERS, FPDU_HEADERS = 52, 20      # bytes: IPv4 and TCP with time stamps; 
 
 
 def mtu_rows(folder, mtu):
-    """measure: {variant: instructions}"""
+    """Return the kernel's instructions per message, as {measure: {variant: instructions}}."""
     found = load(os.path.join(folder, f"mtu-{mtu}"))
     return {name: by_variant(found.get(name, {}), Measure.kernel) for name in MTU_MEASURES}
 
@@ -285,7 +285,8 @@ def fpdus(mtu, octets=65536):
 
 
 def by_function(folder, mtu, variant, name):
-    """What each function of the driver takes for a message, with what it calls of the kernel's"""
+    """Instructions per message of each function that split.c counts for the driver: its own, and
+    the kernel's functions of group 0 (memory, locks, lists) that the driver calls"""
     measure = Measure(os.path.join(folder, f"mtu-{mtu}", f"{variant}.{name}"))
     path = os.path.join(folder, f"mtu-{mtu}", f"{variant}.{name}.split")
     found = collections.Counter()
@@ -298,7 +299,8 @@ def by_function(folder, mtu, variant, name):
 
 
 def table_of_fpdu(folder, small=1500, large=9000):
-    """The difference between two MTUs has the cost of FPDUs, and not that of the message."""
+    """The driver's cost per FPDU: a message of 64 KiB takes more FPDUs at the small MTU than at the
+    large one. Its other costs are equal, so they drop out of the difference."""
     more = fpdus(small) - fpdus(large)
     parts = {}
     for variant in ("srnic", "plain"):
@@ -335,14 +337,16 @@ def table_of_ulps(found):
 
 
 def table_of_iops(found):
-    """By the guest's clock, so with fio, and with the time in which it waited"""
+    """I/Os per second as fio reports them, by the guest's clock: unlike the plugin's counts these
+    include the instructions of fio, and the time in which the guest was idle."""
     rows = [row_of(name[4:], by_variant(found[name], lambda m: m.values.get("iops")))
             for name in sorted(found) if name.startswith("ulp-nvme")]
     return Table("I/Os of NVMe in a second of 1,000,000,000 instructions", HEAD, rows)
 
 
 def with_crc(table, folder):
-    """The title says what summed CRC32c up: a table with software would be another one."""
+    """Add to the table's title the driver of the kernel's crypto API that computed CRC32c: a
+    computation in software costs more, so such a table could not be compared with this one."""
     path = os.path.join(folder, "crc32c")
     if not os.path.exists(path):
         return table
@@ -351,7 +355,7 @@ def with_crc(table, folder):
 
 
 def rates_of(path):
-    """(load, connections a second, attempts that failed) of one round; cm_rate.c has the lines."""
+    """Yield (load, connections per second, failed attempts) from the output of a run of cm_rate."""
     with open(path, encoding="ascii") as lines:
         for line in lines:
             load, *rest = line.split()
@@ -360,20 +364,23 @@ def rates_of(path):
 
 
 def interval(values):
-    """The median, and between what 95 % of medians are that are drawn from the same values."""
+    """Return the median and its 95 % confidence interval by bootstrapping: from the medians of 4000
+    samples that are drawn with replacement."""
     draw = random.Random(len(values))
     medians = sorted(statistics.median(draw.choices(values, k=len(values))) for _ in range(4000))
     return [statistics.median(values), medians[100], medians[-101]]
 
 
 def ratios(found, variant, base):
-    """Of one load, round by round: FOUND has VARIANT: {ROUND: rate}."""
+    """interval() of the ratios VARIANT to BASE, each within one round, since other load of the host
+    changes from round to round. FOUND is {variant: {round: rate}}."""
     both = sorted(set(found[variant]) & set(found[base]))
     return interval([found[variant][i] / found[base][i] for i in both]) if both else [None] * 3
 
 
 def table_of_rates(folder):
-    """The median of the rounds, what failed in all of them, and the ratios of each round."""
+    """For each load: each variant's median rate, and the ratio srnic to siw; in the last row the
+    failed attempts of all rounds."""
     found = collections.defaultdict(lambda: collections.defaultdict(dict))
     failed = collections.Counter()
     for name in os.listdir(folder):
@@ -396,7 +403,8 @@ LOAD_PAIRS = (("plain", "siw"), ("srnic", "siw_mpa"), ("srnic", "siw"))
 
 
 def table_of_load(folder):
-    """The ratios of each round, and what the QP with least got of what one of them gets on average."""
+    """Ratios of the throughput of two drivers; and, to show how evenly QPs share it, the throughput
+    of the slowest QP as a fraction of the average QP's."""
     total = collections.defaultdict(lambda: collections.defaultdict(dict))
     share = collections.defaultdict(lambda: collections.defaultdict(list))
     for name in os.listdir(folder):
@@ -437,7 +445,7 @@ TRIPS = (
 
 
 def table_of_trips(folder):
-    """Time since rdma_connect, in round trips."""
+    """Time from rdma_connect to each of the events in TRIPS, divided by the round trip time"""
     found = collections.defaultdict(lambda: collections.defaultdict(dict))
     for name in os.listdir(folder):
         variant, trip = name.split(".")
@@ -479,7 +487,7 @@ COMEBACK = (
 
 
 def table_of_comebacks(folder):
-    """The median of the rounds, and the least and the most of them"""
+    """For each quantity in COMEBACK the median, the minimum and the maximum of all rounds"""
     found = collections.defaultdict(lambda: collections.defaultdict(list))
     for name in os.listdir(folder):
         variant = name.split(".")[0]
@@ -605,7 +613,7 @@ def write(folder, name, text):
         out.write(text)
 
 
-# OPTION: the function that makes its tables, and the title of its page
+# For each option: the function that makes the tables, and the title of the page
 KINDS = {
     "rate": (table_of_rates, "connections a second"),
     "load": (table_of_load, "many QPs"),
@@ -627,7 +635,7 @@ def report_kind(folder, kind):
 
 
 class Sample(Measure):
-    """As much of each group as of others, in each phase"""
+    """For the selftest: a result with the same number of instructions in each group and phase"""
 
     def __init__(self):     # pylint: disable=super-init-not-called
         self.values, self.count, self.calls = dict.fromkeys(PHASES, 120000), 1, collections.Counter()

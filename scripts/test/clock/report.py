@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""What clock.sh measured: clock.tsv, clock.rst and clock.html, from FOLDER/rounds.
+"""Write the results of clock.sh, FOLDER/rounds, as tables: clock.tsv, clock.rst and clock.html.
 
     report.py FOLDER ROUNDS
 
-It fails if a figure of one of the rounds is missing.
+This fails if the result of a measurement in any of the rounds is missing.
 """
 
 import collections
@@ -29,7 +29,7 @@ RATIOS = (("plain", "tcp"), ("srnic", "tcp-digest"), ("plain-large", "tcp"), ("s
 
 
 def load(path):
-    """{row: {column: {round: ns}}}"""
+    """Return the times of all rounds as {row: {column: {round: nanoseconds}}}."""
     found = {row: collections.defaultdict(dict) for row in ROWS}
     with open(path, encoding="ascii") as lines:
         for line in lines:
@@ -52,7 +52,7 @@ def table_of_times(found, columns):
 
 
 def table_of_ratios(found):
-    """Of each round: the median, between what 95 % of medians are, the least and the most"""
+    """Ratios of two columns within a round: the median, its 95 % interval, minimum and maximum"""
     rows = []
     for row, words in ROWS.items():
         for over, under in RATIOS:
