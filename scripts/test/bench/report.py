@@ -88,7 +88,7 @@ class Measure:
         return self.values.get(name)
 
     def total(self):
-        """Instructions in all phases, also in "settle", in which the kernel does what it had put off"""
+        """Instructions in all phases, also in "settle", after the end of all connections"""
         return round(sum(self.insns.values()) / self.count)
 
     def of_phase(self, name):

@@ -2,16 +2,17 @@
 """Mutants of C sources: small faults, all compiled at once, of which one at a time is switched on.
 
 A source is divided into tokens, and function bodies into statements, by C's grammar and the
-kernel's style. A mutant is one change of one condition, initializer or statement. The changed text
-stands beside the original, selected by "MUTANT(n)", so that one build has all mutants:
+kernel's style. A mutant is one change of one condition, initializer or statement, its "unit". The
+unit is written twice, changed and as it was, and "MUTANT(n)" selects one of them at run time, so
+that one build has all mutants:
     if (a < b)      if (MUTANT(7) ? !!(a <= b) : !!(a < b))
     f(x);           { if (MUTANT(8)) { ; } else { f(x); } }
 
-Traces, messages and assertions are not changed; nor are memory barriers, since no test on one
-processor can notice that they are missing.
+Traces, messages and assertions are not changed; nor are memory barriers, since a test on one
+processor passes without them, too.
 
-A person's mutants are in the file "people", which says what they are. They may change several
-statements, and one may stand within what another one changes.
+The file "people" lists further mutants, written by people; its comment says how. One of these may
+change several statements, and a part of its unit may be the unit of another mutant.
 """
 
 import hashlib
@@ -53,7 +54,7 @@ class Token:
 
 
 class Mutant:
-    """An edit of text[start:end], the unit that is doubled"""
+    """One mutant: SPAN is the place of its unit in the source, TEXT replaces the unit."""
 
     def __init__(self, where, kind, span, text, note):
         self.path, self.function, self.line = where
@@ -63,7 +64,7 @@ class Mutant:
         self.nth = 1            # number among equal mutants of this function
 
     def name(self):
-        """The same as long as the code is"""
+        """A name without line numbers: it changes only if the mutant's statement changes."""
         nth = f" [{self.nth}]" if self.nth > 1 else ""
         return f"{self.path} {self.function}: {self.note}{nth}"
 
@@ -72,7 +73,7 @@ class Mutant:
 
 
 def flat(text):
-    """On one line, without comments"""
+    """Return a piece of C on one line, without comments."""
     return re.sub(r'\s+', ' ', re.sub(r'/\*.*?\*/', ' ', text, flags=re.DOTALL)).strip()
 
 
@@ -110,14 +111,14 @@ class Source:
         return n < len(self.tokens) and self.tokens[n].text in texts
 
     def span(self, first, last):
-        """Of tokens first to last, both included"""
+        """Return the place in the text, (start, end), of the tokens from FIRST to LAST."""
         return self.tokens[first].start, self.tokens[last].end
 
     def of(self, span):
         return self.text[span[0]:span[1]]
 
     def find(self, function, text):
-        """The span of the one place in a function where this stands; None if there is not one"""
+        """Return the span of TEXT in a function; None unless it occurs there exactly once."""
         wanted = [m[0] for m in TOKEN.finditer(text) if m.lastgroup not in ('space', 'pre')]
         first, last = self.bodies.get(function, (0, 0))
         here = [token.text for token in self.tokens[first:last]]
@@ -144,7 +145,8 @@ class Source:
             n = self.match[n] + 1
 
     def block(self, n):
-        """Of the "{" at n; returns what is behind it"""
+        """Parse the block that begins with the "{" at token N; return the index of the token after
+        its "}"."""
         end, before = self.match[n], None
         n += 1
         while n < end:
@@ -157,7 +159,8 @@ class Source:
         return end + 1
 
     def statement(self, n):
-        """Returns what is behind it, and whether it can change places with its neighbour"""
+        """Parse the statement at token N. Return the index of the token after it, and whether it
+        may be swapped with the next statement."""
         token = self.tokens[n]
         if token.text == '{':
             return self.block(n), False
@@ -185,7 +188,8 @@ class Source:
         return self.simple(n)
 
     def loop(self, n):
-        """for (first; while this; step)"""
+        """Parse a "for" loop, whose condition is between two semicolons; return the index of the
+        token after its body."""
         close = self.match[n + 1]
         ends = self.at_depth(n + 2, close, ';')
         if len(ends) == 2 and ends[0] + 1 < ends[1]:
@@ -193,7 +197,7 @@ class Source:
         return self.statement(close + 1)[0]
 
     def at_depth(self, n, end, text):
-        """Where @text stands between n and end, outside of all brackets"""
+        """Return the indices of the tokens TEXT between N and END that are outside of brackets."""
         found = []
         while n < end:
             if self.tokens[n].text in OPENS and self.tokens[n].kind == 'op':
@@ -204,7 +208,8 @@ class Source:
         return found
 
     def simple(self, n):
-        """A declaration, an expression, a jump, or a loop that is a macro"""
+        """Parse a declaration, an expression or a jump, up to its semicolon, or a loop that is a
+        macro, such as list_for_each_entry(). Return the same as statement()."""
         if self.tokens[n].kind == 'word' and self.is_(n + 1, '('):
             close = self.match[n + 1]
             if not self.is_(close + 1, ';', '.', ',', '=', '->', '[', '?', '+', '-', '+=', '|='):
@@ -228,7 +233,7 @@ class Source:
     # --- units ---
 
     def declaration(self, n, end):
-        """One variable with a value that is no list"""
+        """Make mutants of an initializer, if one variable is declared, and its value is no list."""
         equals = self.at_depth(n, end, '=')
         if self.is_(n, 'static') or len(equals) != 1 or self.at_depth(n, end, ',') or \
                 self.is_(equals[0] + 1, '{'):
@@ -255,7 +260,8 @@ class Source:
         self.edits(unit, n, end)
 
     def swap(self, one, two):
-        """Two statements, each with a call; the unit is both of them"""
+        """Make a mutant that swaps two adjacent statements, if each calls a function; its unit has
+        both statements."""
         first, second = self.span(*one), self.span(*two)
         texts = self.of(first), self.of(second)
         if flat(texts[0]) != flat(texts[1]) and all("(" in text for text in texts):
@@ -264,7 +270,7 @@ class Source:
                      f"{flat(texts[0])} {flat(texts[1])} -> swapped")
 
     def edits(self, unit, first, last):
-        """All edits of one token"""
+        """Make all mutants that change a single token of the unit."""
         for n in range(first, last + 1):
             token = self.tokens[n]
             new = self.edit(n, first)
@@ -274,7 +280,7 @@ class Source:
             self.add(new[0], unit, text, f"{flat(self.of(unit))} -> {flat(text)}")
 
     def edit(self, n, first):
-        """What becomes of a token: the kind of the fault and the new text; None: nothing"""
+        """Return the kind of fault and the text that replaces token N; None: it is not changed."""
         token = self.tokens[n]
         before = self.tokens[n - 1] if n > first else None
         binary = before is not None and (before.kind in ('number', 'string') or
@@ -293,13 +299,13 @@ class Source:
         if token.text in STEPS:
             return "operator", STEPS[token.text]
         if token.text == '-' and not binary and self.tokens[n + 1].text.startswith('E'):
-            return "constant", ""       # a negative number named E..., which is no error code
+            return "constant", ""       # -EINVAL becomes EINVAL, which is no error code
         if token.text in BINARY and binary and not self.cast_before(n):
             return "operator", BINARY[token.text]
         return None
 
     def cast_before(self, n):
-        """Is it unary, behind "(type)"?"""
+        """Does a cast, "(type)", precede the operator at token N, so that the operator is unary?"""
         if not self.is_(n - 1, ')') or self.tokens[n].text not in '&-+':
             return False
         back = next(k for k, v in self.match.items() if v == n - 1)
@@ -309,7 +315,7 @@ class Source:
 
 
 def load(top, paths):
-    """path -> Source"""
+    """Read these files of the tree TOP; return {path: Source}."""
     return {path: Source(path, (top / path).read_text(encoding='utf-8')) for path in paths}
 
 
@@ -332,18 +338,19 @@ def choose(sources, paths, seed, count):
 
 
 def one_line(text):
-    """As many lines as before, whatever is doubled: that errors of the compiler tell the line"""
+    """Join the lines of a mutant's text, so that no line of the file moves: mutate.py drops the
+    mutants of the lines in which the compiler reports errors."""
     return re.sub(r'\s*\n\s*', ' ', re.sub(r'/\*.*?\*/', ' ', text, flags=re.DOTALL))
 
 
 def schemata(source, mutants):
-    """The file with all of these in it; each has its number"""
+    """Return the text of the file with these mutants in it, each selected by its number."""
     by_unit = {}
     for mutant in mutants:
         by_unit.setdefault(mutant.span, []).append(mutant)
 
     def unit(span, text):
-        """The text of a condition, value or statement with its mutants"""
+        """Return the C text that selects between a unit, TEXT, and its mutants."""
         for mutant in by_unit[span]:
             new = one_line(mutant.text)
             if source.units[span] == "condition":
@@ -355,7 +362,8 @@ def schemata(source, mutants):
         return text
 
     def doubled(start, end, spans):
-        """A part of the file with these units, which are in order, the outer ones first"""
+        """Return text[start:end] with the units SPANS replaced. SPANS are sorted by their starts,
+        an outer unit before the units inside of it."""
         out = []
         while spans:
             span = spans[0]
@@ -369,7 +377,8 @@ def schemata(source, mutants):
 
 
 def people(top, folder, text):
-    """What people have written: path -> Source with their mutants alone; and what does not fit"""
+    """Parse the file "people". Return {path: Source}, with only these mutants in each Source; and
+    the entries whose "-" lines do not occur exactly once in their function."""
     entries, kind = [], None
     for line in text.splitlines():
         if line[:1] in ('-', '+'):
@@ -456,7 +465,7 @@ WRITTEN = '''	{ if (MUTANT(0)) { if (!a) return n; } else { if (!a || (MUTANT(1)
 
 
 def check_whole(source):
-    """With no mutant it is the file; with one, no line has moved"""
+    """Check that schemata() without mutants returns the file, and that a mutant moves no line."""
     assert schemata(source, []) == source.text, source.path
     for number, mutant in enumerate(source.mutants):
         mutant.number = number

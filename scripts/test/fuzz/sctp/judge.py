@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Compare session.c with a second codec, and with tshark.
+"""Compare session.c with a second implementation, session.py, and with tshark.
 
     judge.py codec SAY        good and bad chunks: both codecs write the same bytes and read the same values
-    judge.py sequences SAY    sequences of chunks and DDP-SSNs: both come to the same judgement
+    judge.py sequences SAY    sequences of chunks and DDP-SSNs: both accept and refuse the same ones
     judge.py capture SAY      chunks of session.c in SCTP packets: tshark judges PPID, U and SSN, and with
                               scripts/iw_mpa.lua reads the same as session.py
     judge.py selftest SAY     prove that the judge of captures finds mistakes
 
-SAY is the program that say.c becomes.
+SAY is the program compiled from say.c, which runs session.c.
 """
 
 import itertools
@@ -29,12 +29,12 @@ import session          # noqa: E402
 import startup          # noqa: E402
 
 SEED = 5043
-ERRNO = {None: "-90"}   # EMSGSIZE: None means that the codec has no such chunk
+ERRNO = {None: "-90"}   # session.c returns -EMSGSIZE where session.encode() returns None
 SHOWN = 10              # differences that are printed
 
 
 def ask(say, lines):
-    """A line of session.c for each of ours"""
+    """Run session.c on these lines of input for say.c; return its line of output for each."""
     answer = subprocess.run([say], input="\n".join(lines) + "\n", check=True, text=True,
                             stdout=subprocess.PIPE).stdout.splitlines()
     if len(answer) < len(lines):
@@ -55,7 +55,7 @@ def spell(data):
 # --- chunks ------------------------------------------------------------------------------------
 
 def some_chunks(dice):
-    """Control chunks of each code, with a liking for the ends"""
+    """Control chunks of each function code, many with the least or greatest value of a field"""
     for size in (0, 1, 2, 3, 4, 255, 256, 507, 508, 509, 511, 512, 513, 600):
         for code in range(1, 8):
             for _ in range(20):
@@ -74,7 +74,7 @@ def line_of(chunk):
 
 
 def read_as(ppid, data):
-    """What session.c is to say of it"""
+    """Return the line that say.c has to print for "decode", according to session.py."""
     try:
         code, *numbers, pd = session.decode(ppid, data)
     except session.Bad as bad:
@@ -83,7 +83,8 @@ def read_as(ppid, data):
 
 
 def some_octets(dice, good):
-    """Chunks that are good, cut, or changed; all short ones; any bytes"""
+    """Yield (PPID, chunk) to decode: the good chunks, whole, cut, and with one bit changed; short
+    chunks of zeros; chunks of all function codes and many sizes; random bytes."""
     yield from ((17, data) for data in good)
     for ppid in (0, 15, 16, 17, 18, 16 << 24, 17 << 24):
         for size in range(12):
@@ -121,10 +122,10 @@ LIKELY = "sSsSsStT"
 
 
 def some_sequences(dice):
-    """All of up to four chunks; longer ones that begin well"""
+    """All sequences of one to four chunks, and random longer ones that begin with a legal start"""
     for size in range(1, 5):
         for letters in itertools.product(EACH, repeat=size):
-            # No rule says what may follow a fault, so all chunks before the last one are legal.
+            # The RFCs do not say what follows a violation, so only the last chunk may be one.
             if size < 3 or session.TAKEN.fullmatch("".join(letters[:size - 1])):
                 yield "".join(letters)
     for _ in range(5000):
@@ -156,7 +157,7 @@ def sequences(say):
 # --- captures ----------------------------------------------------------------------------------
 
 UNORDERED, WHOLE = 4, 3         # flags of a DATA chunk: U, B and E
-PASSIVE_PORT, FIRST_PORT = 5043, 20000  # an active side has its own port
+PASSIVE_PORT, FIRST_PORT = 5043, 20000  # the active side of session N has the port FIRST_PORT + N
 
 PLAYS = [
     ("IaSsT", 0, 0, 0, 0, b"what the ULP has to say"),
@@ -171,7 +172,8 @@ PLAYS = [
 
 
 def played(say):
-    """(active, PPID, data) of each chunk of each session, as session.c writes them"""
+    """For each session of PLAYS yield a list of (sender is active, PPID, data), as session.c makes
+    the chunks."""
     lines = [f"play {letters} {a} {rtr} {ird} {ord_} {spell(pd)}"
              for letters, a, rtr, ird, ord_, pd in PLAYS]
     answers = iter(ask(say, lines))
@@ -184,7 +186,7 @@ def played(say):
 
 
 def packet(port, active, tsn, ssn, ppid, data, flags=UNORDERED | WHOLE):
-    """An IP packet with a DATA chunk; port: of the active side"""
+    """Return an IP packet with one DATA chunk; PORT is the port of the active side."""
     source, sink = (port, PASSIVE_PORT) if active else (PASSIVE_PORT, port)
     chunk = struct.pack(">BBHIHHI", 0, flags, 16 + len(data), tsn, 0, ssn, ppid) + data
     chunk += bytes(-len(chunk) % 4)
@@ -196,7 +198,8 @@ def packet(port, active, tsn, ssn, ppid, data, flags=UNORDERED | WHOLE):
 
 
 class Stack:
-    """SCTP, as far as it numbers chunks: SSNs are what they would be if these were ordered"""
+    """Numbers the DATA chunks of an SCTP association. RFC 5043 sends chunks unordered; their SSNs
+    count up here all the same, so that tshark's SSN can be compared with the DDP-SSN."""
 
     def __init__(self, number_):
         self.port = FIRST_PORT + number_
@@ -211,7 +214,8 @@ class Stack:
 
 
 def packets_of(sessions, first=0):
-    """A stack for each session: DDP-SSNs, and SSNs, begin anew."""
+    """Yield the packets of all sessions. Each session is another association, in which TSNs, SSNs
+    and DDP-SSNs begin anew."""
     for number_, chunks in enumerate(sessions, first):
         stack = Stack(number_)
         for chunk in chunks:
@@ -246,7 +250,7 @@ def number(text):
 
 
 def content_wanted(ppid, data):
-    """What scripts/iw_mpa.lua is to show, by session.py"""
+    """Return the fields that tshark with scripts/iw_mpa.lua has to show, according to session.py."""
     chunk = session.decode(ppid, data)
     wanted = dict.fromkeys(CONTENT)
     wanted["iw_mpa.ssn"] = chunk.ssn
@@ -265,7 +269,8 @@ def content_wanted(ppid, data):
 
 
 def judge_packet(row, active, ppid, data, sequence):
-    """Each difference between tshark's row and the chunk as written; sequence: numbers so far"""
+    """Yield each difference between tshark's row and the chunk in the capture. SEQUENCE has the
+    expected SSNs of both sides."""
     for name, want in (("sctp.checksum.status", 1), ("sctp.data_payload_proto_id", ppid),
                        ("sctp.data_u_bit", 1), ("sctp.data_b_bit", 1), ("sctp.data_e_bit", 1),
                        ("sctp.data_ssn", sequence[active])):
@@ -300,7 +305,7 @@ def rows_of(packets):
 
 
 def judge_rows(rows, sessions):
-    """What tshark has seen, against the sessions as written"""
+    """Yield all differences between tshark's rows and the sessions in the capture."""
     rows = iter(rows)
     for (letters, *_), chunks in zip(PLAYS, sessions):
         sequence = [0, 0]
@@ -318,7 +323,7 @@ def capture(say):
 # --- selftest ----------------------------------------------------------------------------------
 
 def changed(sessions, which, at, change):
-    """The same, with one chunk's bytes changed"""
+    """Return the sessions with the bytes of one chunk changed: chunk AT of session WHICH."""
     return [[(*chunk[:2], change(chunk[2])) if (which, at) == (i, j) else chunk
              for j, chunk in enumerate(chunks)] for i, chunks in enumerate(sessions)]
 
@@ -327,7 +332,7 @@ def flip(offset, bit):
     return lambda data: data[:offset] + bytes([data[offset] ^ bit]) + data[offset + 1:]
 
 
-# session, chunk, change, text of the fault
+# Changes that judge_rows() has to report: session, chunk, change, text of the report
 CONTENT_FLAWS = [
     (0, 0, flip(1, 1), "DDP-SSN 1, SSN 0"),
     (0, 2, flip(0, 1), "DDP-SSN"),
@@ -359,7 +364,7 @@ CHUNK_FLAWS = [
 
 
 def with_flaw(sessions, flaw, first):
-    """The first chunk is made by the flaw."""
+    """Return the packets of the sessions, the first packet made by FLAW, a row of CHUNK_FLAWS."""
     made = list(packets_of(sessions, first))
     return [flaw(Stack(first), sessions[0][0])] + made[1:]
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Session control of DDP over SCTP, a second time: RFC 5043 5.2 and 6, RFC 6581 7 and 9.
+"""A second implementation of DDP's session control over SCTP, for comparison with session.c: RFC
+5043 5.2 and 6, RFC 6581 7 and 9. It was written from the RFCs and shares no code with session.c.
 
-Nothing here is shared with session.c, so a misreading of the RFCs would have to be made twice.
-
-A sequence of chunks is a string with a letter for each, a capital one if the active side sends it.
-s is a Segment; i a r t are the function codes 1 to 4, and e c x are 5 to 7, which are enhanced.
+A sequence of chunks is a string with one letter for each chunk, a capital if the active side sends
+it: s is a DDP Segment chunk; i a r t are Initiate, Accept, Reject and Terminate, the function codes
+1 to 4; e c x are the enhanced Initiate, Accept and Reject, 5 to 7.
 """
 
 import re
@@ -16,13 +16,13 @@ MOST = 512                      # private data, enhanced data included
 
 SEGMENT, INITIATE, ACCEPT, REJECT, TERMINATE, ENH_INITIATE, ENH_ACCEPT, ENH_REJECT = range(8)
 LETTERS = "siartecx"
-SEND, WRITE, READ = 1, 2, 4     # B, C, D
+SEND, WRITE, READ = 1, 2, 4     # RTR types, which the bits B, C and D announce
 
 Chunk = namedtuple("Chunk", "code ssn a rtr ird ord pd")
 
 
 class Bad(Exception):
-    """The name of the reason"""
+    """A chunk that cannot be decoded; the text is the name of session.c's reason to refuse it."""
 
 
 def is_enhanced(code):
@@ -30,7 +30,7 @@ def is_enhanced(code):
 
 
 def encode(chunk):
-    """A control chunk; None if there is too much private data for it"""
+    """Return the bytes of a control chunk; None if its private data is too long."""
     data = chunk.pd if chunk.code != TERMINATE else b""
     if is_enhanced(chunk.code):
         word = chunk.ird << 16 | chunk.ord
@@ -74,13 +74,15 @@ def decode(ppid, data):
 OPEN = "[Ss]*(Ts*t?|tS*T?)?"
 TAKEN = re.compile(f"(I(a{OPEN}|r|t)?|E(c{OPEN}|x|r|t)?)?")
 SENT = re.compile(f"(I(a{OPEN}|r|t)?|E(c{OPEN}|x|t)?)?")
-# Neither side has ended the session, or the passive side has not answered.
+# Sequences after which a Terminate is due: neither side has sent one after the Accept; or the
+# passive side has not answered the Initiate.
 UNENDED = re.compile("(Ia|Ec)[Ss]*")
 UNANSWERED = re.compile("[IE]")
 
 
 def judge(active, sequence):
-    """Where an end stops, and why: (index, reason), or None if all is legal"""
+    """Return (index, reason) of the first chunk that one end must not send, or refuses to receive;
+    None if the whole sequence is legal. ACTIVE: this is the active side."""
     for size in range(1, len(sequence) + 1):
         last = sequence[size - 1]
         own = last.isupper() == active
@@ -91,19 +93,19 @@ def judge(active, sequence):
 
 
 def reason(active, before, last):
-    """Of a chunk of the peer's that is not legal"""
+    """Return the reason for which an end refuses the peer's chunk LAST after the chunks BEFORE."""
     if last in "st":
         return "BAD_KEY"
     if (last in "ie") == active:
         return "SAME_ROLE"
-    # The answer is of the other kind of request, plain or enhanced.
+    # An enhanced answer to a plain Initiate, or a plain one to an Enhanced Initiate
     if active and before in ("I", "E"):
         return "BAD_REV"
     return "BAD_KEY"
 
 
 def owes(active, sequence):
-    """May this end of a legal sequence not leave without a Terminate?"""
+    """After this legal sequence, must an end send a Terminate before it ends the association?"""
     return bool(UNENDED.fullmatch(sequence) or
                 not active and UNANSWERED.fullmatch(sequence))
 
