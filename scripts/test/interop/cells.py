@@ -51,7 +51,8 @@ BY_NAME = {v.name: v for v in VARIANTS}
 
 
 def make_steps():
-    """siw looks at most of its constants only as initiator: as responder, at those for CRC."""
+    """Yield all steps. As responder siw uses only its constants for CRC, so with srnic as initiator
+    variants with other constants are left out."""
     number = 0
     for v in VARIANTS:
         for crc in (1, 0):
@@ -69,7 +70,8 @@ STEPS = list(make_steps())
 
 
 def in_sample(step):
-    """Each variant in each role where it matters, and each revision and model of ours."""
+    """Select steps such that each variant runs in each role in which it matters, and srnic runs
+    with each MPA revision and model."""
     if step.role == "responder":
         return step.crc == 1
     return (step.variant == "default" and step.crc == 1) or (
@@ -86,7 +88,8 @@ def program(step):
 # --- the rules -------------------------------------------------------------------------------
 
 def up(rev, crc, rtr):
-    """rping wants one RDMA Read at a time in each direction; revision 1 has no IRD and ORD."""
+    """Return the text of a table's cell for a connection. IRD and ORD are 1, as rping asks for;
+    frames of revision 1 have neither."""
     depths = "IRD/ORD 1/1" if rev == 2 else "no IRD/ORD"
     return ", ".join([f"MPA v{rev}", "CRC" if crc else "no CRC",
                       f"RTR {rtr}" if rtr else "no RTR", depths])
@@ -117,7 +120,7 @@ def startup():
 
 
 def rtr_of(connection):
-    """The RTR that was sent, which has to be one that both frames name."""
+    """Return the type of the RTR message that was sent: both Request and Reply have to offer it."""
     req, rep = connection.request.enhanced, connection.reply.enhanced
     rtr = connection.rtr()
     if not (req and rep and req.a and rep.a):
@@ -158,7 +161,8 @@ def refused(req, rep, connection):
 
 
 def judge(results_path, peer, steps_path, outcomes_path, captures):
-    """OUTCOMES: lines NUMBER FAMILY connected|refused"""
+    """Print a result for each cell. OUTCOMES has the lines of step.sh: NUMBER FAMILY
+    connected|refused; CAPTURES show what was negotiated."""
     module = startup()
     by_port = {c.dport: c for capture in captures            # the last connection of a port counts
                for c in module.read_connections(capture)}
@@ -174,7 +178,7 @@ def judge(results_path, peer, steps_path, outcomes_path, captures):
             tell(seen == expected(step), f"{cell_name(step, peer, family)}: {seen}")
             if seen != expected(step):
                 print(f"# expected: {expected(step)}")
-    # If tshark finds no CRC at all, it did not check any.
+    # No good CRC and no bad one means that tshark did not check CRCs.
     with_crc = any(", CRC," in expected(step) for step in steps)
     tell(not crcs["Bad"] and (crcs["Good"] or not with_crc),
          f"siw {peer}: tshark finds {crcs['Good']} good CRCs, and {crcs['Bad']} bad ones")

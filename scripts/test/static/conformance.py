@@ -46,7 +46,7 @@ KUNIT = re.compile(r'/\*(?:\n \*)? Rules:((?:[^*]|\*(?!/))*)\*/\n'
 E2E = re.compile(r'^# Rules:(.*)$', re.MULTILINE)
 STATIC = re.compile(r'^# Rules:(.*)\n(?:#.*\n)*test_(\w+)\(\)', re.MULTILINE)
 
-# A name in the text of a page is a test, or a word of the sources.
+# A name with three or more underscores in a page's text is a test, or a word of the sources.
 WORD = re.compile(r'``([a-z0-9]+(?:_[a-z0-9]+){3,})``')
 CASE = re.compile(r'^static void (\w+)\(struct kunit \*test\)', re.MULTILINE)
 
@@ -74,7 +74,8 @@ KEPT = {
 
 
 def rules_of(text):
-    """rule -> what shows it, or None: of "ID ID: text; ID ..." """
+    """Parse what follows "Rules:", "ID ID: text; ID ...". Return {rule: text}: the text says what
+    shows that the rule is kept, and is None if it is missing."""
     shown = {}
     for part in re.sub(r'\n \*', ' ', text).split(';'):
         ids, _, what = part.partition(': ')
@@ -83,7 +84,7 @@ def rules_of(text):
 
 
 def gathered(tests):
-    """tests: (name, rules_of(), suite); rule -> name -> Proof"""
+    """TESTS are tuples (name, rules_of() of the test, suite). Return {rule: {name: Proof}}."""
     found = {}
     for name, shown, suite in tests:
         for rule, what in shown.items():
@@ -92,7 +93,7 @@ def gathered(tests):
 
 
 def listed(words, settings):
-    """The cases that a suite runs: name and rule ids"""
+    """Return the set of cases that a suite of the wire tests runs, as its option -l lists them."""
     env = {name: value for name, value in os.environ.items()
            if name not in ('DRIVER', 'KERNEL', 'KERNELS', 'KREL', 'DEBUG')}
     return set(subprocess.run([TOP / 'scripts' / words[0], *words[1:], '-l'], env={**env, **settings},
@@ -100,7 +101,8 @@ def listed(words, settings):
 
 
 def suites_of(tests, suites):
-    """tests: (case, function); suites: (word, cases); function -> word"""
+    """TESTS are pairs (case, function), SUITES pairs (word, cases). Return {function: word of the
+    first suite that runs a case of it}."""
     found = dict.fromkeys((function for _, function in tests), NOBODY)
     for word, cases in suites:
         for case, function in tests:
@@ -143,7 +145,7 @@ def kunit_tests(files):
 
 
 def unread_citations(files):
-    """A comment that has another form is read by nobody, and its test is on no page."""
+    """Report comments with "Rules:" that do not match KUNIT: their tests would be on no page."""
     for path, text in files:
         unread = len(re.findall(r'\bRules:', text)) - len(KUNIT.findall(text))
         if unread:
@@ -166,7 +168,7 @@ def read_all(pattern):
 
 
 def known_words():
-    """All that may stand for itself in a text, if it has as many parts as WORD wants"""
+    """Return all names that a page may have in its text: tests, and words of the sources."""
     words = {wire_name(function).split(': ')[1] for _, function in wire_registry()}
     for _, text in read_all('kunit/*/*_kunit.c'):
         words.update(CASE.findall(text))
@@ -182,7 +184,7 @@ def all_tests():
 
 
 def fields(body):
-    """The fields of a row behind its id: rule, kept, how, tests."""
+    """Return the fields of a row after its id: rule, kept, how, tests."""
     result = []
     for line in body.splitlines():
         if line.startswith('     -'):
@@ -193,7 +195,8 @@ def fields(body):
 
 
 def tests_text(names):
-    """'wire: a (what shows it), b (suite: that); kunit frame: c' in lines that fit the page"""
+    """Return the last column of a row: 'wire: a (what shows it), b (suite: what shows it); kunit
+    frame: c', wrapped to the page's width."""
     groups = {}
     for name, proof in names.items():
         kind, test = name.split(': ')
@@ -218,7 +221,7 @@ def suites(proofs):
 
 
 def said(how):
-    """The suites that a row names as those of its tests: "tested under KASAN alone" """
+    """Return the suites that a row's column "how" names, as KASAN in "tested under KASAN alone"."""
     return re.findall(r'[Tt]ested (?:by|on|under) ([\w ]+?)\s+alone', how)
 
 

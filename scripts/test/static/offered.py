@@ -24,7 +24,7 @@ TOP = pathlib.Path(__file__).resolve().parents[3]
 NOT_RUN = {'check-all'}         # this target runs all others
 FOLDERS = ('scripts/', 'scripts/lib/', 'scripts/test/')       # folders of scripts that offer something
 OWN = {'check.sh': {'--all', '--part', '-k', '--record'}}
-# options with which a script does less of the same
+# options that change how much a script runs, not what: a call with them stands for one without
 SHORTER = {'-k', '--sample', '--seed', '--count', '--minutes', '--keep'}
 STANDS_FOR = {'VARIABLE', 'NAME', 'PACKAGE'}    # not variables, though "=" follows
 
@@ -36,7 +36,7 @@ Run = collections.namedtuple('Run', 'script variables arguments')       # script
 
 
 def head_of(text):
-    """The comment that a script begins with"""
+    """Return the lines of the comment at the head of a script."""
     lines = []
     for line in text.splitlines()[1:]:
         if not line.startswith('#'):
@@ -46,7 +46,7 @@ def head_of(text):
 
 
 def arguments_of(usage):
-    """kind and name of each argument of a line of usage"""
+    """Return (kind, name) of each argument in a usage line."""
     words = usage.split(' ')
     found = []
     while words:
@@ -78,13 +78,13 @@ def offers_of(script, text):
 
 
 def statements(text):
-    """Without comments, each in one line"""
+    """Return the lines of a script without comments, continued lines joined."""
     code = '\n'.join(line for line in text.splitlines() if not re.match(r'\s*#', line))
     return [line.strip() for line in re.sub(r'\\\n\s*', ' ', code).splitlines()]
 
 
 def words_of(text):
-    """What may be arguments, up to the end of the command"""
+    """Yield the words of a line up to the end of the command, which may be its arguments."""
     for word in text.split():
         if re.match(r'[|;&<>]|\d>', word):
             return
@@ -94,7 +94,7 @@ def words_of(text):
 
 
 def calls_in(text):
-    """Of scripts and of make"""
+    """Yield the calls of scripts and of make in a text, and the variables that it sets."""
     for line in statements(text):
         if line.startswith('refused '):
             continue
@@ -102,7 +102,7 @@ def calls_in(text):
         yield Run(None, set(re.findall(r'(?<![\w$])([A-Z][A-Z_]*)=', line)), [])
         for match in re.finditer(r'scripts/(?:lib/|test/)?([a-z0-9-]+\.sh)"?(?=(.*))', line):
             yield Run(match[1], set(), list(words_of(match[2])))
-        # Without -s "make" is a word of a text, or another program's make.
+        # Scripts call this tree's make with -s. Without -s "make" is a word, or makes other sources.
         for match in re.finditer(r'\b(?:user_make|make -s)\b((?: .*)?)$', line):
             yield Run(None, set(), list(words_of(match[1])))
         # check.sh has a table with options of suites
@@ -121,7 +121,8 @@ def rows_in(text):
 
 
 def is_run(offer, runs, words):
-    """WORDS: those that its script offers"""
+    """Does one of the RUNS use the offer? WORDS are the fixed words that the offer's script takes:
+    any other argument is a value."""
     if offer.kind == 'variable':
         return any(offer.what in run.variables for run in runs)
     given = {word for run in runs if run.script == offer.script for word in run.arguments}
@@ -131,7 +132,7 @@ def is_run(offer, runs, words):
 
 
 def is_made(call, runs):
-    """CALL is in the recipe of a target"""
+    """Does one of the RUNS do the same as CALL, a call in the recipe of a target of make?"""
     for run in runs:
         options = {word for word in run.arguments if word.startswith('-')}
         if run.script == call.script and set(call.arguments) <= set(run.arguments) and \
@@ -141,8 +142,8 @@ def is_made(call, runs):
 
 
 def missing(scripts, texts, rows, makefile):
-    """SCRIPTS: the texts of all scripts that offer something, by name; TEXTS: texts that may call them; MAKEFILE: what
-    each target runs, and what make help says"""
+    """Yield what is offered and not run. SCRIPTS has the texts of the scripts that offer something,
+    TEXTS those that may call them, both by name; MAKEFILE: recipes, and what make help prints."""
     recipes, helped = makefile
     runs = list(rows_in(rows))
     for name, text in texts.items():

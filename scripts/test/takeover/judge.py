@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""What the peer's capture of a takeover says: one result for each rule.
+"""Judge the capture of a takeover at the peer: one result for each rule.
 
     judge.py [OPTION...] FILE TAKER     FILE: a capture at the peer; TAKER: the address of the host with
                                         the device
@@ -48,7 +48,7 @@ Hold = namedtuple("Hold", "number")
 
 
 def frames(capture):
-    """What tshark says of each TCP segment, and where the hold is"""
+    """Yield a Segment for each TCP segment that tshark shows, a Hold for the twin's datagram."""
     text = subprocess.run(
         ["tshark", "-r", capture, "-Y", f"tcp or udp.dstport == {DISCARD}", "-T", "fields",
          "-E", "occurrence=f"] + [word for name in FIELDS for word in ("-e", name)],
@@ -73,12 +73,13 @@ def frames(capture):
 
 
 def before(a, b):
-    """Modulo 2^32"""
+    """Is sequence number, or time stamp, A before B, modulo 2^32?"""
     return (a - b) & 0x80000000 != 0
 
 
 def in_order(segs):
-    """Without pure acknowledgments that others have overtaken: the peer does not look at those"""
+    """Leave out pure acknowledgments that the network delivered after newer ones: the peer's TCP
+    ignores them, so their smaller time stamps and window edges are no fault."""
     top = None
     for seg in segs:
         newer = top is None or not before(seg.ack, top.ack)
@@ -89,7 +90,7 @@ def in_order(segs):
 
 
 def falls(values):
-    """Those that are before the greatest so far"""
+    """From pairs (frame number, value) yield the frames whose value is less than an earlier one."""
     top = None
     for number, value in values:
         if top is not None and before(value, top):
@@ -104,7 +105,8 @@ def numbers(found):
 
 
 def unasked(segs, answers):
-    """Acknowledgments of nothing new; those that answer a probe are due"""
+    """Yield the frames with acknowledgments of nothing new; with ANSWERS, without those that answer
+    window probes, one for each probe."""
     due = Counter()
     for seg in segs:
         if seg.duplicate and answers and due[seg.src]:
@@ -117,7 +119,7 @@ def unasked(segs, answers):
 
 
 def room(segs, owner):
-    """How much more the window takes that the end "owner" has told, or None"""
+    """Return how many bytes the window that OWNER announced last still allows its peer to send."""
     told = [seg for seg in segs if seg.src == owner]
     sent = [seg for seg in segs if seg.src != owner]
     if not told or not sent:
@@ -136,7 +138,8 @@ def wraps(segs):
 
 
 def sent_when(segs):
-    """number -> when a segment of the device was sent, by its time stamp and the fastest of all"""
+    """Return {frame number: time of sending} of the device's segments, by their time stamps. The
+    segment that was fastest on its way counts as sent at the time at which it was captured."""
     stamped = [seg for seg in segs if seg.stamp is not None and not seg.reset]
     if not stamped:
         return {}
@@ -149,7 +152,8 @@ def sent_when(segs):
 
 
 def wire_was_slow(found, taker):
-    """Is that proven of the first segment that was sent again? The rest follows from it."""
+    """Do time stamps prove that the first retransmission after the hold is due to a slow wire: that
+    the segment, or its acknowledgment, was LATE? Later ones are consequences of the first."""
     hold = min((frame.number for frame in found if isinstance(frame, Hold)), default=0)
     segs = [frame for frame in found if isinstance(frame, Segment)]
     ours = [seg for seg in segs if seg.src == taker]
@@ -168,7 +172,7 @@ def wire_was_slow(found, taker):
 
 
 def judge(found, taker, rough=False, reset=False, edge=None, wrap=None):
-    """(rule, what is wrong with it)"""
+    """Yield (rule, fault) for each rule; the fault is "" if the capture obeys the rule."""
     hold = min((frame.number for frame in found if isinstance(frame, Hold)), default=None)
     segs = [frame for frame in found if isinstance(frame, Segment)]
     ours = [seg for seg in segs if seg.src == taker]
@@ -178,7 +182,7 @@ def judge(found, taker, rough=False, reset=False, edge=None, wrap=None):
     yield "the peer has sent data", "" if any(seg.size for seg in theirs) else "none"
     resets = [seg for seg in segs if seg.reset]
     if reset:
-        # After an RST of the device, one more may answer data that the peer had already sent.
+        # The device may send further RSTs, in answer to data that the peer sent before the first.
         yield "RST, of the device alone", "" if {seg.src for seg in resets} == {taker} else \
             numbers(seg.number for seg in resets) or "none"
     else:
@@ -211,7 +215,7 @@ NAMES = ("src", "size", "seq", "ack", "stamp", "reset", "fin", "again", "duplica
 
 
 def make(rows):
-    """Frames of rows of NAMES; a row without any is the hold"""
+    """Make the frames of a capture from rows with the fields NAMES; an empty row is the hold."""
     return [Segment(number, row[0], False, row[5], row[6], row[1], row[2], row[3], 1000, row[4],
                     *row[7:10], row[10] if len(row) > 10 else 0)
             if row else Hold(number) for number, row in enumerate(rows, 1)]
@@ -235,19 +239,20 @@ def selftest():
         changed = tuple(change.get(name, value) for name, value in zip(NAMES, GOOD[row]))
         return GOOD[:row] + (changed,) + GOOD[row + 1:]
 
-    # A repetition before the hold is no fault: the last row of early is GOOD[0] sent again.
+    # A retransmission before the hold is no fault: GOOD[0] is sent twice.
     early = ((*GOOD[0][:7], True, True, False),) + GOOD
     # A window probe, and the answer to it
     probed = GOOD[:5] + (("B", 0, 123, 73, 9, False, False, False, False, True),
                          ("A", 0, 73, 124, 9, False, False, False, True, False)) + GOOD[5:]
-    # An acknowledgment that arrives after a newer one; and one that was sent later, but acknowledges less
+    # late: an old acknowledgment arrives after a newer one; stale: a new one, by its time stamp,
+    # acknowledges less than an older one
     late = GOOD[:6] + (("A", 0, 73, 120, 8, *NO),) + GOOD[6:]
     stale = GOOD[:6] + (("A", 0, 73, 120, 9, *NO),) + GOOD[6:]
     # The peer has filled the window of 1000 bytes that the device's host announced at first
     full = (("A", 0, 1, 100, 1, *NO), ("B", 1000, 100, 1, 5, *NO)) + tuple(
         row and (row[0], row[1], row[2] + (1000 if row[0] == "B" else 0),
                  row[3] + (1000 if row[0] == "A" else 0), *row[4:]) for row in GOOD[1:])
-    # Both ends begin below 2^32
+    # The sequence numbers of both ends begin a little below 2^32
     high = tuple(row and (row[0], row[1], row[2] + MASK - (20 if row[0] == "A" else 110) & MASK,
                           row[3] + MASK - (110 if row[0] == "A" else 20) & MASK, *row[4:])
                  for row in GOOD)
@@ -282,7 +287,8 @@ def selftest():
     segs = [frame for frame in make(probed) if isinstance(frame, Segment)]
     if list(unasked(segs, True)) or not list(unasked(segs, False)):
         bad.append(("a probe is answered",))
-    # The peer repeats at 2.3 what it sent at 2.0; the acknowledgment arrives at 2.31
+    # The peer repeats at 2.3 what it sent at 2.0. The acknowledgment arrives at 2.31; by its time
+    # stamp it was sent at 2.02 (a slow wire) or at 2.305 (a late host).
     for stamp, slow in (2020, True), (2305, False):
         rows = (("A", 0, 1, 100, 2000, *NO, 2.0), (), ("B", 24, 100, 1, 5, *NO, 2.0),
                 ("B", 24, 100, 1, 6, False, False, True, False, False, 2.3),

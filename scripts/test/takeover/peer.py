@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""The peer of a takeover, for behaviour that no driver shows on demand.
+"""The peer of a takeover, for cases in which no driver can be made to behave as needed.
 
     peer.py early REMOTE PORT       a client over TCP that sends its first FPDU with its MPA Request,
                                     though by RFC 5044 7.1.2 it has to wait for the Reply
@@ -36,7 +36,7 @@ RECV_QUEUE, SEND_QUEUE = 1, 2
 REPAIR_OFF = -1     # ends TCP_REPAIR without a window probe
 DISCARD = 9
 LIMIT = 100
-DEVICE_PORT = 33333     # port of the device as a client
+DEVICE_PORT = 33333     # source port of the device's connection when the device is the client
 CLIENT_PORT = 20000     # offset from the case's port to the port of the device's client
 ROUNDS = 3
 
@@ -44,7 +44,8 @@ ROUNDS = 3
 # Request of 20 bytes; or within the device's RTR message, which follows a Request of 24 bytes.
 WRAP_CLIENT = 2**32 - 1 - 20 - 10
 WRAP_DEVICE = 2**32 - 1 - 24 - 10
-# Linux's distance between sequence numbers of two connections with equal addresses and ports; and the FIN of the first
+# If a new connection takes the addresses and ports of one in TIME_WAIT, Linux begins 65535 + 2
+# after the old one's last sequence number; the old one's FIN takes one number more.
 TIME_WAIT_STEP = 65535 + 2 + 1
 OLD_WINDOW = 1000
 OLD_SEQ = 1000
@@ -55,7 +56,7 @@ def family_of(host):
 
 
 def repair(sock, snd, rcv=None):
-    """Say where the next bytes are"""
+    """Begin TCP_REPAIR, and set the next sequence numbers to send (SND) and to receive (RCV)."""
     def tcp(name, value):
         sock.setsockopt(socket.IPPROTO_TCP, name, value)
 
@@ -86,7 +87,7 @@ def open_client(role, remote, port):
 
 
 def read_frame(sock):
-    """A startup frame: 20 bytes, and private data"""
+    """Receive an MPA Request or Reply: 20 bytes, the last two with the length of private data."""
     frame = receive_all(sock, mpa.HDR)
     return frame + receive_all(sock, int.from_bytes(frame[18:20], "big"))
 
@@ -143,7 +144,8 @@ def serve(local, port):
 
 
 def old(local, remote, port, first, client_there):
-    """Time stamps are what makes Linux use a port in TIME_WAIT again."""
+    """Be one end of the earlier connection, which TCP_REPAIR makes without a handshake. It has TCP
+    time stamps, since only then Linux accepts a new connection on ports in TIME_WAIT."""
     sock = socket.socket(family_of(local), socket.SOCK_STREAM)
     sock.settimeout(LIMIT)
     snd, rcv = WRAP_DEVICE - TIME_WAIT_STEP, OLD_SEQ

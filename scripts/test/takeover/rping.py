@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Both ends of rping, over a stream that somebody else moves: RDMAP, DDP and MPA by hand."""
+"""Both ends of rping, with RDMAP, DDP and MPA in Python; the caller moves the stream's bytes."""
 
 import hashlib
 import os
@@ -16,12 +16,12 @@ FILL_SEGMENT = 1024
 
 
 def digest(octets):
-    """As many bytes as a text of rping has"""
+    """Return a checksum of 64 bytes, the size of the text in a round of rping."""
     return hashlib.sha256(octets).hexdigest().encode()
 
 
 class Rping:
-    """One end of rping: what comes goes to feed(), what is to be sent to send()."""
+    """One end of rping. The caller passes received bytes to feed(); FPDUs are passed to send()."""
 
     def __init__(self, send, crc):
         self.send = send
@@ -56,8 +56,8 @@ class Server(Rping):
     client that it has read, and writes the block to the place that the client
     names next.
 
-    The server ends when the client begins one round more than agreed, not
-    before: rping would take the end for the message that it waits for.
+    The server closes only when the client begins a round after the last one:
+    the client still waits for the Send that ends the last round.
     """
 
     def __init__(self, send, crc, count=None):
@@ -99,7 +99,7 @@ class Server(Rping):
 
 
 class Client(Rping):
-    """Has the server read a text, and wants it back."""
+    """rping's client: in each round the server reads a text, and has to write the same back."""
 
     def __init__(self, send, crc, count):
         super().__init__(send, crc)
@@ -143,7 +143,8 @@ class Client(Rping):
 
 
 class Filler(Client):
-    """Before the first round, writes more than the other end's window takes. The text says what."""
+    """A client that first sends RDMA Writes of more bytes than the peer's TCP window takes. Its
+    texts are a checksum of these bytes, which the server compares with what was written."""
 
     def __init__(self, send, crc, count):
         super().__init__(send, crc, count)

@@ -7,13 +7,13 @@
 
     Options:
     --count N      rounds of rping
-    --close        server: be the first to close, when the client begins a further round; a client always is
+    --close        server: close first, when the client begins a further round; a client always does
     --mirror       the host gets each segment, too, and its socket must not answer
     --full         accept the connection only when the peer has filled the host's window
     --open         have the peer open its window some time after the first FPDU was sent
-    --move         when the record is there, have the peer change its link-layer address, and send nothing
-                   until the host reports that
-    --deaf         control: ignore that report
+    --move         when the record is there, have the peer change its link-layer address, and send
+                   nothing until the host reports the new one
+    --deaf         control: ignore the host's report of the new address
     --us           the record has to have time stamps in microseconds
     --skew TICKS   control: restore a time stamp that is wrong by TICKS
     --crash        after one round, reset the connection, as hardware that fails does
@@ -84,7 +84,7 @@ def address(text):
 
 
 def restore(record, skew):
-    """A socket in the namespace hw that goes on where the host's TCP stopped"""
+    """Return a socket in the namespace hw that continues the connection from the host's record."""
     local, remote = address(record["local"]), address(record["remote"])
     family = socket.AF_INET6 if ":" in local[0] else socket.AF_INET
     number = {key: int(value) for key, value in record.items() if value.isdecimal()}
@@ -139,7 +139,8 @@ def set_neighbour(remote, lladdr):
 
 
 class Steering:
-    """Which packets go to the namespace hw: tc in front of the host's IP, and a queue that holds"""
+    """Redirects packets of the connection to the namespace hw: by a tc filter before the host's IP,
+    into a queue that holds them until the restored socket is ready."""
 
     def __init__(self, mirror):
         self.action = "mirror" if mirror else "redirect"
@@ -165,15 +166,15 @@ class Steering:
 
 
 def segs_out(port):
-    """How many segments the host's own socket has sent, as TCP counts"""
+    """Return how many segments the host's socket has sent, by TCP's counter; None: no socket."""
     text = run("ss", "-Htino", "state", "connected", f"( sport = :{port} or dport = :{port} )")
     found = re.search(r"segs_out:(\d+)", text)
     return int(found[1]) if found else None
 
 
 class Witness:
-    """netfilter counts packets of a connection that this host sends, with or without a socket. Packets of the namespace
-    hw do not pass this hook: tc sends them out."""
+    """Counts by netfilter the connection's packets that this host sends, even without a socket.
+    Packets from the namespace hw do not count: tc sends them out, past this hook."""
 
     def __init__(self, field, port):
         run("nft", "-f", "-", input="add table inet frozen\ndelete table inet frozen\n"
@@ -187,13 +188,13 @@ class Witness:
 
 
 def received(port):
-    """How many bytes wait in the host's socket"""
+    """Return the number of bytes in the receive queue of the host's socket."""
     text = run("ss", "-Htn", "state", "established", f"( sport = :{port} )")
     return int(text.split()[0]) if text else 0
 
 
 class Twin:
-    """The hardware: answers what the driver asks, and moves bytes."""
+    """The hardware of twin0: it executes the driver's ops, and moves the connection's bytes."""
 
     def __init__(self, args):
         self.args = args
@@ -245,7 +246,7 @@ class Twin:
             set_neighbour(self.remote, values["lladdr"])
 
     def op_request(self, _):
-        """The ULP thinks about it."""
+        """With --full, delay the ULP's answer to the Request until the window is full."""
         end = time.monotonic() + PATIENCE
         was, since = 0, time.monotonic()
         while self.args.full and time.monotonic() < end:
@@ -353,7 +354,7 @@ class Twin:
             self.command("disconnect 0")
 
     def close(self):
-        """The peer's FIN is there; ours follows it, if it has not gone before."""
+        """The peer has closed or reset the connection: send a FIN, if it was not sent before."""
         self.shutdown()
         self.sock.close()
         self.sock = None
@@ -388,7 +389,7 @@ class Twin:
         return 0
 
     def fail(self):
-        """As hardware that gives the connection up"""
+        """Reset the connection, and report ETIMEDOUT, as hardware does whose TCP gives up."""
         say("it takes too long")
         self.late = True
         if self.sock:
@@ -402,7 +403,7 @@ class Twin:
         if self.args.role == "serve":
             self.command(f"listen {self.args.local} {self.args.port}")
         else:
-            # The device may send messages before the call returns.
+            # Before this write() returns, the driver may send ops, which the main loop answers.
             threading.Thread(target=self.command, daemon=True, args=(
                 f"connect {self.args.local} {self.args.remote} {self.args.port}",)).start()
         print("ready", flush=True)

@@ -250,7 +250,7 @@ def number(text):
 
 
 def content_wanted(ppid, data):
-    """Return the fields that tshark with scripts/iw_mpa.lua has to show, according to session.py."""
+    """Return the fields that tshark with scripts/iw_mpa.lua has to show, as session.py decodes."""
     chunk = session.decode(ppid, data)
     wanted = dict.fromkeys(CONTENT)
     wanted["iw_mpa.ssn"] = chunk.ssn
