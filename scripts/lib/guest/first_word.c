@@ -46,7 +46,7 @@ struct conn {
 	int status;
 	bool speaks_first;
 	struct ibv_mr *mr;
-	char words[2][WORD_SIZE];	/* to send, received */
+	char words[2][WORD_SIZE];	/* message to send, message received */
 };
 
 static struct rdma_event_channel *channel;
@@ -70,7 +70,7 @@ static double now(void)
 	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
-/* All connections share one completion queue: fewer pages of the process. */
+/* All connections share one completion queue, so that the process maps fewer pages. */
 static void need_cq(struct ibv_context *verbs)
 {
 	if (cq)

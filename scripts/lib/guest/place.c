@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One connection at a time; each end prints by which RDMA device it goes:
+ * Make one connection at a time; each end prints the RDMA device that the connection uses:
  *	place listen ADDRESS PORT		be the server
  *	place connect SOURCE|- ADDRESS PORT	be the client; "-": without a source address
  *
- * Data goes to the server and comes back. An end that has received the right data prints "up
- * DEVICE". Then the connection stays until the client is killed. A server prints "listens" when it
- * does, and continues after a connection. An error is printed as "failed: CALL: ERROR", and ends a
- * client.
+ * The client sends data, and the server sends the same data back. An end that has got the right
+ * data prints "up DEVICE". Then the connection stays until the client is killed. A server prints
+ * "listens" when it listens, and continues after the end of a connection. An error is printed as
+ * "failed: CALL: ERROR", and ends a client.
  */
 
 #include <errno.h>
@@ -156,7 +156,7 @@ static void serve_one(struct rdma_cm_id *id)
 	if (rdma_accept(id, &param))
 		failed("rdma_accept");
 	else if (!exchange(id, mr, 1))
-		await(rdma_get_recv_comp, id);	/* this returns when the peer has gone */
+		await(rdma_get_recv_comp, id);	/* returns when the client has ended: flushed */
 	rdma_disconnect(id);
 	rdma_dereg_mr(mr[0]);
 	rdma_dereg_mr(mr[1]);

@@ -27,7 +27,7 @@ static uint64_t now_ns(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-/* Read both clocks at once: of many tries use the one that took the least time. */
+/* Read both clocks at nearly the same time: of many tries use the one that took the least time. */
 static struct stamp stamp(void)
 {
 	uint64_t best = UINT64_MAX;

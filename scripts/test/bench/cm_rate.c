@@ -6,9 +6,9 @@
  *	cm_rate ADDRESS SECONDS LOAD...		LOAD: CLIENTS-LISTENERS-STALLED
  *
  * For each load, client i uses listener i % LISTENERS. For each listener STALLED peers connect by
- * TCP, send half a header, and stay. Prints "LOAD connections NUMBER failed NUMBER milliseconds
- * NUMBER" for each load. The time begins when each client has connected once: to start a process
- * takes longer than to connect. The listeners end after that time, which is not measured.
+ * TCP, send the first half of an MPA Request's key, and stay connected. Prints "LOAD connections
+ * NUMBER failed NUMBER milliseconds NUMBER" for each load. The time begins when each client has
+ * connected once, since to start a process takes longer than to connect.
  */
 
 #include "cm_end.h"
@@ -146,7 +146,7 @@ static void ask(int number, int listener)
 
 /* --- all of them ---------------------------------------------------------------------------- */
 
-/* Fork. Return true in the new process, which has a channel of its own. */
+/* Fork. Return true in the new process, which has a separate rdma_cm event channel. */
 static bool forked(pid_t *pid)
 {
 	*pid = fork();

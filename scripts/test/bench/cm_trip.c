@@ -5,8 +5,8 @@
  *
  *	cm_trip ADDRESS ROUNDS
  *
- * Each end sends as soon as it knows that the connection is up. Prints lines "WHAT NANOSECONDS":
- * the time since rdma_connect, as the median of the rounds, until
+ * Each end sends as soon as it gets the event ESTABLISHED. Prints lines "WHAT NANOSECONDS": the
+ * time since rdma_connect, as the median of the rounds, until
  *	initiator-sends		the initiator's first Send has completed
  *	responder-sends		the responder's first Send has completed
  *	responder-gets		the initiator's first message has arrived
@@ -140,7 +140,7 @@ static void initiator_completes(struct end *end, enum ibv_wc_opcode opcode)
 		note(end->got++ ? ANSWERED : INITIATOR_GETS);
 }
 
-/* The responder's second Send is its answer. */
+/* The responder's first Send follows ESTABLISHED; its second answers the initiator's message. */
 static void responder_completes(struct end *end, enum ibv_wc_opcode opcode)
 {
 	if (opcode == IBV_WC_RECV) {

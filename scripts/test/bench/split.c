@@ -6,10 +6,10 @@
  *	-plugin split.so,map=FILE,out=FILE
  *
  * The program in the guest marks its phases by special no-operation instructions, see cm_bench.c.
- * The map is read whenever the program asks for that. It has a line "HEX-ADDRESS GROUP NAME" for
- * each function, sorted; addresses outside of it are user space. Functions of group 0 serve all
- * others (memory, locks, lists): what they execute counts for the group that ran before, which has
- * called them.
+ * The map is read whenever the program executes MARK_LOAD. The map has a line "HEX-ADDRESS GROUP
+ * NAME" for each function of the kernel, sorted; user space counts as one function. Functions of
+ * group 0 serve all others (memory, locks, lists): their instructions count for the group that ran
+ * before, which has called them.
  *
  * The result has a line "PHASE GROUP NAME INSTRUCTIONS CALLS" for each function.
  */
@@ -182,7 +182,7 @@ static void on_block(unsigned int cpu, void *data)
 	calls[i] += b->entry;
 }
 
-/* Return the counter of a block: QEMU may translate the same code more than once. */
+/* Return the record of a block. QEMU may translate the same code again: then reuse its record. */
 static struct block *block_of(uint64_t addr, uint32_t n)
 {
 	struct block **bucket = &blocks[(addr ^ addr >> 18) % BUCKETS], *b;

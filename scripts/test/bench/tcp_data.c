@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What TCP alone takes to move messages, which is the minimum for a protocol above it. One process
- * is both ends of a connection to itself, and never waits.
+ * The cost of messages over TCP alone, which is the minimum for a protocol above TCP. One process
+ * is both ends of a connection to itself, and never sleeps.
  *
  *	tcp_data ADDRESS OCTETS TIMES [pong]
  *

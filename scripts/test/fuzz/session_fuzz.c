@@ -133,7 +133,7 @@ static void arrive(struct end *from, struct end *to, unsigned int ahead)
 		must((u16)(ssn - from->last_control) < 0x8000);
 		from->last_control = ssn + 1;
 	} else {
-		/* RFC 5043 6.6: the active side's Initiate has arrived before the Segment. */
+		/* RFC 5043 6.6: no Segment of the active side arrives before its Initiate. */
 		must(!from->session.active || from->last_control);
 	}
 	from->held[slot] = true;

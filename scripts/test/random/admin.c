@@ -420,8 +420,8 @@ static bool any_of(const char *folder, char *path)
 }
 
 /*
- * The settings as they were at first. If an odd value stayed for long, few connections would come
- * up.
+ * Names and first values of all settings, for restore(): if an odd value stayed for long, few
+ * connections would come up.
  */
 static char names[MOST_SETTINGS][64], values[MOST_SETTINGS][24];
 
@@ -473,7 +473,10 @@ static bool somewhere(bool (*op)(void))
 	return done;
 }
 
-/* Repair a link, in whatever namespace its network device is. */
+/*
+ * Make a link usable again: with a network device in the first namespace, its addresses, and the
+ * settings of the beginning.
+ */
 static bool op_mend(void)
 {
 	int link = chance(LINKS), i;

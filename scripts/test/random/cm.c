@@ -288,7 +288,7 @@ bool op_cm_disconnect(void)
 	return id && DO(id, DISCONNECT, command);
 }
 
-/* A call that makes no sense in the state of the id. The id may be another channel's. */
+/* Make a call that is mostly not allowed in the id's state, possibly by another file than its own. */
 bool op_cm_odd(void)
 {
 	struct id *id = find(true);

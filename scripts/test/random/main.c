@@ -64,7 +64,7 @@ static uint64_t state, stream, steps;
 static int my_slot, fail_fd = -1;
 static pid_t child, pids[PLACES];
 
-/* splitmix64 */
+/* The next random number of the process, by the generator splitmix64 */
 uint64_t any(void)
 {
 	uint64_t z = state += 0x9e3779b97f4a7c15;
@@ -79,7 +79,7 @@ unsigned int chance(unsigned int n)
 	return (any() >> 20) % n;
 }
 
-/* Now and then, change a word. */
+/* In one of 25 calls, put a wrong value into some word of a command. */
 void spoil(void *at, size_t size)
 {
 	uint32_t value = CHOOSE(0u, 1u, 2u, 0xffu, 0xfffu, 0x1000u, 0xffffu, 0x7fffffffu,
@@ -122,7 +122,7 @@ static const struct op *choose(const struct op *ops, int *number)
 	return &ops[i];
 }
 
-/* If the kernel supports it, let an allocation of the call fail. */
+/* Let the @number-th allocation of the next call fail, if the kernel supports fail-nth; 0: none. */
 static void let_fail(int number)
 {
 	char text[12];
@@ -133,7 +133,7 @@ static void let_fail(int number)
 
 static bool step(const struct op *ops);
 
-/* Fork: for a while a child has the same files, and the same memory for the device. */
+/* Fork a child that runs steps for a while, with the same open files and mappings as its parent. */
 static void go_on_as_two(void)
 {
 	if (child > 0 && !waitpid(child, NULL, WNOHANG))
@@ -151,7 +151,10 @@ static void go_on_as_two(void)
 	_exit(0);
 }
 
-/* A step draws the same random numbers, whatever happened in the steps before it. */
+/*
+ * Run one operation. The generator is set anew for each step, from the seed and the step's number:
+ * so a step draws the same random numbers, whatever the results of earlier calls were.
+ */
 static bool step(const struct op *ops)
 {
 	struct slot *slot = &shared->slots[my_slot];
@@ -212,7 +215,7 @@ static void start(int place, uint64_t seed)
 	static unsigned int turns[PLACES];
 
 	fflush(stdout);
-	/* The process before may have been killed in a call. */
+	/* The last process of this place may have been killed within a call. */
 	shared->slots[place].op = NULL;
 	shared->slots[place + PLACES].op = NULL;
 	pids[place] = fork();
@@ -301,7 +304,7 @@ int main(int argc, char **argv)
 	established = &shared->established;
 	signal(SIGPIPE, SIG_IGN);
 	state = seed;
-	/* A system that has another namespace can no longer be made exclusive. */
+	/* The mode of the RDMA core can be set only before there are other network namespaces. */
 	if (!admin_set_up(one_in(2)) || !open_namespaces()) {
 		perror("set up");
 		return 1;

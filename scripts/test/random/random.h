@@ -16,7 +16,7 @@
 #define OWN_PORT	7100	/* from here on sockets of cm.c listen, and no RDMA */
 #define NAMESPACES	3	/* the first one is that of the host */
 
-/* An operation does something, or is refused. */
+/* An operation; run() returns false if the kernel refused it, or if there was no object for it. */
 struct op {
 	const char *name;
 	int weight;
@@ -25,7 +25,7 @@ struct op {
 
 extern const struct op user_ops[], admin_ops[];
 
-/* Shared by all processes: remote memory, by which one peer can reach another */
+/* Memory that one process has registered for its peers; all processes share a table of these. */
 struct key {
 	uint32_t rkey, size;
 	uint64_t addr;
@@ -36,7 +36,7 @@ extern struct key *keys;
 extern unsigned long *established;
 extern int namespaces[NAMESPACES];
 
-/* main.c: of the calling process */
+/* main.c: random numbers and mappings of the calling process */
 uint64_t any(void);
 unsigned int chance(unsigned int n);
 void spoil(void *at, size_t size);

@@ -27,7 +27,7 @@
 #define CONTEXTS	6
 #define OBJECTS		80
 #define MEMORY		(1 << 18)	/* for memory regions */
-#define RIGHTS		7		/* to write here, for the peer to write, to read */
+#define RIGHTS		7		/* local write, remote write, remote read */
 
 enum kind { NONE, PD, MR, CQ, SRQ, QP, CHANNEL };
 
@@ -93,7 +93,7 @@ void verbs_start(void)
 	pthread_create(&thread, NULL, scribble, (void *)any());
 }
 
-/* A child does not have that thread, which may have held the lock at the fork. */
+/* A forked child lacks the thread scribble(), which may have held the lock during the fork. */
 void verbs_forked(void)
 {
 	pthread_mutex_init(&target_lock, NULL);
@@ -160,7 +160,7 @@ static bool send_command(int fd, unsigned int number, void *command, size_t size
 
 /* --- objects --------------------------------------------------------------------------- */
 
-/* Find an object of a context, or of any */
+/* Return a random object of this kind, mostly of @context; if @context is NULL, of any. */
 static struct object *find(enum kind kind, const struct context *context)
 {
 	int at = chance(OBJECTS), i;
@@ -240,7 +240,7 @@ static bool close_context(struct context *context)
 		if (o->kind == CHANNEL)
 			close(o->handle);
 		o->kind = NONE;
-		/* A mapping may outlive its object, but not for ever. */
+		/* Half of the mappings stay, to test that a mapping may outlive its object. */
 		if (o->rings[0].at && one_in(2))
 			unmap(o);
 	}
@@ -250,7 +250,7 @@ static bool close_context(struct context *context)
 	return true;
 }
 
-/* Open the device file of the link, whatever its number */
+/* Open the uverbs file of a link. The number in its name changes when the link is made anew. */
 static int open_link(int link)
 {
 	DIR *dir = opendir("/sys/class/infiniband_verbs");
@@ -299,7 +299,7 @@ static bool op_close(void)
 	return close_context(&contexts[chance(CONTEXTS)]);
 }
 
-/* Find a context of a link, or of any */
+/* Return an open context of a link, or, if @link is negative, of any; else try to open one. */
 static struct context *context_for(int link)
 {
 	struct context *unused = NULL;
@@ -715,7 +715,7 @@ static bool op_scribble(void)
 	return ring.at;
 }
 
-/* Map any part of the device file once more */
+/* Map a ring, or another part of the device file, once more, write a byte, and unmap it. */
 static bool op_map(void)
 {
 	struct object *o = find(CHOOSE(QP, SRQ, CQ), NULL);
@@ -737,7 +737,7 @@ static bool op_map(void)
 	return true;
 }
 
-/* Replace the memory that regions may have been made of. */
+/* Map new pages in place of some that may belong to a memory region. */
 static bool op_memory(void)
 {
 	size_t at = chance(MEMORY / 4096) * 4096, size = 4096 * (1 + chance(4));

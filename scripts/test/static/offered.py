@@ -102,7 +102,7 @@ def calls_in(text):
         yield Run(None, set(re.findall(r'(?<![\w$])([A-Z][A-Z_]*)=', line)), [])
         for match in re.finditer(r'scripts/(?:lib/|test/)?([a-z0-9-]+\.sh)"?(?=(.*))', line):
             yield Run(match[1], set(), list(words_of(match[2])))
-        # Scripts call this tree's make with -s. Without -s "make" is a word, or makes other sources.
+        # Scripts run this tree's make with -s. Without -s "make" is a word, or makes other sources.
         for match in re.finditer(r'\b(?:user_make|make -s)\b((?: .*)?)$', line):
             yield Run(None, set(), list(words_of(match[1])))
         # check.sh has a table with options of suites

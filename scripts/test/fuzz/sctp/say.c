@@ -6,7 +6,7 @@
  *   rtr SSN RTR, term SSN CODE		the Segment chunk of an RTR or Terminate message
  *   walk active|passive LETTERS	"legal", or where and why that end refuses the sequence
  *   place EXPECTED SSN WINDOW		next, ahead or invalid
- *   play LETTERS A RTR IRD ORD PD	two ends talk: PPID and chunk for each letter
+ *   play LETTERS A RTR IRD ORD PD	PPID and chunk for each letter, as the two ends send them
  *
  * Letters are those of session.py.
  */
@@ -118,7 +118,7 @@ static void segment(const char *args, bool term)
 	hex(fpdu, iw_mpa_chunk_segment(ssn, fpdu));
 }
 
-/* Receive a chunk of the peer as bytes, since the decoder is tested, too */
+/* Receive a chunk of the peer: make its bytes, and decode them, to test the decoder, too. */
 static enum iw_mpa_reason receive(struct iw_mpa_session *session, u8 code)
 {
 	const u8 bytes[] = { session->rx_ssn >> 8, session->rx_ssn, 0, code,

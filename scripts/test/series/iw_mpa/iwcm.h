@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Data of a cm_id that the library gets from rdma_cm and iw_cm */
+/* What the library reads from a cm_id: for an iw_cm that has the patches of this series */
 #ifndef _IW_MPA_IWCM_H
 #define _IW_MPA_IWCM_H
 
@@ -17,8 +17,8 @@ static inline struct iw_mpa_ep *iw_mpa_iwcm_find(struct iw_cm_id *id)
 }
 
 /*
- * A wildcard listener has a cm_id on each device. Is the ULP in another network
- * namespace than @net, the namespace of the device?
+ * Is the ULP in another network namespace than @net, the device's? For a
+ * wildcard listener rdma_cm makes a cm_id on each device, also on such ones.
  */
 static inline bool iw_mpa_iwcm_is_foreign(struct iw_cm_id *id,
 					  const struct net *net)

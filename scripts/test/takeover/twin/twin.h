@@ -4,7 +4,7 @@
 
 #include <rdma/iw_mpa.h>
 
-/* twin_hw.c: the device that a process plays */
+/* twin_hw.c: messages to and from the process that acts as the hardware */
 void twin_tell(const char *fmt, ...) __printf(1, 2);
 int twin_ask(const char *fmt, ...) __printf(1, 2);
 int twin_hw_init(int (*command)(const char *verb, const char *args));

@@ -85,8 +85,8 @@ static void twin_let_go(struct ib_qp *qp)
 }
 
 /*
- * Undo the freeze, for a case that the judge has to find bad: the host's socket sends a FIN at the
- * end.
+ * Undo the freeze, for a case that the judge has to report: the host's socket then sends a FIN when
+ * it is closed.
  */
 static void twin_thaw(struct sock *sk)
 {
@@ -244,7 +244,7 @@ static int twin_addr(char **args, const char *port, struct sockaddr_storage *add
 		      -EINVAL;
 }
 
-/* "ADDRESS PORT" */
+/* The command "listen ADDRESS PORT" */
 static int twin_listen(char *args)
 {
 	char *address = strsep(&args, " ");
@@ -267,7 +267,7 @@ static int twin_listen(char *args)
 	return err;
 }
 
-/* "LOCAL REMOTE PORT" */
+/* The command "connect LOCAL REMOTE PORT" */
 static int twin_connect(char *args)
 {
 	struct iw_cm_conn_param param = {
@@ -323,7 +323,7 @@ static int twin_released(void)
 	return 0;
 }
 
-/* Calls of the library by a driver that has the stream */
+/* Commands that make the library's calls for a driver that has taken the TCP stream over */
 static int twin_stream_command(const char *verb, int arg)
 {
 	int err = 0;

@@ -50,7 +50,7 @@ static __printf(1, 0) int twin_queue(const char *fmt, va_list args)
 	return 0;
 }
 
-/* Send a message to the process, in any context. Without memory it is lost, and the test fails. */
+/* Queue a message for the process, in any context. Without memory it is lost, and the test fails. */
 void twin_tell(const char *fmt, ...)
 {
 	va_list args;
