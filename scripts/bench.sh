@@ -49,7 +49,8 @@ RAW=$OUT/raw
 ONLY=.
 LIMIT=3600	# seconds for one command: many, since the guest's clock jumps ahead whenever the guest is idle
 
-# Variants of the drivers: the driver of each, and its settings. "plain" does no more than siw does by default.
+# Variants: the driver of each, and its settings. "plain" is srnic without what siw does not do by
+# default: CRC, the peer-to-peer model, and the responder's wait for the first FPDU ("fence").
 declare -A DRIVER=([siw]=siw [siw_mpa]=siw_mpa [srnic]=srnic [plain]=srnic [markers]=srnic
 	[srnic-tfo]=srnic [plain-tfo]=srnic [rxe]=rxe [srnic-large]=srnic [plain-large]=srnic)
 declare -A SETTINGS=(
@@ -114,8 +115,8 @@ connect-ipv6	-a fd00::1 tcp
 memory-half-open	-k tcp -K 1000 hold
 '
 
-# Loads of --rate, "CLIENTS-LISTENERS-STALLED". For each listener STALLED peers send half a header, and stay: see
-# cm_rate.c.
+# Loads of --rate, "CLIENTS-LISTENERS-STALLED". For each listener STALLED peers send an incomplete
+# MPA Request, and stay connected: see cm_rate.c.
 LOADS=${LOADS:-'1-1-0 4-1-0 16-1-0 64-1-0 16-4-0 16-8-0 64-8-0 16-1-4 64-8-4'}
 ROUNDS=${ROUNDS:-15}	# in each round all drivers are measured in turn
 FIRST_ROUND=${FIRST_ROUND:-1}	# a number above 1 continues an earlier run
@@ -172,8 +173,8 @@ boot_counted() {
 	GUEST_MEM=${GUEST_MEMORY:-4G}
 	GUEST_ARGS=(-icount "shift=0,sleep=off" "$@")
 	boot_with cm_bench
-	# The guest's clock jumps while the guest waits for a file of the host, such as a module. The detector of hung
-	# tasks would report that, so it is off.
+	# The guest's clock jumps while the guest waits for a file of the host, such as a module. The
+	# detector of hung tasks would report such waits, so it is off.
 	guest_run A 'sysctl -qw kernel.hung_task_timeout_secs=0' "$LIMIT"
 }
 
@@ -197,7 +198,8 @@ build_plugin() {
 	gcc -Wall -Wextra -Werror -O2 -shared -fPIC -o "$OUT/split.so" "$TOP/scripts/test/bench/split.c"
 }
 
-# Give the plugin the addresses of the kernel's functions, now with those of the loaded driver.
+# Give the plugin the addresses of the kernel's functions. Call this whenever a driver was loaded,
+# since the addresses of its functions are new.
 tell_plugin() {
 	guest_run A 'cat /proc/kallsyms >/share/kallsyms' "$LIMIT"
 	python3 "$TOP/scripts/test/bench/functions.py" "$GUEST_RUN/share/kallsyms" \
@@ -279,8 +281,8 @@ data_command() {
 	esac
 }
 
-# measure_data VARIANT LIST: the plugin of QEMU counts the kernel's instructions while the programs run. The
-# instructions of the programs are not used, since programs wait in busy loops.
+# measure_data VARIANT LIST: QEMU's plugin counts instructions while the programs run. Only those of
+# the kernel are used, since the programs wait in busy loops.
 measure_data() {
 	local name size times program command
 
@@ -374,8 +376,8 @@ guard() {
 	tap_end bench
 }
 
-# netem delays each segment by half a round trip. At its start cm_trip waits until TCP has forgotten the ports of the
-# previous run.
+# netem delays each segment by half a round trip. Before it measures, cm_trip waits until no port of
+# the previous run is in TIME_WAIT.
 measure_trips() {
 	local variant trip
 
@@ -444,8 +446,8 @@ begin_rounds() {
 	mkdir -p "$OUT/$1"
 }
 
-# rate VARIANT ROUND: each rate is measured in a guest of its own. The guest is killed while its listeners listen, since
-# TCP would have no free port after seconds if closed connections stayed in TIME_WAIT.
+# rate VARIANT ROUND: measure the rates in a new guest, which is killed afterwards. Connections do not
+# stay in TIME_WAIT after their end, or TCP would have no free port within seconds.
 rate() {
 	say "round $2: $1"
 	boot_with cm_rate

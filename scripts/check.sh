@@ -41,7 +41,7 @@ WITH_SIW=${DRIVER:-srnic}/siw,siw/${DRIVER:-srnic}
 SCRIPTS=$TOP/scripts	# the selftest replaces this folder
 ONCE_MORE='# all of it once more'	# printed between the two runs of a suite; only results after this line count
 
-DEADLINE=0	# by $SECONDS
+DEADLINE=0	# value of $SECONDS at which suites that still run are ended
 LOGS=		# folder with the logs of all suites that have ended
 OUTER=${BROKEN_BY_QEMU:-}	# set if this script runs as a suite of another check.sh
 FAULTS=		# faults of the suite itself, one a line
@@ -103,7 +103,7 @@ suite_of() {
 	echo "$1"
 }
 
-# Suites in the background end with this process, unless SIGKILL ends it.
+# This runs at each exit, except by SIGKILL, so that no suite in the background is left.
 end_processes() {
 	# shellcheck disable=SC2046 # words
 	kill $(jobs -pr) 2>/dev/null || true
@@ -162,7 +162,8 @@ attempt() {
 	return "$rc"
 }
 
-# status_of STATUS: exit status of a suite, or "late". A suite may also exit with timeout's status for its own reasons.
+# status_of STATUS: print the exit status of a suite; or "late", if timeout has ended the suite at
+# DEADLINE. A suite may also exit with timeout's status before, for other reasons.
 status_of() {
 	if [[ ($1 -eq 124 || $1 -eq 137) && $SECONDS -ge $DEADLINE ]]; then echo late; else echo "$1"; fi
 }
@@ -216,7 +217,8 @@ run_suite() {
 	count_suite "$rc" "$log" $((SECONDS - began)) "$*"
 }
 
-# a lane is a list of suites that run in the background, one after another: its process and its folder of logs
+# Lanes: each is a list of suites that run in the background, one after another. An entry has the
+# lane's process and its folder of logs.
 LANES=()
 
 # run_beside all|rest NAME...: run these suites in the background, one after another, until finish_beside is called.

@@ -32,7 +32,7 @@
 TIMEOUT=${KUNIT_TIMEOUT:-1200}	# seconds for a kernel's tests, so that a hang ends
 ONE=				# SUITE[.CASE]; empty: all suites
 
-# Check that kunit/Makefile builds each suite: nobody would notice that one does not run.
+# Check that kunit/Makefile builds each suite: a suite that is missing there would never run.
 test_all_listed() {
 	local file folder listed
 
@@ -63,7 +63,7 @@ alone() {
 	[[ ! $1 =~ ^(pure|net):\ ((iw_mpa|srnic)_[a-z0-9_]+\.[a-z0-9_]+) ]] || echo "scripts/kunit.sh ${BASH_REMATCH[2]}"
 }
 
-# Number the results on stdin, which are those of kernel $1.
+# Print the results of kernel $1, which stdin has, with the numbers of this script.
 verdicts() {
 	local line
 

@@ -309,7 +309,7 @@ test_shell() {
 	unless_passed shell "$(sum_of "$(shellcheck --version)" "${inputs[@]}")" check_shell
 }
 
-# SC2034, which reports unused variables, does not know of variables that a sourced file shares with its users.
+# SC2034, unused variables, is off: a file that is sourced sets variables that only others use.
 check_shell() {
 	scripts | xargs -n 8 -P "$(nproc)" shellcheck -x -P SCRIPTDIR -P "$TOP/scripts" -e SC1091,SC2034
 }

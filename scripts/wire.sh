@@ -20,9 +20,10 @@
 # the tests run. Tests that examine the device's host from inside are skipped, and say what they need. --hazards also
 # runs tests in which a driver that is not ours may crash its host.
 #
-# KO is a module file with a driver on iw_mpa. In the guest "rdma link add" makes a device, whose type is the module's
-# name. Connections at the beginning find out the driver's features, as with --remote. If rdma-core has no provider for
-# the device, a kernel ULP replaces the program, and tests of what only programs do are skipped.
+# KO is a module file with a driver on iw_mpa. In the guest "rdma link add" makes a device, whose
+# type is the module's name. First some connections show the driver's features, as with --remote. If
+# rdma-core has no provider for the device, a kernel ULP replaces the application, and tests of what
+# only applications in user space can do are skipped.
 #
 # KERNELS="6.1 6.12" chooses the kernels; without it a KERNEL other than 6.1 is the only one.
 
@@ -295,7 +296,7 @@ run_there() {
 	[[ $status -ne 2 ]]
 }
 
-# The device is in another host, the peer in this one.
+# --remote: run the tests against the device of another host, with the peer on this host.
 on_remote() {
 	local file
 

@@ -14,8 +14,7 @@ check() {
 	[[ $status -ne 124 ]] || fail "rping hangs"
 	[[ $status -ne 0 ]] || fail "rping believes it was connected"
 	[[ $status -ne 125 ]] || fail "the guest is lost"
-	# When links flap, TCP's RST can be lost, and a capture ends when its interface goes down, so there is no proof
-	# to check.
+	# While links flap the RST or the capture can be lost, so there is no proof to check.
 	if [[ $WIRE == flap ]]; then
 		expect_text "$output" 'RDMA_CM_EVENT_(REJECTED|UNREACHABLE|CONNECT_ERROR)'
 	else
@@ -26,7 +25,8 @@ check() {
 
 refused_here() { grep -qx "$PORT" <<<"$(refused_ports)"; }
 
-# Check the proofs that let other tests run again: an RST of this port, and a server that listened late and still runs
+# Other tests run again only with proof that a server listened too late: a captured RST of its port,
+# and a server that listens now. Check that there is no such proof unless both are true.
 proofs_hold() {
 	local output
 

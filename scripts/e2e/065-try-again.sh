@@ -40,15 +40,16 @@ client_waits() {
 	on "$CLIENT" "poll 20 grep -q 'state=V2_OFFERED .*:$PORT ' /sys/kernel/debug/iw_mpa/endpoints"
 }
 
-# tried AGAIN: revision 2 was offered AGAIN times more, and revision 1 not at all
+# tried AGAIN: since client_waits() the client has offered MPA revision 2 AGAIN times more, by further
+# TCP connections, and revision 1 never
 tried() {
 	[[ $(($(counters "$CLIENT" v2_again) - before)) -eq $1 ]] ||
 		fail "revision 2 was not offered $1 times more"
 	[[ $(counters "$CLIENT" v1_fallback) -eq $v1_before ]] || fail "revision 1 was tried"
 }
 
-# Check that the second connection has all that the first attempt had offered. rping writes its output 4 KiB at a time,
-# so the first line appears only after some 50 blocks.
+# Check that the next connection has what the client's first Request had offered. rping writes its
+# output 4 KiB at a time, so the first line appears only after some 50 blocks.
 comes_up_with_all() {
 	local line
 
@@ -144,7 +145,7 @@ set_limit() {
 check() {
 	local before v1_before
 
-	# The commands between two steps may take long on an emulated processor: neither end gives up while they run.
+	# Commands between two steps may take long on an emulated processor: no end may time out.
 	set_limit "$SERVER" request_timeout_ms 300000
 	set_limit "$CLIENT" reply_timeout_ms 300000
 	on "$SERVER" "at_clean_up 'nft delete table inet lose 2>/dev/null || true'"

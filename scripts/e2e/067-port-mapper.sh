@@ -87,8 +87,8 @@ ended_while_connected() {
 	mapper_off "$SERVER" "$CLIENT"
 }
 
-# The server listens before iwpmd is started, so iwpmd does not know its port, and tells the client's iwpmd that there
-# is no mapping.
+# The server listens before its iwpmd is started, so this iwpmd has no mapping of the server's port,
+# and answers the client's iwpmd accordingly.
 listener_is_older() {
 	ping_server
 	mapper_on "$SERVER" "$CLIENT"
@@ -112,8 +112,8 @@ at_the_client_alone() {
 	mapper_off "$CLIENT"
 }
 
-# The server is an application on an RNIC in hardware, which listens on another port than the application. rping on
-# srnic plays the card, at the port $card.
+# The server is an application on an RNIC in hardware, which listens on another port than the
+# application. rping on srnic, at the port $card, takes the place of this RNIC.
 server_is_mapped() {
 	local card=$((PORT + 1000)) mapped output status=0
 
@@ -162,6 +162,6 @@ check() {
 	at_the_client_alone
 	server_is_mapped
 	client_is_mapped
-	# The kernel has found out that no port mapper runs any more, and does not wait for one.
+	# After the end of both iwpmd the kernel must not wait for a port mapper.
 	at_none
 }

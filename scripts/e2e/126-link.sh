@@ -39,7 +39,7 @@ of_an_interface() {
 	on "$CLIENT" '[[ ! -e /sys/class/infiniband/srnic_eth0 ]]'
 }
 
-# "link down NAME" removes only links of iw_mpa or of the file.
+# "link down NAME" removes only links of drivers on iw_mpa, or links in /etc/iw-mpa/links.
 of_no_line() {
 	local output
 
@@ -78,7 +78,7 @@ check() {
 	inside "$SERVER" "nvme_serve 4 0.0.0.0 $PORT 0"
 	inside "$CLIENT" "nvme_attach $SERVER_IP $PORT"
 	disk_write_and_compare 'at first'
-	# Connections of programs are not listed.
+	# "link users" lists connections of kernel ULPs, but not that of the program rping.
 	expect_text "$(libexec "$CLIENT" users)" "^siw0: nvme_rdma with $SERVER_IP:$PORT$"
 	[[ $(libexec "$CLIENT" users | wc -l) -eq 1 ]] || fail 'a program is a user' || return 1
 	refuses "$CLIENT" 'down siw0' "nvme_rdma with $SERVER_IP:$PORT"

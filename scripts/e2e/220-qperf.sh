@@ -22,7 +22,7 @@ listeners() {
 # server has listened.
 came_and_went() { [[ -n $REFUSED && $(listeners) -gt $1 ]]; }
 
-# qperf agrees on the test over TCP first; its server never ends by itself.
+# qperf's two ends first agree on the test over a TCP connection. The server never ends by itself.
 check() {
 	local output try own_port before REFUSED=
 

@@ -2,7 +2,7 @@
 # shellcheck shell=bash disable=SC2034
 DESCRIPTION="Open MPI on libfabric: four ranks on two hosts, each to each, data compared"
 WIRES=clean
-# mpirun takes hosts of IPv4. libfabric alone chooses the addresses that ranks use.
+# mpirun takes only IPv4 addresses of hosts. The addresses of the ranks are libfabric's choice.
 FAMILIES="4"
 
 # Ranks poll, which takes too long on a slow kernel.
@@ -70,7 +70,8 @@ check() {
 	run_ranks 4 300 "/usr/bin/python3 -m mpi4py /host$TOP/scripts/lib/guest/mpi_exchange.py"
 	expect_text "$output" '^4 of 4 ranks have what was sent$'
 	server_ends
-	# Each guest has six ends: four of pairs with a rank on the other host, two of the pair on this host.
+	# Each of six pairs of ranks has a connection. Six ends are in each guest: four of pairs with a
+	# rank on the other host, and both ends of the pair on this host.
 	for name in "$CLIENT" "$SERVER"; do
 		is_ours "$(driver_of "$name")" || continue
 		count=$(($(established "$name") - before[$name]))

@@ -199,7 +199,7 @@ server_was_late() {
 	return 1
 }
 
-# Print what the guests know about a failure; e2e_clean_up would destroy that.
+# Print the state of the guests after a failure. Call this before e2e_clean_up, which ends all jobs.
 e2e_diagnose() {
 	local name
 

@@ -21,7 +21,7 @@
 unset -v DEBUG MAKEFLAGS	# "make e2e DEBUG=kasan" is not for the kernel's own tools
 HERE=$TOP/scripts/lib/guest
 
-# What the kernel depends on, as one word
+# Print a checksum of all that the kernel is built from
 key() {
 	{
 		echo "$1"
@@ -29,7 +29,7 @@ key() {
 	} | sha256sum | cut -d ' ' -f 1
 }
 
-# Every line has to have taken effect: kconfig drops in silence what depends on something else.
+# Check that .config has each wanted line: kconfig silently drops options whose dependencies are off.
 check_config() {
 	local line
 
@@ -48,7 +48,7 @@ allow_stacktrace_filter() {
 	[[ -z $(sed -n "$entry{${line}p}" "$file") ]] || sed -i "$entry{${line}d}" "$file"
 }
 
-# opinfo_put() of ksmbd, with a check for NULL where it has none
+# Have ksmbd's opinfo_put() return if its argument is NULL, as in later kernels
 check_ksmbd() {
 	local function='/^void opinfo_put(/,/^}/' file=fs/smb/server/oplock.c
 

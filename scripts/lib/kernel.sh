@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Kernels by name; lib.sh sources this file. It alone knows what a name stands for:
+# Kernels by name; lib.sh sources this file. A name is one of these:
 #   a name of scripts/kernels   Debian's stock kernel: its headers and sources are those that are installed, or
 #                               those that setup.sh unpacks in $CACHE/debian without changing the host
 #   kasan, kcsan                6.1 with detectors, built by debug-kernel.sh; also chosen by DEBUG=kasan, DEBUG=kcsan

@@ -24,7 +24,7 @@ FAILED=0
 STEPS=0
 OUT=$CACHE/demo
 TITLE=
-# Variables that the tests read: the capture continues from step to step; only one program of perftest runs.
+# Variables of scripts/e2e: the capture continues between steps; perftest runs one program.
 export KEEP_JOB=capture
 export PERFTESTS=ib_write_bw
 

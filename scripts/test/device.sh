@@ -67,7 +67,7 @@ build_programs() {
 
 person() { printf 'unshare -m /share/person'; printf ' %q' "$HIDDEN" "$@"; }
 
-# judge ARGUMENT...: run iw-mpa-judge; its report is in the shared folder
+# judge ARGUMENT...: run iw-mpa-judge in guest A; its report is then in the shared folder
 judge() {
 	local status=0
 
@@ -157,7 +157,7 @@ test_startup() {
 	said '^ok .* siw0 initiator tshark: [1-9][0-9]* connections' '^ok .* siw0 responder tshark: .* FPDUs dissect'
 }
 
-# The report is as good if the device is tested over IPv6.
+# Over IPv6 the report must have no failed rule, either.
 test_ipv6() {
 	CARD=fd00::2 judge --device siw0 --sample -k 'rtr_offer|own_depths' responder initiator &&
 		said 'wire: siw0, fd00::2, with its peer at fd00::1$' &&
@@ -261,7 +261,7 @@ test_hazards_of_others() {
 	! grep -E 'SKIP|not all tests ran' <<<"$SAID"
 }
 
-# The order matters: the last ones leave another driver.
+# The order matters: the last two tests leave the driver siw in guest B.
 ALL=(refused startup ipv6 beside data hazards mistakes siw hazards_of_others)
 declare -A TEXT=(
 	[refused]='what is no iWARP device, or not there, is refused with one line'

@@ -332,8 +332,8 @@ make_host() {
 	chmod +x "$HOST/usr/bin/uname"
 }
 
-# headers_come KERNEL: have the headers of KERNEL on the copy, as when their package is unpacked, and before the scripts
-# in header_postinst.d run
+# headers_come KERNEL: put the headers of KERNEL on the copy, as apt does before it runs the scripts
+# in header_postinst.d
 headers_come() {
 	need_kernel "$1"
 	[[ -e $HOST/lib/modules/$KREL/build/Makefile ]] || ln -sfn "$KDIR" "$HOST/lib/modules/$KREL/build"

@@ -30,7 +30,7 @@ CELLS=$TOP/scripts/test/interop/cells.py
 TABLE=$TOP/Documentation/infiniband/iw_mpa_interop.rst
 RESULTS=
 CAPTURES=0
-LOADED=		# the variant of siw loaded in guest B
+LOADED=		# the variant of siw that guest B has loaded
 FRESH=no
 export KEEP_JOB=capture
 
@@ -43,8 +43,8 @@ ours() {
 	esac
 }
 
-# variant_file VARIANT: print the file of a variant of siw, for need_kernel's kernel. Its name contains a checksum of
-# unmodified siw and of the variant's constants.
+# variant_file VARIANT: print the file of a variant of siw, for the kernel of need_kernel. Its name
+# has a checksum of unmodified siw and of the variant's constants, so a file is never out of date.
 variant_file() {
 	local key
 

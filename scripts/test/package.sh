@@ -206,8 +206,8 @@ inside() {
 	fi
 }
 
-# List the files in the folders of packages and dkms, except dkms's key, files of a first boot, and headers, whose names
-# contain those of compilers
+# List the files in the folders of packages and dkms. Left out are dkms's key, files that the first
+# boot writes, and the kernel's headers.
 list_files() {
 	inside "cd /; find etc usr/lib/modules/*/updates usr/lib/modules-load.d usr/lib/systemd \
 		usr/libexec usr/sbin usr/share usr/src var/lib/dkms \( -type f -o -type l \) \
@@ -220,7 +220,7 @@ list_files() {
 
 install_package() { inside "DEBIAN_FRONTEND=noninteractive apt-get -q -y install /share/${1##*/} 2>&1" 1200; }
 
-# expect_modules VERSION: modules are built, signed and found for the guest's kernel
+# expect_modules VERSION: modules of this version are built, signed and found for the guest's kernel
 expect_modules() {
 	inside "dkms status iw_mpa/$1 -k $KREL | grep installed" 300
 	inside "for module in ${MODULES[*]}; do
@@ -292,7 +292,7 @@ test_lo() {
 	fi
 }
 
-# The boot has made the links, without a command. An interface that appears later gets its link, too.
+# After a boot the configured links exist. An interface that appears later gets its link, too.
 test_boot() {
 	link_works
 	inside 'grep -x 12345 /proc/sys/net/iw_mpa/reply_timeout_ms'
@@ -565,7 +565,7 @@ test_storage() {
 	inside 'cp /root/wanted /mnt/last'
 }
 
-# The boot has mounted the disk, without a command.
+# After a boot the disk is mounted, by the units alone.
 # shellcheck disable=SC2016 # expands on the guest
 test_storage_boot() {
 	inside 'poll 300 mountpoint -q /mnt; findmnt -n -o SOURCE /mnt | grep -x "/dev/nvme[0-9]*n1"
@@ -743,8 +743,8 @@ test_readme() {
 
 # --- ci-setup ----------------------------------------------------------------------------------
 
-# ci_setup RELEASE ARGUMENT...: run ci-setup while the guest is off. uname would print the host's kernel, so it is
-# replaced, and prints RELEASE.
+# ci_setup RELEASE ARGUMENT...: run ci-setup in a chroot, while the guest is off. A function replaces
+# uname, which would print the host's kernel, and prints RELEASE.
 ci_setup() {
 	inside "uname() { if [[ \$* == -r ]]; then echo $1; else command uname \"\$@\"; fi; }; export -f uname
 		/root/ci-setup ${*:2} /root/${OLD##*/} 2>&1"

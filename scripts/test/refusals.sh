@@ -189,7 +189,7 @@ test_no_network() {
 		unshare -n make -s check
 }
 
-# The wait for a virtiofsd that runs, but makes no socket, is no longer than for a guest that does not boot.
+# If virtiofsd runs, but makes no socket, guest_share must fail within the time limit of a boot.
 # shellcheck disable=SC2016 # expands in the inner shell
 silent_virtiofsd() {
 	local output

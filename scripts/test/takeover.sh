@@ -24,7 +24,7 @@ PEER=${PEER:-srnic}
 PATTERN=
 SAMPLE='^(passive_host_sees_all_4|early_4|active_6|control_not_frozen_4) '
 PORT=7000
-TRY_AGAIN=75	# of judge.py
+TRY_AGAIN=75	# exit status of judge.py: only a slow wire was at fault, so the case runs again
 INSIDE="set -e; . /host$TOP/scripts/test/takeover/inside.sh;"
 
 # Columns: NAME ROLE FAMILY WIRE OPTIONS-OF-THE-TWIN / OPTIONS-OF-THE-JUDGE. A control has to fail as WHY says. The ROLE

@@ -108,8 +108,8 @@ test_any_kernel() {
 	rm -r "${CACHE:?}/build/$krel"
 }
 
-# make's targets for which no kernel is needed work where we have no kernel: on another distribution, with its kernel,
-# on another processor. A replaced /etc/os-release and a replaced dpkg pretend that.
+# Targets of make that need no kernel work on hosts for which scripts/kernels has none: of another
+# distribution, or with another processor. Replaced files /etc/os-release and dpkg simulate these.
 # shellcheck disable=SC2016 # expands in the inner shell
 test_any_host() {
 	local host=$WORK/ubuntu root=$WORK/root version
@@ -268,7 +268,7 @@ has_link() { [[ -e $WORK/host/root/sys/class/infiniband/$1 ]]; }
 # enter COMMAND...: with a PATH in which the fakes are first, and without a network
 enter() { env PATH=/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin unshare -n "$@"; }
 
-# there COMMAND...: run it on the copy, with its own process 1 and network; the output is in $WORK/said
+# there COMMAND...: run COMMAND on the copy, in new PID and network namespaces; output in $WORK/said
 there() {
 	rm -f "$WORK/host/root/log"
 	# shellcheck disable=SC2016 # expands in the chroot

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# The host's side of the guests; source it after lib.sh. The host drives, a guest only answers:
+# The host's side of the guests; source it after lib.sh. The host sends commands, a guest answers:
 #   guest_boot A [B]               boot the stock kernel with the host's programs; A and B share a wire;
 #                                  GUEST_KERNEL[A] is the kernel's name if it is not $KERNEL
 #   guest_run A COMMAND [SECONDS]  run it; print its output, return its exit status (124: it took too long)
@@ -306,7 +306,8 @@ guest_tell_broken() {
 	! guest_broken_by_qemu "$@" || echo "$REPLACED" | tee -a "${BROKEN_BY_QEMU:-/dev/null}" >&2
 }
 
-# Print the end of the kernel's log, and mark the guest as dead, so that every later command fails at once.
+# guest_lost NAME TEXT: print TEXT and the end of the guest's console. Mark the guest as dead, so that
+# every later command fails at once.
 guest_lost() {
 	local name=$1
 

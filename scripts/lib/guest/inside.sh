@@ -96,8 +96,8 @@ bg_sleepers() {
 	done < <(bg_processes "$1")
 }
 
-# bg_gone NAME: have all processes of the job ended? Sometimes bash does not notice that its child has ended: then the
-# child is a zombie, and "wait" removes it.
+# bg_gone NAME: have all processes of the job ended? Sometimes bash leaves an ended child a zombie,
+# which still counts as a process of the group: "wait" removes it.
 bg_gone() {
 	local pid stat
 
@@ -222,7 +222,7 @@ serve() {
 
 listens_or_ended() { rdma_listens "$2" || bg_ended "$1"; }
 
-# Matches the objects that exist in the device, in the output of rdma: of "qp 0 cq 2 pd 1" the last two.
+# Matches counts above 0 in the output of "rdma resource show": in "qp 0 cq 2 pd 1" the last two
 LEFTOVER='(qp|cq|pd|cm_id|mr|ctx|srq) [1-9][0-9]*'
 rdma_leftovers() { rdma resource show siw0 | grep -Eo "$LEFTOVER"; }
 rdma_is_idle() { [[ ! $(rdma resource show siw0) =~ $LEFTOVER ]]; }

@@ -12,13 +12,13 @@ mapper_start() {
 	find_out 'taskset -c 0'
 }
 
-# find_out [PREFIX]: start a program that listens, so that the kernel talks to iwpmd
+# find_out [PREFIX]: have a program listen, by which the kernel finds a new iwpmd, or that it has ended
 find_out() { serve find_out 19999 "${1:-} rping -s -P -p 19999" && bg_stop find_out >/dev/null; }
 
 # mapper_is_up: is iwpmd ready? At the end of its start it opens a netlink socket, to ask the kernel for its ports.
 mapper_is_up() { ! bg_ended iwpmd && ss -Hf netlink 2>/dev/null | grep -q 'rdma:iwpmd'; }
 
-# End iwpmd; the kernel notices that when the next program listens.
+# End iwpmd. Until a program listens, the kernel would still wait for answers of the ended iwpmd.
 mapper_end() {
 	bg_stop iwpmd >/dev/null
 	find_out

@@ -69,7 +69,7 @@ divide() {
 
 in_git() { git -c safe.directory='*' -C "$TREE" "$@"; }
 
-# commit_of_tree: print the commit if the tree is equal to it
+# commit_of_tree: print the id of HEAD if the tree, RECORD aside, is the same; else nothing
 commit_of_tree() {
 	local changes
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2016
 #
-# Sourced by check.sh for check.sh --selftest. Fake suites fail in each way that check.sh has to notice.
+# Sourced by check.sh for its --selftest. Fake suites fail in each way that check.sh has to report.
 
 # fake SUITE COMMANDS: make a suite of these commands
 fake() {
@@ -29,7 +29,7 @@ says() {
 	done
 }
 
-# within SECONDS COMMAND...: run COMMAND with a time limit for all suites
+# within SECONDS COMMAND...: run COMMAND, a function of check.sh, with a limit for all of its suites
 within() {
 	DEADLINE=$((SECONDS + $1))
 	"${@:2}"
@@ -143,7 +143,7 @@ while time.process_time() < 1.2: pass"
 		'3/3 +70 +[0-9]+ +[0-9]+  passed .* wire'
 	read_kept wire
 	[[ $USED -ge 1 ]] || die "wire took no processor: $(<"$(kept_file wire)")"
-	# A machine without results of its own knows those that were recorded, which are only those that passed.
+	# Without results in the cache the recorded ones are used; only rows that passed are recorded.
 	outcome all_of_it --record
 	mv "$KEPT" "$KEPT.here"
 	outcome all_of_it -l
@@ -193,8 +193,8 @@ while time.process_time() < 1.2: pass"
 	says '.*there is no part 2/4.*' 'exit status 1'
 }
 
-# words FILE BEFORE WORDS CODE: formats for printf: the file before; the same with other comments, or nothing; the same
-# with other code. Only the last one must count as a change.
+# words FILE BEFORE WORDS CODE: three contents of FILE, as formats of printf. WORDS, if not empty,
+# differs from BEFORE in comments alone; CODE differs in code. Only CODE must count as a change.
 words() {
 	local commit
 
@@ -258,7 +258,8 @@ selftest_of_change_within_run() {
 	in_git checkout -q e.sh
 }
 
-# page FILE LINE... SENTENCE USED SUITE: change the page FILE by sed, a sentence that no test uses, and what SUITE uses
+# page FILE LINE... SENTENCE USED SUITE: make the page FILE of these lines. SENTENCE and USED are
+# commands of sed: after SENTENCE the results of SUITE must stay valid, after USED they must not.
 page() {
 	local file=$TREE/$1 commit lines=("${@:2:$#-4}")
 

@@ -288,7 +288,7 @@ bool op_cm_disconnect(void)
 	return id && DO(id, DISCONNECT, command);
 }
 
-/* Make a call that is mostly not allowed in the id's state, possibly by another file than its own. */
+/* Make a call that the id's state mostly does not allow, possibly by another file than its own. */
 bool op_cm_odd(void)
 {
 	struct id *id = find(true);

@@ -63,7 +63,7 @@ checkpatch() (
 		--color=never --ignore "$ignore" "$1"
 )
 
-# MAINTAINERS has a section for each of our folders, and for each of our files in other folders.
+# Check that MAINTAINERS assigns each of our files to one of our sections.
 test_maintainers() (
 	local file
 
@@ -74,7 +74,7 @@ test_maintainers() (
 	done < <(find "$NEW" -type f -printf '%P\n' | sort -t / -u -k 1,4)
 )
 
-# Each page that our files name is in the kernel, and they name nothing that only this tree has.
+# Each page that our files name has to be in the kernel tree. They must name nothing of this tree alone.
 test_names() (
 	local name
 

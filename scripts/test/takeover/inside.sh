@@ -68,7 +68,7 @@ rping_left() {
 	[[ $(grep -c '^ping data' /run/rping.out) == 3 ]]
 }
 
-# stamps_us 1 | 0: 1: TCP's time stamps are in microseconds, from the next connection on
+# stamps_us 1|0: have the next connections use TCP time stamps in microseconds (1), or not (0)
 stamps_us() { /share/takeover/route_feature.py $(($1 * 16)) "10.0.0.${number:?}"; }
 
 # stamps_of_the_clock 1 | 0: 1: TCP's time stamps have no offset, so a new connection's are not below those of the
@@ -89,8 +89,8 @@ memory_restore() { cat /run/tcp_rmem >/proc/sys/net/ipv4/tcp_rmem; }
 
 REQUEST_OCTETS=24
 
-# windows_shut PORT: the server at PORT first announces a window just for the Request, and then none, so that the edge
-# of the window does not move back. When the datagram "open" arrives, the window opens.
+# windows_shut PORT: change the windows that the server at PORT announces: in its SYN-ACK to the size
+# of the Request, later to 0, until the datagram "open" arrives. So the edge never moves back.
 windows_shut() {
 	local match="protocol ip flower ip_proto tcp src_port $1" change='action pedit munge offset 34 u16 set'
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* For KUnit's fake rdma_cm: with the patches a cm_id has a field for the ULP's network namespace. */
+/* KUnit's fake rdma_cm: with the patches a cm_id has a field for the ULP's network namespace. */
 
 #include "iw_mpa_fakes.h"
 
