@@ -173,8 +173,8 @@ boot_counted() {
 	GUEST_MEM=${GUEST_MEMORY:-4G}
 	GUEST_ARGS=(-icount "shift=0,sleep=off" "$@")
 	boot_with cm_bench
-	# The guest's clock jumps while the guest waits for a file of the host, such as a module. The
-	# detector of hung tasks would report such waits, so it is off.
+	# The guest's clock jumps while the guest waits for a file of the host, such as a module.
+	# The detector of hung tasks would report such waits, so it is off.
 	guest_run A 'sysctl -qw kernel.hung_task_timeout_secs=0' "$LIMIT"
 }
 
@@ -446,8 +446,8 @@ begin_rounds() {
 	mkdir -p "$OUT/$1"
 }
 
-# rate VARIANT ROUND: measure the rates in a new guest, which is killed afterwards. Connections do not
-# stay in TIME_WAIT after their end, or TCP would have no free port within seconds.
+# rate VARIANT ROUND: measure the rates in a new guest, which is killed afterwards. Connections do
+# not stay in TIME_WAIT after their end, or TCP would have no free port within seconds.
 rate() {
 	say "round $2: $1"
 	boot_with cm_rate

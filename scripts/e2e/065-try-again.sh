@@ -40,8 +40,8 @@ client_waits() {
 	on "$CLIENT" "poll 20 grep -q 'state=V2_OFFERED .*:$PORT ' /sys/kernel/debug/iw_mpa/endpoints"
 }
 
-# tried AGAIN: since client_waits() the client has offered MPA revision 2 AGAIN times more, by further
-# TCP connections, and revision 1 never
+# tried AGAIN: since client_waits() the client has offered MPA revision 2 AGAIN times more, by
+# further TCP connections, and revision 1 never
 tried() {
 	[[ $(($(counters "$CLIENT" v2_again) - before)) -eq $1 ]] ||
 		fail "revision 2 was not offered $1 times more"

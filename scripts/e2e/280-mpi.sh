@@ -70,8 +70,8 @@ check() {
 	run_ranks 4 300 "/usr/bin/python3 -m mpi4py /host$TOP/scripts/lib/guest/mpi_exchange.py"
 	expect_text "$output" '^4 of 4 ranks have what was sent$'
 	server_ends
-	# Each of six pairs of ranks has a connection. Six ends are in each guest: four of pairs with a
-	# rank on the other host, and both ends of the pair on this host.
+	# Each of six pairs of ranks has a connection. Six ends are in each guest: four of pairs
+	# with a rank on the other host, and both ends of the pair on this host.
 	for name in "$CLIENT" "$SERVER"; do
 		is_ours "$(driver_of "$name")" || continue
 		count=$(($(established "$name") - before[$name]))

@@ -29,7 +29,7 @@ key() {
 	} | sha256sum | cut -d ' ' -f 1
 }
 
-# Check that .config has each wanted line: kconfig silently drops options whose dependencies are off.
+# Check that .config has each line: kconfig silently drops options whose dependencies are off.
 check_config() {
 	local line
 

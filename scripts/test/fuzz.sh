@@ -50,8 +50,8 @@ sctp() {
 	done
 }
 
-# fuzz TARGET: inputs that reach new code are kept for the next run, in found-TARGET, and inputs that
-# crash the target in crash-TARGET-*.
+# fuzz TARGET: inputs that reach new code are kept for the next run, in found-TARGET, and inputs
+# that crash the target in crash-TARGET-*.
 fuzz() {
 	"$WORK/$1_fuzz" -max_total_time="${T:-10}" -max_len=700 -verbosity=0 \
 		-print_final_stats=1 -artifact_prefix="$WORK/crash-$1-" \

@@ -743,8 +743,8 @@ test_readme() {
 
 # --- ci-setup ----------------------------------------------------------------------------------
 
-# ci_setup RELEASE ARGUMENT...: run ci-setup in a chroot, while the guest is off. A function replaces
-# uname, which would print the host's kernel, and prints RELEASE.
+# ci_setup RELEASE ARGUMENT...: run ci-setup in a chroot, while the guest is off. A function
+# replaces uname, which would print the host's kernel, and prints RELEASE.
 ci_setup() {
 	inside "uname() { if [[ \$* == -r ]]; then echo $1; else command uname \"\$@\"; fi; }; export -f uname
 		/root/ci-setup ${*:2} /root/${OLD##*/} 2>&1"

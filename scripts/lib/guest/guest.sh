@@ -306,8 +306,8 @@ guest_tell_broken() {
 	! guest_broken_by_qemu "$@" || echo "$REPLACED" | tee -a "${BROKEN_BY_QEMU:-/dev/null}" >&2
 }
 
-# guest_lost NAME TEXT: print TEXT and the end of the guest's console. Mark the guest as dead, so that
-# every later command fails at once.
+# guest_lost NAME TEXT: print TEXT and the end of the guest's console. Mark the guest as dead, so
+# that every later command fails at once.
 guest_lost() {
 	local name=$1
 

@@ -143,7 +143,7 @@ while time.process_time() < 1.2: pass"
 		'3/3 +70 +[0-9]+ +[0-9]+  passed .* wire'
 	read_kept wire
 	[[ $USED -ge 1 ]] || die "wire took no processor: $(<"$(kept_file wire)")"
-	# Without results in the cache the recorded ones are used; only rows that passed are recorded.
+	# Without results in the cache recorded ones are used. Only rows that passed are recorded.
 	outcome all_of_it --record
 	mv "$KEPT" "$KEPT.here"
 	outcome all_of_it -l

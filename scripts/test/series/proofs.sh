@@ -74,7 +74,7 @@ test_maintainers() (
 	done < <(find "$NEW" -type f -printf '%P\n' | sort -t / -u -k 1,4)
 )
 
-# Each page that our files name has to be in the kernel tree. They must name nothing of this tree alone.
+# Pages that our files name have to be in the kernel tree. Nothing of this tree alone may be named.
 test_names() (
 	local name
 

@@ -89,8 +89,8 @@ memory_restore() { cat /run/tcp_rmem >/proc/sys/net/ipv4/tcp_rmem; }
 
 REQUEST_OCTETS=24
 
-# windows_shut PORT: change the windows that the server at PORT announces: in its SYN-ACK to the size
-# of the Request, later to 0, until the datagram "open" arrives. So the edge never moves back.
+# windows_shut PORT: change the windows that the server at PORT announces: in its SYN-ACK to the
+# size of the Request, later to 0, until the datagram "open" arrives. So the edge never moves back.
 windows_shut() {
 	local match="protocol ip flower ip_proto tcp src_port $1" change='action pedit munge offset 34 u16 set'
 
