@@ -4,10 +4,9 @@
 
     comeback.py CONTROLLERS SECONDS
 
-The target has no port for SECONDS. Prints lines "WHAT NUMBER": median and last, the milliseconds
-from the return of the port until half of the controllers, and all of them, are live; and failed,
-the number of failed attempts to reconnect. This is no shell script, which would load programs while
-it measures: the guest's clock jumps while the guest waits for a file of the host.
+The target has no port for SECONDS. Prints lines "WHAT NUMBER": median and last, milliseconds from
+the return of the port until half of the controllers, and all, are live; failed, failed attempts to
+reconnect. This is no shell script: the guest's clock jumps whenever a program is loaded.
 """
 
 import glob

@@ -18,7 +18,7 @@
 
 #define PAIR_PORT	"7475"
 #define PAIR_DEPTH	8	/* Work Requests of a queue */
-/* Entries of the first CQ, so many that no other queue gets the mmap key that libsiw has for none */
+/* Entries of the first CQ: so many that no other queue gets the key that libsiw takes for "none" */
 #define PAIR_NO_KEY	(1 << 16)
 
 /* One end, with its buffer */

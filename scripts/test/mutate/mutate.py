@@ -45,16 +45,16 @@ import mutants       # noqa: E402
 
 EXPLAINED = TOP / 'scripts/test/mutate/mutants.explained'
 PEOPLE = TOP / 'scripts/test/mutate/people'
-LEAST, LEAST_OF_A_KIND = 100, 10          # of mutants by people: in all, and of each kind
+LEAST, LEAST_OF_A_KIND = 100, 10          # numbers of mutants that "people" has at least
 FOLDER = 'drivers/infiniband/sw/'
 GROUPS = {
     'srnic R0 to R3': ('srnic', ('srnic-r0', 'srnic-r1', 'srnic-r2', 'srnic-r3')),
     'library L1 to L3': ('iw_mpa', ('iw_mpa-l1', 'iw_mpa-l2-memory', 'iw_mpa-l2-takeover', 'iw_mpa-l2', 'iw_mpa-l3')),
 }
-WANTED = 95             # per cent
-# in a group with fewer mutants the share is not checked; those not found still have to be explained
+WANTED = 95             # per cent of a group's mutants that the suites have to find
+# in a group with fewer mutants that share is not checked, but each that is not found is explained
 FEWEST = 20
-SLOWEST = 15            # seconds for one suite, at least
+SLOWEST = 15            # seconds: the least time limit of a suite
 
 HEADER = '''/* SPDX-License-Identifier: GPL-2.0 */
 #ifndef __ASSEMBLY__
@@ -72,7 +72,7 @@ static inline int mutant_is(int n)
 #endif
 '''
 
-# The kernel's parameter, and what it prints at its end
+# Kernel code with the parameter mutant=N, which prints at shutdown which mutants were reached
 MODULE = '''// SPDX-License-Identifier: GPL-2.0
 #include <linux/init.h>
 #include <linux/moduleparam.h>

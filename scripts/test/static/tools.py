@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""What can be said of scripts/iw-mpa, scripts/ci-setup and scripts/iw_mpa.lua without an RDMA device
+"""Unit tests of scripts/iw-mpa, scripts/ci-setup and scripts/iw_mpa.lua; they need no RDMA device.
 
     tools.py [-v] [CLASS[.TEST]...]
 """
@@ -124,7 +124,7 @@ class Host(unittest.TestCase):
 
 # --- doctor: firewalls ----------------------------------------------------------------------------
 
-# Values as nft -j prints them
+# Verdicts of rules, as nft -j prints them
 DROP, ACCEPT, RETURN = {'drop': None}, {'accept': None}, {'return': None}
 # a match by iptables: the JSON of nft names it, but lacks its arguments
 CONNTRACK = {'xt': {'type': 'match', 'name': 'conntrack'}}
@@ -151,7 +151,8 @@ STATE, IIFNAME = {'ct': {'key': 'state'}}, {'meta': {'key': 'iifname'}}
 UP = match('ct', 'state', ['established', 'related'], 'in')
 LOCAL = {'match': {'op': '==', 'left': {'fib': {'result': 'type', 'flags': ['daddr']}}, 'right': 'local'}}
 
-# Level of the finding, "" for none; policy; rules of the chain "input"; other chains
+# For each firewall: the level of doctor's finding, "" for none; the policy of the chain "input",
+# its rules, and other chains to which these jump
 FIREWALLS = {
     'open': ('', 'accept', [[UP, ACCEPT]], {}),
     'policy': ('fault', 'drop', [[UP, ACCEPT], [OTHER, ACCEPT], [match('meta', 'iifname', 'lo'), ACCEPT]], {}),
@@ -282,7 +283,8 @@ class Build(unittest.TestCase):
 
 class Address(unittest.TestCase):
     def found(self, address, own=False, down=False):
-        """Levels, the interface, and the commands; the address is one of this host, or there is no way to it."""
+        """Have doctor check ADDRESS. Return the levels of its findings, the interface, and the
+        commands that doctor ran. OWN: it is the host's address; DOWN: there is no route to it."""
         def objects(*command):
             commands.append(' '.join(command))
             if down:
@@ -349,7 +351,7 @@ link srnic_eth1/1 state ACTIVE physical_state LINK_UP netdev eth0x1
 
 
 class CiSetup(unittest.TestCase):
-    """Its functions, in a namespace where /sys has what we want"""
+    """Tests of functions of ci-setup, in a mount namespace with a made-up /sys/class/infiniband"""
 
     def ends(self, command):
         script = '\n'.join([
@@ -377,7 +379,7 @@ class CiSetup(unittest.TestCase):
 
 
 def segment(frames=b'', sender=1, flags=0x18, seq=1, ack=1):
-    """An IP packet of TCP; SENDER is 1, the client, or 2"""
+    """Return an IP packet with a TCP segment of the client (SENDER 1) or of the server (2)."""
     ports = (20000, 4420)[::3 - 2 * sender]
     tcp = struct.pack('>HHIIBBHHH', *ports, seq, ack, 0x50, flags, 65535, 0, 0) + frames
     return struct.pack('>BBHHHBBH4s4s', 0x45, 0, 20 + len(tcp), 0, 0, 64, 6, 0,
@@ -385,7 +387,7 @@ def segment(frames=b'', sender=1, flags=0x18, seq=1, ack=1):
 
 
 def shown(packets, snap=65535):
-    """The lines of each packet; of each no more than SNAP bytes were captured."""
+    """Return tshark's text for each packet; the capture has at most SNAP bytes of each."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, 'some.pcap')
         with open(path, 'wb') as file:
@@ -397,7 +399,7 @@ def shown(packets, snap=65535):
 
 class Lua(unittest.TestCase):
     def opening(self, flags, revision, private_data, snap):
-        """What is shown of a Request"""
+        """Return tshark's text for an MPA Request, of which the capture has at most SNAP bytes."""
         request = b'MPA ID Req Frame' + struct.pack('>BBH', flags, revision, len(private_data)) + private_data
         text = shown([segment(flags=2, seq=0, ack=0), segment(sender=2, flags=0x12, seq=0), segment(request)], snap)[2]
         self.assertNotIn('Lua Error', text)
