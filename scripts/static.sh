@@ -519,7 +519,7 @@ test_whitespace() {
 	"${git[@]}" diff --check "$("${git[@]}" hash-object -t tree /dev/null)"
 }
 
-# git can read each patch to a program of others. No suite applies some of them.
+# Patches for programs of others have to be well-formed: some of them are not applied by any suite.
 test_patches() {
 	local file patches
 

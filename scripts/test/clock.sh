@@ -7,9 +7,9 @@
 #
 #   scripts/test/clock.sh
 #
-# Results: clock.tsv, clock.rst and clock.html in $CACHE/clock. Each of 15 rounds measures all transports in turn. A
-# figure is marginal: the time of a long run less that of a short one. The environment variables ROUNDS and TIMES choose
-# fewer rounds and I/Os.
+# Results: clock.tsv, clock.rst and clock.html in $CACHE/clock. Each of 15 rounds measures all
+# transports in turn. A figure is marginal: the difference of a long and a short run, divided by the
+# difference of their I/Os. The environment variables ROUNDS and TIMES choose fewer rounds and I/Os.
 
 # shellcheck source=scripts/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"

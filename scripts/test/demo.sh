@@ -86,7 +86,7 @@ end_part() {
 	guest_run A "capture_stop $1.pcapng" >/dev/null
 }
 
-# Two hosts with different drivers: both directions, both roles.
+# With different drivers on the two hosts each driver has both roles.
 both_ways() {
 	step rping 010-rping.sh A B 4
 	step ucmatose 030-ucmatose.sh A B 4

@@ -127,8 +127,8 @@ install_expecting() {
 	expect_installed "$@"
 }
 
-# skips MODULE/VERSION KERNEL [SED]: check that dkms refuses to build for KERNEL, which gets our kernel's configuration
-# after SED, and exits with 77, which packages do not count as a failure
+# skips MODULE/VERSION KERNEL [SED]: make headers of KERNEL with our kernel's configuration, edited
+# by SED. dkms must not build for it, but exit with 77, which packages do not count as a failure.
 skips() {
 	local status=0
 

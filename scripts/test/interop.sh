@@ -34,7 +34,7 @@ LOADED=		# the variant of siw that guest B has loaded
 FRESH=no
 export KEEP_JOB=capture
 
-# ours PEER: print the kernel of guest A
+# ours PEER: print which kernel guest A runs when PEER is the kernel of guest B
 ours() {
 	case $SAMPLE$1 in
 	--sample6.1) echo 6.12 ;;

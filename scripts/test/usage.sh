@@ -205,7 +205,7 @@ test_headers() {
 	headers_of 7.0.0-mine
 }
 
-# installed FOLDER: list the files below, except documents, with modes and checksums
+# installed FOLDER: list the files below FOLDER, except documents, with modes and checksums
 installed() {
 	(cd "$1" && find . ! -type d ! -path './usr/share/doc/*' ! -path './var/*' ! -path './root/*' -printf '%P %m ' -exec sha256sum {} \; |
 		sed 's| [^ ]*$||' | sort)
@@ -546,7 +546,7 @@ copy_tree() {
 		(cd "$TOP" && rsync -a --files-from=- --ignore-missing-args . "$1")
 }
 
-# Runs in a copy of this tree, whose table has been changed
+# interop.sh --write, in a copy of this tree in which the table was changed: it has to be restored
 test_interop_write() {
 	local page=Documentation/infiniband/iw_mpa_interop.rst copy=$WORK/tree
 

@@ -154,7 +154,8 @@ lo                *     mac srnic: lo has no hardware address: before Linux 6.5 
 
 # --- set-up ------------------------------------------------------------------------------------
 
-# at NUMBER HOST: an address of wire NUMBER; net NUMBER: the wire's network; len, all: bits of a network, of an address
+# at NUMBER HOST: print an address on wire NUMBER. net NUMBER: print the wire's network. len, all:
+# print the prefix length of such a network, and of a single address.
 at() { if [[ $FAMILY == 4 ]]; then echo "10.40.$1.$2"; else echo "fd40:$1::$2"; fi; }
 net() { if [[ $FAMILY == 4 ]]; then echo "10.40.$1.0/24"; else echo "fd40:$1::/64"; fi; }
 len() { if [[ $FAMILY == 4 ]]; then echo 24; else echo 64; fi; }

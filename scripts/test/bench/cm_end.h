@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Large enough that no queue of a QP gets the mmap key which user space takes for "none". */
+/* Entries of the CQ: so many that no queue of a QP gets the mmap key that libsiw takes for none. */
 #define CQ_SIZE		(1 << 16)
 
 static struct rdma_event_channel *channel;

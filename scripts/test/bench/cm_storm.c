@@ -51,7 +51,7 @@ static long long now_ms(void)
 	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
 }
 
-/* Unused bytes; caches count as unused */
+/* Free memory of the host, in bytes; the page cache counts as free */
 static long long free_memory(void)
 {
 	FILE *file = fopen("/proc/meminfo", "r");

@@ -24,7 +24,7 @@ static void must(bool cond)
 		abort();
 }
 
-/* Feed a frame in pieces of lengths by @seed; 0: from one buffer. Return the bytes taken. */
+/* Feed a frame to the reader, in pieces by @seed, or at once if it is 0. Return the bytes taken. */
 static size_t feed(struct iw_mpa_reader *rd, const u8 *data, size_t size, u32 seed,
 		   enum iw_mpa_reason *reason)
 {

@@ -784,7 +784,7 @@ void verbs_peer(uint32_t number, const struct key *key)
 			o->key = *key;
 }
 
-/* Operations of cm.c, for the same table */
+/* Operations of cm.c, which the table of a user's operations has, too, with their weights */
 #define CM_OPS										\
 	CM_OP(cm_step, 60) CM_OP(cm_listen, 10) CM_OP(cm_connect, 20) CM_OP(cm_disconnect, 2)	\
 	CM_OP(cm_destroy, 4) CM_OP(cm_odd, 6) CM_OP(cm_reopen, 1) CM_OP(socket_connect, 10)	\

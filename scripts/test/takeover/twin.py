@@ -20,8 +20,8 @@
     --brief        do not wait for the end of TIME_WAIT, which lasts a minute
     --limit SEC    give up after that time
 
-By UDP datagrams the twin tells the peer's side and the judge about the moments "hold", "open" and "move", when they
-have to act.
+The twin sends UDP datagrams to the peer: "hold" marks the moment of the hold in the capture,
+"open" and "move" have the peer open its window, and change its link-layer address.
 
 The host's packets for the connection are redirected to the network namespace hw, where a socket is restored from the
 library's record with TCP_REPAIR. This prints what happened, and "done" at the end.

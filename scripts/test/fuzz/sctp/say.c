@@ -162,7 +162,7 @@ static void walk(const char *args)
 			    ", owes" : "");
 }
 
-/* Make the chunk of a letter, with the session's DDP-SSN */
+/* Make a chunk with the function code @code and the DDP-SSN that the session sends next */
 static int make(const struct iw_mpa_session *from, u8 code,
 		const struct iw_mpa_frame *content, u8 *buf)
 {
