@@ -97,6 +97,7 @@ concerned_by() {
 
 	name=${name%.*}
 	case $1 in
+	=*) echo "${1#=}" ;;	# from stated()
 	scripts/test/check/rows) echo static ;;
 	scripts/lib/guest/gdb.py) echo static usage ;;
 	"$RECORD") ;;
@@ -178,13 +179,13 @@ without_words() {
 
 	case $1 in
 	*.[ch]) gcc -fpreprocessed -dD -E -P -x c - 2>/dev/null ;;
-	# The line "#!" is no comment. Docstrings are comments, unless the program prints one of them.
+	# The line "#!" is no comment. Docstrings are comments, except that of a program that names __doc__.
 	*.py)
 		python3 -c 'import ast, sys
 text = sys.stdin.read()
 tree = ast.parse(text)
-for node in ast.walk(tree) if "__doc__" not in text else ():
-    body = getattr(node, "body", None)
+for node in ast.walk(tree):
+    body = None if isinstance(node, ast.Module) and "__doc__" in text else getattr(node, "body", None)
     if isinstance(body, list) and body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
         del body[0]
 print(text.startswith("#!") and text.splitlines()[0], ast.dump(tree))' 2>/dev/null
@@ -228,17 +229,39 @@ same_but_words() {
 	words_of "$1" "$2" && was=$WORDS && words_of "$1" && [[ $WORDS == "$was" ]]
 }
 
+# stated COMMIT FILE: print what the commits since COMMIT that changed FILE state in lines "Concerns: SUITE..." of their
+# messages, in the form of concerned_by. Fail if one that changed more than words states nothing.
+stated() {
+	local mode as was is said WORDS before
+
+	in_git merge-base --is-ancestor "$1" HEAD && in_git diff --quiet HEAD -- "$2" || return 1
+	while read -r mode as was is said; do
+		if [[ $mode == ":$as" ]] && words_of "$2" "$was" && before=$WORDS && words_of "$2" "$is" &&
+			[[ $WORDS == "$before" ]]; then
+			said=$(concerned_by README.md)
+		fi
+		[[ $said ]] || return 1
+		echo "$said"
+	done < <(in_git log --raw --no-renames --no-abbrev --format='- %(trailers:key=Concerns,valueonly,separator=%x20)' \
+		"$1..HEAD" -- "$2" | awk '/^- / { said = substr($0, 3) } /^:/ { print $1, $2, $3, $4, said }')
+}
+
 # changes_since COMMIT: set CHANGES to the files that are not in the tree as in COMMIT. A file that differs in comments
-# alone appears there as README.md, since changed comments concern the same suites as a page.
+# alone appears there as README.md, since changed comments concern the same suites as a page; one whose changes state
+# which suites they concern appears as these, after "=".
 declare -A CHANGES_SINCE=()
 changes_since() {
-	local raw was is blob file files
+	local raw was is blob file files some
 
 	if [[ ! ${CHANGES_SINCE[$1]:-} ]]; then
 		raw=$(in_git diff --raw --no-renames --no-abbrev "$1" 2>/dev/null) &&
 			files=$(in_git ls-files --others --exclude-standard) || return 1
 		while read -r was is blob _ _ file; do
-			[[ $was == ":$is" ]] && same_but_words "$file" "$blob" && file=README.md
+			if [[ $was == ":$is" ]] && same_but_words "$file" "$blob"; then
+				file=README.md
+			elif [[ $file ]] && some=$(stated "$1" "$file"); then
+				file="=${some//$'\n'/ }"
+			fi
 			files+=$'\n'$file
 		done <<<"$raw"
 		CHANGES_SINCE[$1]=$(sort -u <<<"$files")$'\n'

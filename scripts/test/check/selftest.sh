@@ -111,9 +111,10 @@ selftest_of_limit() {
 		'3 passed, 2 failed'
 }
 
+# commit_all [MESSAGE]
 commit_all() {
 	in_git add -A
-	in_git -c user.name=a -c user.email=a@b -c commit.gpgsign=false -c core.hooksPath=/dev/null commit -q -m a
+	in_git -c user.name=a -c user.email=a@b -c commit.gpgsign=false -c core.hooksPath=/dev/null commit -q -m "${1:-a}"
 }
 
 selftest_of_parts() {
@@ -184,6 +185,7 @@ while time.process_time() < 1.2: pass"
 	outcome all_of_it --part 1/3
 	selftest_of_words
 	selftest_of_pages
+	selftest_of_stated
 	echo ': more' >"$SCRIPTS/lib.sh"
 	outcome all_of_it -l
 	says '.* stale .* bench' '.* stale .* A=b mutate x' '.* stale .* wire'
@@ -233,7 +235,8 @@ selftest_of_words() {
 	words d.sh "a='b\n\nc'\n" "a='b\n\nc' # word\n" "a='b\nc'\n"
 	words d.py '"""One"""\ndef f():\n    """One\n\n    word"""\n    return "b"\n' \
 		'def f():\n    """Two"""\n    return "b"\n' '"""One"""\ndef f():\n    """One"""\n    return "c"\n'
-	words d.py '"""One"""\nprint(__doc__)  # one\n' '"""One"""\nprint(__doc__)  # two\n' '"""Two"""\nprint(__doc__)\n'
+	words d.py '"""One"""\nprint(__doc__)  # one\ndef f():\n    """One"""\n' \
+		'"""One"""\nprint(__doc__)  # two\ndef f():\n    """Two"""\n' '"""Two"""\nprint(__doc__)\ndef f():\n    """One"""\n'
 	words d.py 'def f():\n    """Only words"""\n' 'def f():\n    """No code"""\n' \
 		'def f():\n    """Only words"""\n    g()\n'
 	# A file that cannot be parsed counts as changed if only a comment differs.
@@ -282,6 +285,34 @@ selftest_of_pages() {
 		s/it/this/ s/ls/ps/ e2e
 	page Documentation/infiniband/a_conformance.rst '   * - M-1-1' '     - It must.' '     - wire a: b (c)' \
 		's/(c)/(d)/' s/must/may/ wire
+}
+
+# A commit may state which suites its change of a file concerns. If another commit changes the file and states nothing,
+# the change concerns what concerned_by says.
+selftest_of_stated() {
+	local commit
+
+	echo 'a=1' >"$TREE/f.sh"
+	commit_all
+	commit=$(in_git rev-parse HEAD)
+	echo 'a=2' >"$TREE/f.sh"
+	look_again
+	! holds "$commit" bench || die 'an uncommitted change concerns nothing'
+	commit_all $'a\n\nConcerns: wire mutate:x'
+	look_again
+	holds "$commit" bench || die 'bench is run again for what concerns wire'
+	! holds "$commit" wire || die 'wire is not run again for what concerns it'
+	! holds "$commit" 'mutate x' || die 'a row is not run again for what concerns it'
+	holds "$commit" 'mutate y' || die 'a row is run again for what concerns another one'
+	printf '# a word\na=2\n' >"$TREE/f.sh"
+	commit_all
+	look_again
+	holds "$commit" bench || die 'bench is run again for words and for what concerns wire'
+	! holds "$commit" static || die 'words concern nothing'
+	echo 'a=3' >"$TREE/f.sh"
+	commit_all
+	look_again
+	! holds "$commit" bench || die 'bench is not run again for a change that states nothing'
 }
 
 # concerned_by must name each suite that names a script, a folder of scripts or a target of make in its script or in its
