@@ -89,6 +89,7 @@ guest_debug_cmdline() {
 guest_share() {
 	local name=$1 tag=$2 dir=$3 socket=$1.$2 daemon=${GUEST_VIRTIOFSD:-/usr/lib/qemu/virtiofsd}
 	local limit=$((SECONDS + ${GUEST_BOOT_LIMIT:-600} * SLOW / 2))
+	local -a again=()
 
 	if [[ $4 == 9p ]]; then
 		SHARES+=(-fsdev "local,id=$tag,path=$dir,security_model=none,multidevs=remap${5:+,readonly=on}"
@@ -97,7 +98,13 @@ guest_share() {
 	fi
 	[[ -e $daemon ]] || daemon=/usr/libexec/virtiofsd
 	[[ -e $daemon ]] || { echo 'there is no virtiofsd: apt-get install virtiofsd' && return 1; }
-	setpriv --pdeathsig KILL "$daemon" --socket-path="$socket" -o "source=$(realpath "$dir")" \
+	# pivot_root() refuses "/", so the daemon serves the folder of another mount namespace where "/" is mounted again.
+	if [[ $dir == / ]]; then
+		dir=$socket.root
+		mkdir -p "$dir"
+		again=(unshare -m sh -c 'mount --rbind / "$0" && exec "$@"' "$dir")
+	fi
+	setpriv --pdeathsig KILL "${again[@]}" "$daemon" --socket-path="$socket" -o "source=$(realpath "$dir")" \
 		-o "cache=$([[ -n ${5:-} ]] && echo always || echo none)" </dev/null >"$socket.log" 2>&1 &
 	until [[ -S $socket ]]; do
 		kill -0 $! 2>/dev/null || { cat "$socket.log"; return 1; }
