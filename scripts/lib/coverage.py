@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Report lines and branches of the pure layer, which has no I/O, that KUnit suites did not reach.
 

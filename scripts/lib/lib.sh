@@ -18,6 +18,9 @@ set -euo pipefail
 unset -v CDPATH
 export LC_ALL=C.UTF-8
 
+# What setup.sh installs is for Debian's Python, but the user's PATH may have another Python in front of it.
+python3() { /usr/bin/python3 "$@"; }
+
 say() { printf '[%4ds] %s\n' "$SECONDS" "$*" >&2; }
 die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 

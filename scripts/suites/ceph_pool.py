@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Ask Ceph's monitor for a pool of one placement group, as "ceph osd pool create" does, by librados alone.
 

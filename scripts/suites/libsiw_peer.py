@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """A kernel ULP with a region that libsiw_probe writes to and then invalidates
 by a Send.

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Replace cm_probe for a device that has no user-space provider: kverbs, a kernel ULP, uses the device.
 

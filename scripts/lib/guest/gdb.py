@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Attach gdb to the kernel of a guest that runs: it stands still until gdb is left.
 

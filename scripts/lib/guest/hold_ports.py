@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """hold_ports.py ADDRESS FIRST LAST N: occupy TCP ports until killed, except multiples of N"""
 

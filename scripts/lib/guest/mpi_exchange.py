@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """A rank of an MPI job: each rank sends data to each other rank, which compares it; rank 0 prints
 how many ranks have received the right data.

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Run the tests of python3-pyverbs on an RDMA device, and compare with what is expected of it.
 

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Send this host's iwpmd what the kernel sends for an RNIC in hardware.
 

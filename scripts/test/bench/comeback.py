@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """In the guest, for ulps.sh: a target of NVMe over RDMA goes and comes back.
 

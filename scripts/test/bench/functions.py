@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Make the map of functions that split.c reads from a guest's /proc/kallsyms.
 

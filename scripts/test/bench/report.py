@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """What bench.sh measured, as tables (table.rst), a picture (connect.svg) and a page (bench.html).
 

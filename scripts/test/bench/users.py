@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """What bench.sh --users measured: the cost of an I/O over RDMA, and over the TCP protocol it has besides.
 

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """One HTML page of what scripts/check.sh ran: suites, times, and what failed.
 

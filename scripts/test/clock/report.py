@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Write the results of clock.sh, FOLDER/rounds, as tables: clock.tsv, clock.rst and clock.html.
 

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Hold the tables of rules and hazards in Documentation/infiniband against the tests.
 

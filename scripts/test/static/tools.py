@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Unit tests of scripts/iw-mpa, scripts/ci-setup and scripts/iw_mpa.lua; they need no RDMA device.
 

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """Features of the IPv4 route to the peer's network, of which ip(8) does not know all yet.
 

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
 """The hardware of the device twin0: it takes TCP connections over, and runs rping on them.
 
