@@ -530,9 +530,17 @@ test_patches() {
 	done | none 'git cannot read these patches'
 }
 
+# The series for the kernel's tree edits our files by regular expressions, and each of them has to find its text.
+test_series() (
+	NEW=$IW_MPA_BUILD/series
+	# shellcheck source=scripts/test/series/compose.sh
+	. scripts/test/series/compose.sh
+	compose
+)
+
 ALL=(compiler compiler_6.12 new_driver install high_memory sparse checkpatch kernel_doc shell python stage_edit
 	layers_selftest layers mutants tools docs reclaim work_queues slow_points conformance check offered length versions spdx paths
-	patches whitespace)
+	patches series whitespace)
 
 alone() { echo "scripts/static.sh $1"; }
 

@@ -45,7 +45,8 @@ sub function {
 	return join "\n", @lines;
 }
 
-my $function = '.*?\n}\n\n';	# the rest of one
+my $comment = '(?:^/\*(?:(?!\*/).)*\*/\n)?';	# one above a function
+my $function = '.*?\n}\n\n';			# the rest of one
 
 # The version of the modules, and the number of the contract, by which a driver of another tree is refused
 
@@ -69,11 +70,11 @@ edit "$sw/iw_mpa/register.c",
 	'(module_name\(ibdev->ops\.owner\)), api,', sub { "$1," },
 	'EXPORT_SYMBOL_GPL\(__iw_mpa_register_device\)', 'EXPORT_SYMBOL_GPL(iw_mpa_register_device)';
 edit "$sw/iw_mpa/tests/iw_mpa_register_kunit.c",
-	'^static void register_refuses_another_api' . $function, '', '^\tKUNIT_CASE\(register_refuses_another_api\),\n', '';
+	$comment . '^static void register_refuses_another_api' . $function, '', '^\tKUNIT_CASE\(register_refuses_another_api\),\n', '';
 edit 'Documentation/infiniband/iw_mpa_driver.rst', ' \(IW_MPA_API \.\.\.\), network', ', network';
 edit "$sw/srnic/device.c",
 	'^MODULE_VERSION\([^\n]*\n', '',
-	'^/\* Software has no firmware[^/]*\*/\nstatic u64 device_fw_ver' . $function, '',
+	$comment . '^static u64 device_fw_ver' . $function, '',
 	'^static void srnic_get_dev_fw_str' . $function, '',
 	'^\t+\.fw_ver\s*= device_fw_ver\(\),\n', '', '^\t+\.get_dev_fw_str\s*= srnic_get_dev_fw_str,\n', '';
 
@@ -104,7 +105,7 @@ edit "$sw/iw_mpa/run.c", '^#include "iwcm.h"\n', '',
 edit "$sw/iw_mpa/device.h", '^ \* \@lent:[^\n]*\n', '', '^\tbool\s*lent;\n', '';
 edit "$sw/iw_mpa/stats.h", '^\tX\(accepted_again\)\s*\\\\\n', '';
 edit "$sw/iw_mpa/tests/iw_mpa_count_kunit.c",
-	'^/\* iw_cm lets the ULP call again[^/]*\*/\nstatic void count_each_further_accept' . $function, '',
+	$comment . '^static void count_each_further_accept' . $function, '',
 	'^\tKUNIT_CASE\(count_each_further_accept\),\n', '';
 edit 'Documentation/infiniband/iw_mpa.rst', '^``accepted_again``[^\n]*\n', '', '``iw_mpa_iwcm_check_device\(\)``, ', '',
 	words('It is for an address of another device, or rdma_cm has chosen another: Reject.'),
