@@ -118,13 +118,7 @@ kernel() {
 	tap ok "$name: the kernel builds"
 	say "kunit: running the $name kernel"
 	rm -f "$build/drivers/iw_mpa"/{"$LIB","$SRNIC"}/*.gcda	# counts of the last run, to which this run would add
-	if [[ $name == splice && -z $ONE ]]; then
-		while IFS= read -r ONE; do
-			run_tests "$name" "$linux" "$build"
-		done < <(suites splice)
-	else
-		run_tests "$name" "$linux" "$build"
-	fi
+	run_tests "$name" "$linux" "$build"
 	[[ $name != pure || -n $ONE ]] || coverage "$name" "$build"
 }
 

@@ -114,18 +114,18 @@ variable() {
 	EOF
 }
 
-# Print the suites of kernel $1: see kunit/Makefile. For "splice", where only the sender differs, only the sender's.
+# Print the suites of kernel $1: see kunit/Makefile.
 suites() {
-	local object
+	local object part parts=(l0)
 
-	if [[ $1 == splice ]]; then
-		(cd "$TOP/kunit" && grep -l '^#include "srnic_pair_tcp.h"' ./*/*_kunit.c) | sed 's|.*/||; s|_kunit\.c$||'
-		return
-	fi
-	for object in $(variable iw_mpa-kunit-l0) \
-		$([[ $1 != net && $1 != bare ]] || variable iw_mpa-kunit-net) \
-		$([[ $1 != net ]] || variable iw_mpa-kunit-takeover); do
-		[[ $object != *_kunit.o ]] || echo "${object%_kunit.o}"
+	case $1 in
+	net | splice) parts+=(net takeover) ;;
+	bare) parts+=(net) ;;
+	esac
+	for part in "${parts[@]}"; do
+		for object in $(variable "iw_mpa-kunit-$part"); do
+			[[ $object != *_kunit.o ]] || echo "${object%_kunit.o}"
+		done
 	done
 }
 
