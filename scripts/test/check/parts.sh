@@ -206,17 +206,48 @@ print(text.startswith("#!") and text.splitlines()[0], ast.dump(tree))' 2>/dev/nu
 	esac
 }
 
-# words_of FILE [BLOB]: set WORDS to a checksum of what without_words leaves of FILE, as FILE is in the tree or in git's
-# BLOB
-declare -A WORDS_OF=()
-words_of() {
-	local key=${2:-$1}
+# blob_of FILE: set BLOB to git's name for the contents that FILE has in the tree
+declare -A BLOB_OF=()
+blob_of() {
+	local blob file
 
-	[[ ${WORDS_OF[$key]:-} ]] || WORDS_OF[$key]=$(
-		set -o pipefail
-		if [[ ${2:-} ]]; then in_git cat-file blob "$2"; else cat "$TREE/$1"; fi 2>/dev/null |
-			without_words "$1" | cksum || echo none
-	)
+	if [[ ${#BLOB_OF[@]} -eq 0 ]]; then
+		while read -r _ blob _ file; do
+			BLOB_OF[$file]=$blob
+		done < <(in_git ls-files -s)
+		while read -r file; do
+			BLOB_OF[$file]=$(in_git hash-object --no-filters "$file" 2>/dev/null || echo none)
+		done < <(in_git diff --name-only)
+	fi
+	BLOB=${BLOB_OF[$1]:-none}
+}
+
+# read_words: read the checksums of earlier runs from the file WORDS_FILE. One is kept for each version of without_words.
+WORDS_FILE=
+declare -A WORDS_OF=()
+read_words() {
+	local key sum
+
+	WORDS_FILE=$CACHE/check-words.$(declare -f without_words | cksum | cut -d ' ' -f 1)
+	touch "$WORDS_FILE"
+	while read -r key sum; do
+		WORDS_OF[$key]=$sum
+	done <"$WORDS_FILE"
+}
+
+# words_of FILE BLOB: set WORDS to a checksum of what without_words leaves of git's BLOB, which is a version of FILE
+words_of() {
+	local key=$2:${1##*/}
+
+	[[ $WORDS_FILE ]] || read_words
+	if [[ ! ${WORDS_OF[$key]:-} ]]; then
+		WORDS_OF[$key]=$(
+			set -o pipefail
+			# Git has no blob of what has not been committed.
+			{ in_git cat-file blob "$2" 2>/dev/null || cat "$TREE/$1"; } | without_words "$1" | cksum || echo none
+		)
+		[[ ${WORDS_OF[$key]} == *none ]] || echo "$key ${WORDS_OF[$key]}" >>"$WORDS_FILE"
+	fi
 	WORDS=${WORDS_OF[$key]}
 	[[ $WORDS != *none ]]
 }
@@ -224,26 +255,37 @@ words_of() {
 # same_but_words FILE BLOB: do FILE in the tree and git's BLOB differ only in text that without_words leaves out, or not
 # at all?
 same_but_words() {
-	local WORDS was
+	local BLOB WORDS was
 
-	words_of "$1" "$2" && was=$WORDS && words_of "$1" && [[ $WORDS == "$was" ]]
+	words_of "$1" "$2" && was=$WORDS && blob_of "$1" && words_of "$1" "$BLOB" && [[ $WORDS == "$was" ]]
 }
 
-# stated COMMIT FILE: print what the commits since COMMIT that changed FILE state in lines "Concerns: SUITE..." of their
-# messages, in the form of concerned_by. Fail if one that changed more than words states nothing.
+# statements COMMIT: for each change of a file that is between COMMIT and HEAD print "FILE<tab>:MODE MODE BLOB BLOB SUITE...":
+# modes and blobs before and after it, and the lines "Concerns: SUITE..." of the commit's message, in the form of
+# concerned_by. Files are left out for which no commit states anything.
+statements() {
+	! in_git merge-base --is-ancestor "$1" HEAD 2>/dev/null ||
+		in_git log --raw --no-renames --no-abbrev --format='- %(trailers:key=Concerns,valueonly,separator=%x20)' "$1..HEAD" |
+		awk -F '\t' '/^- / { said = substr($0, 3) }
+			/^:/ { split($1, was, " "); text[$2] = text[$2] $2 FS was[1] " " was[2] " " was[3] " " was[4] " " said "\n" }
+			/^:/ && said { any[$2] }
+			END { for (file in any) printf "%s", text[file] }'
+}
+
+# stated FILE CHANGES: print which suites these changes concern, as they state it; fail if one that changes more than
+# words states nothing, or if FILE has changed since HEAD
 stated() {
 	local mode as was is said WORDS before
 
-	in_git merge-base --is-ancestor "$1" HEAD && in_git diff --quiet HEAD -- "$2" || return 1
+	in_git diff --quiet HEAD -- "$1" || return 1
 	while read -r mode as was is said; do
-		if [[ $mode == ":$as" ]] && words_of "$2" "$was" && before=$WORDS && words_of "$2" "$is" &&
+		if [[ $mode == ":$as" ]] && words_of "$1" "$was" && before=$WORDS && words_of "$1" "$is" &&
 			[[ $WORDS == "$before" ]]; then
 			said=$(concerned_by README.md)
 		fi
 		[[ $said ]] || return 1
 		echo "$said"
-	done < <(in_git log --raw --no-renames --no-abbrev --format='- %(trailers:key=Concerns,valueonly,separator=%x20)' \
-		"$1..HEAD" -- "$2" | awk '/^- / { said = substr($0, 3) } /^:/ { print $1, $2, $3, $4, said }')
+	done <<<"$2"
 }
 
 # changes_since COMMIT: set CHANGES to the files that are not in the tree as in COMMIT. A file that differs in comments
@@ -252,14 +294,18 @@ stated() {
 declare -A CHANGES_SINCE=()
 changes_since() {
 	local raw was is blob file files some
+	local -A known=()
 
 	if [[ ! ${CHANGES_SINCE[$1]:-} ]]; then
 		raw=$(in_git diff --raw --no-renames --no-abbrev "$1" 2>/dev/null) &&
 			files=$(in_git ls-files --others --exclude-standard) || return 1
+		while IFS=$'\t' read -r file some; do
+			known[$file]+=${known[$file]:+$'\n'}$some
+		done < <(statements "$1")
 		while read -r was is blob _ _ file; do
 			if [[ $was == ":$is" ]] && same_but_words "$file" "$blob"; then
 				file=README.md
-			elif [[ $file ]] && some=$(stated "$1" "$file"); then
+			elif [[ $file && ${known[$file]:-} ]] && some=$(stated "$file" "${known[$file]}"); then
 				file="=${some//$'\n'/ }"
 			fi
 			files+=$'\n'$file
@@ -269,8 +315,8 @@ changes_since() {
 	CHANGES=${CHANGES_SINCE[$1]}
 }
 
-# look_again: forget the checksums and changes that were computed, since a file of the tree may have changed
-look_again() { WORDS_OF=() CHANGES_SINCE=(); }
+# look_again: forget the changes that were found, since a file of the tree may have changed
+look_again() { BLOB_OF=() CHANGES_SINCE=(); }
 
 # holds COMMIT ROW: is ROW's result on COMMIT still valid for the tree, with its uncommitted changes?
 holds() {
