@@ -57,6 +57,9 @@
 
 #include <linux/completion.h>
 #include <linux/cpuhotplug.h>
+#if __has_include(<linux/hex.h>)
+#include <linux/hex.h>
+#endif
 #include <linux/inet.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
