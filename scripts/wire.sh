@@ -172,30 +172,50 @@ list() {
 	listed "$DRIVER" $STARTUP && listed "$DRIVER" $DATA
 }
 
-# run_file FILE ADDRESS FAMILY PATTERN
+# run_file FILE[|FILE...] ADDRESS FAMILY PATTERN: run the tests of these files, which are all judged, or all not
 run_file() {
-	if [[ " $NOT_JUDGED " == *" $1 "* ]]; then
-		say "wire: $1"
+	local name=$1
+
+	[[ $name != *'|'* ]] || name="${name%%|*} and more"
+	if [[ " $NOT_JUDGED " == *" ${1%%|*} "* ]]; then
+		say "wire: $name"
 		run_tests "$3" "$2" "$4" "$LIMIT" --file "$1" "${OPTIONS[@]}"
 	else
-		batch "$2" "$4" "$3" "$1"
+		batch "$2" "$4" "$3" "$name" "$1"
 	fi
+}
+
+# batches FILE...: print the files of each batch, separated by "|". In a sample, files have so few tests that it would
+# take as long to start programs and captures for each file; but reports are about files, and a batch has a time limit.
+batches() {
+	local file judged='' others=''
+
+	if [[ -z $SAMPLE_OPTION || -n $REPORT || $SLOW -ne 1 ]]; then
+		printf '%s\n' "$@"
+		return
+	fi
+	for file in "$@"; do
+		if [[ " $NOT_JUDGED " == *" $file "* ]]; then others+="|$file"; else judged+="|$file"; fi
+	done
+	printf '%s\n' "${judged#|}" "${others#|}" | grep .
 }
 
 # run_files DRIVER FILE...: run those files of which a test was chosen; fail if there is none
 run_files() {
-	local driver=$1 file any=no tests
+	local driver=$1 file tests
+	local -a chosen=()
 
 	shift
 	for file in "$@"; do
 		tests=$(listed "$driver" "$file") || die "run.py cannot list the tests of $file"
-		[[ -n $tests ]] || continue
-		[[ $any == yes ]] || guest_run A "driver_set ${NAME:-$driver}"
-		DEVICE=$driver
-		any=yes
-		run_file "$file" 10.0.0.1 IPv4 "$PATTERN"
+		[[ -z $tests ]] || chosen+=("$file")
 	done
-	[[ $any == yes ]]
+	[[ ${#chosen[@]} -gt 0 ]] || return 1
+	guest_run A "driver_set ${NAME:-$driver}"
+	DEVICE=$driver
+	while read -r -u 3 file; do
+		run_file "$file" 10.0.0.1 IPv4 "$PATTERN"
+	done 3< <(batches "${chosen[@]}")
 }
 
 # Test all kernels at the same time, since tests mostly wait. Packages are installed before that, once for all.
