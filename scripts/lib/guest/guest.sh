@@ -102,6 +102,7 @@ guest_share() {
 	if [[ $dir == / ]]; then
 		dir=$socket.root
 		mkdir -p "$dir"
+		# shellcheck disable=SC2016 # of sh
 		again=(unshare -m sh -c 'mount --rbind / "$0" && exec "$@"' "$dir")
 	fi
 	setpriv --pdeathsig KILL "${again[@]}" "$daemon" --socket-path="$socket" -o "source=$(realpath "$dir")" \
