@@ -305,7 +305,7 @@ prepare() {
 }
 
 # A guest, or a pair of guests that talk to each other, keeps about one processor busy. So two suites with guests run at
-# a time, except the wire tests, which have two independent guests and run alone. The unit tests mostly wait for timers,
+# a time, except the wire tests, which have two independent guests and run alone. The unit tests have a virtual clock,
 # and bench counts instructions, not time, so both run beside others. Static tests and the fuzzer measure no time: they
 # get the processor time that is left.
 run_all() {

@@ -38,7 +38,7 @@
 # shellcheck source=scripts/wire/remote.sh
 . "$TOP/scripts/wire/remote.sh"
 
-LIMIT=1200	# seconds for one batch of tests, so that a hang ends
+LIMIT=1200	# seconds for the tests of one file, so that a hang ends
 # Protocols above TCP do not depend on the address family: over IPv6 run tests of addresses, and a sample.
 SAMPLE='v1_request|rtr_offer|request_by_default|rejected|reject_v|nobody|bad_re|depths_4|tried|ends'
 SAMPLE="^(responder|initiator|hazards)_.*($SAMPLE|_failed_.*_is_logged)|^fast_open_"
@@ -114,13 +114,21 @@ choose() {
 		die "no test${ASKED:+ of$ASKED} for $KERNELS${PATTERN:+ has a name or rule id like $PATTERN}"
 }
 
+# limit_of FILE[|FILE...]: print how many seconds the tests of these files may take
+limit_of() {
+	local -a each
+
+	IFS='|' read -ra each <<<"$1"
+	echo $((LIMIT * ${#each[@]}))
+}
+
 # batch ADDRESS PATTERN FAMILY NAME [FILES]: run one batch in the guest, and capture all of its packets
 batch() {
 	local address=$1 pattern=$2 family=$3 name="$3 $4"
 
 	say "wire: $name"
 	tap_run "$name: the capture starts" guest_run A 'capture_start 0 lo' 90
-	run_tests "$family" "$address" "$pattern" "$LIMIT" --file "${5:-$4}" \
+	run_tests "$family" "$address" "$pattern" "$(limit_of "${5:-$4}")" --file "${5:-$4}" \
 		"${OPTIONS[@]}"
 	judge_batch "$name" "${name// /-}.pcapng"
 }
@@ -179,7 +187,7 @@ run_file() {
 	[[ $name != *'|'* ]] || name="${name%%|*} and more"
 	if [[ " $NOT_JUDGED " == *" ${1%%|*} "* ]]; then
 		say "wire: $name"
-		run_tests "$3" "$2" "$4" "$LIMIT" --file "$1" "${OPTIONS[@]}"
+		run_tests "$3" "$2" "$4" "$(limit_of "$1")" --file "$1" "${OPTIONS[@]}"
 	else
 		batch "$2" "$4" "$3" "$name" "$1"
 	fi

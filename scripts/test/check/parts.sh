@@ -222,13 +222,21 @@ blob_of() {
 	BLOB=${BLOB_OF[$1]:-none}
 }
 
-# read_words: read the checksums of earlier runs from the file WORDS_FILE. One is kept for each version of without_words.
+# read_words: read the checksums of earlier runs from the file WORDS_FILE. There is one for each version of without_words
+# and of the programs that it runs.
 WORDS_FILE=
 declare -A WORDS_OF=()
 read_words() {
 	local key sum
 
-	WORDS_FILE=$CACHE/check-words.$(declare -f without_words | cksum | cut -d ' ' -f 1)
+	sum=$(
+		declare -f without_words
+		gcc --version
+		python3 --version
+		echo "$BASH_VERSION"
+		cat "$TOP/scripts/e2e/guide.py"
+	)
+	WORDS_FILE=$CACHE/check-words.$(cksum <<<"$sum" | cut -d ' ' -f 1)
 	touch "$WORDS_FILE"
 	while read -r key sum; do
 		WORDS_OF[$key]=$sum
@@ -244,7 +252,8 @@ words_of() {
 		WORDS_OF[$key]=$(
 			set -o pipefail
 			# Git has no blob of what has not been committed.
-			{ in_git cat-file blob "$2" 2>/dev/null || cat "$TREE/$1"; } | without_words "$1" | cksum || echo none
+			{ in_git cat-file blob "$2" || { [[ $2 == "${BLOB_OF[$1]:-}" ]] && cat "$TREE/$1"; }; } 2>/dev/null |
+				without_words "$1" | cksum || echo none
 		)
 		[[ ${WORDS_OF[$key]} == *none ]] || echo "$key ${WORDS_OF[$key]}" >>"$WORDS_FILE"
 	fi
