@@ -72,7 +72,7 @@ static void fake_id_drop_qp(struct fake_id *fid)
 		fid->id.device->ops.iw_rem_ref(qp);
 }
 
-/* Check the fields that iw_cm copies, and those that rdma_cm reads without a check. */
+/* Check the fields of an event that iw_cm copies, and those that rdma_cm reads without a check. */
 static void fake_check_fields(struct fake_id *fid, const struct iw_cm_event *event)
 {
 	bool has_data = event->event == IW_CM_EVENT_CONNECT_REQUEST ||
@@ -89,7 +89,9 @@ static void fake_check_fields(struct fake_id *fid, const struct iw_cm_event *eve
 		fake_fault(fid->f, "CONNECT_REQUEST without provider_data");
 }
 
-/* As process_event() of iwcm.c, but where that has a BUG() this records a fault of the test. */
+/*
+ * As process_event() of iwcm.c, except that a BUG() of that function is a fault of the test here.
+ */
 static void fake_step(struct fake_id *fid, const struct iw_cm_event *event,
 		      struct ib_qp **qp)
 {
@@ -152,7 +154,7 @@ static void fake_record(struct fake_id *fid, const struct iw_cm_event *event)
 	smp_store_release(&fid->nr_events, fid->nr_events + 1);
 }
 
-/* Has iw_cm room for the event, and memory for its private data? */
+/* Has iw_cm a work item for the event, and memory for a copy of its private data? */
 static bool fake_has_room(struct fake_id *fid, const struct iw_cm_event *event)
 {
 	if (!fid->budget)
@@ -193,12 +195,12 @@ static int fake_answer_thread(void *data)
 }
 
 /*
- * Wait until the ULP has answered for @child in another thread. Return the result of that call, 0
- * or a negative errno.
+ * Wait until the accept or reject of @child in another thread has returned. Return its result, 0 or
+ * a negative errno.
  */
 int fake_answer_of(struct fake_id *child)
 {
-	/* Pairs with fake_answer_thread(): the answer is seen with the flag */
+	/* Pairs with the threads that answer: @answered was written before the flag. */
 	FAKE_WAIT(child->f, smp_load_acquire(&child->has_answered));
 	return child->answered;
 }
@@ -206,7 +208,7 @@ int fake_answer_of(struct fake_id *child)
 static int fake_event_handler(struct iw_cm_id *id, struct iw_cm_event *event);
 
 /*
- * Make the cm_id for a CONNECT_REQUEST as cm_conn_req_handler() of iwcm.c does, with a single
+ * Make the cm_id for a CONNECT_REQUEST, as cm_conn_req_handler() of iwcm.c does. It has a single
  * reference, which is iw_cm's.
  */
 static struct fake_id *fake_child(struct fake_id *lis,
@@ -232,7 +234,7 @@ static struct fake_id *fake_child(struct fake_id *lis,
 	return child;
 }
 
-/* As iw_cm's event handler, called in any context. */
+/* The event handler of the fake iw_cm, which iw_mpa calls in any context */
 static int fake_event_handler(struct iw_cm_id *id, struct iw_cm_event *event)
 {
 	struct fake_id *child = NULL, *fid = fake_id_of(id);
@@ -255,7 +257,7 @@ static int fake_event_handler(struct iw_cm_id *id, struct iw_cm_event *event)
 		fid->budget--;
 		fid->held[fid->nr_held++] = *event;
 	} else if (room && !dropped) {
-		/* iw_cm uses a listener's work item again, so CONNECT_REQUEST costs none. */
+		/* iw_cm takes a listener's work items back, so CONNECT_REQUEST uses none up. */
 		fid->budget -= !child;
 		fake_step(fid, event, &qp);
 		fake_record(fid, event);
@@ -275,14 +277,15 @@ static int fake_event_handler(struct iw_cm_id *id, struct iw_cm_event *event)
 		wait_event_timeout(f->wake, !READ_ONCE(fid->frozen),
 				   msecs_to_jiffies(FAKE_WAIT_MS));
 	/*
-	 * Give the ULP time to react before the library goes on, unless the library holds a lock.
+	 * Sleep for a tick, so that the ULP may answer in another thread before the event handler
+	 * has returned. In a softirq this is not possible.
 	 */
 	if (!in_softirq())
 		schedule_timeout_uninterruptible(1);
 	return room ? 0 : -ENOMEM;
 }
 
-/* Handle the events that the fake iw_cm has queued while @fid->late was set, and clear it. */
+/* Handle the events in @fid->held, which were queued while @fid->late was set, and clear @late. */
 void fake_catch_up(struct fake_id *fid)
 {
 	struct ib_qp *qp = NULL;
@@ -324,7 +327,10 @@ struct fake_id *fake_id_create(struct fakes *f)
 	return fid;
 }
 
-/* As iw_cm_connect(), but the library has to check for a QP number that does not exist. */
+/*
+ * As iw_cm_connect(), except that iw_connect is called even if no QP has the number: iw_mpa has to
+ * check.
+ */
 int fake_connect(struct fake_id *fid, const struct iw_cm_conn_param *param)
 {
 	struct iw_cm_conn_param copy = *param;
@@ -360,7 +366,10 @@ int fake_listen(struct fake_id *fid)
 	return err;
 }
 
-/* As iw_cm_accept(), but the library has to check for a QP number that does not exist. */
+/*
+ * As iw_cm_accept(), except that iw_accept is called even if no QP has the number: iw_mpa has to
+ * check.
+ */
 int fake_accept(struct fake_id *fid, const struct iw_cm_conn_param *param)
 {
 	struct iw_cm_conn_param copy = *param;
@@ -381,14 +390,14 @@ int fake_accept(struct fake_id *fid, const struct iw_cm_conn_param *param)
 	return err;
 }
 
-/* Accept in any state of the cm_id. As in iw_cm, the library is called only in CONN_RECV. */
+/* Accept, if the cm_id is in CONN_RECV; as in iw_cm, iw_mpa is not called in other states. */
 int fake_try_accept(struct fake_id *fid, const struct iw_cm_conn_param *param)
 {
 	return READ_ONCE(fid->state) == FAKE_CONN_RECV && !fid->destroyed ?
 	       fake_accept(fid, param) : -EINVAL;
 }
 
-/* Reject in any state of the cm_id. As in iw_cm, the library is called only in CONN_RECV. */
+/* Reject, if the cm_id is in CONN_RECV; as in iw_cm, iw_mpa is not called in other states. */
 int fake_try_reject(struct fake_id *fid)
 {
 	if (READ_ONCE(fid->state) != FAKE_CONN_RECV || fid->destroyed)
@@ -409,8 +418,8 @@ static int fake_reject_thread(void *data)
 }
 
 /*
- * Have the ULP reject a passive cm_id on another CPU, while the caller goes on; see
- * fake_answer_of().
+ * Have the ULP reject a passive cm_id in another thread. Return after 100 ms, while iw_reject may
+ * still be waiting; fake_answer_of() returns its result.
  */
 void fake_reject_beside(struct fake_id *fid)
 {
@@ -485,7 +494,7 @@ void fake_disconnect(struct fake_id *fid)
 		fake_qp_disconnect(fake_qp_of(qp), false);
 }
 
-/* Return the cm_id of the oldest CONNECT_REQUEST that was not returned yet, or NULL. */
+/* Return the cm_id of the oldest CONNECT_REQUEST that no earlier call has returned, or NULL. */
 struct fake_id *fake_try_request(struct fake_id *listener)
 {
 	struct fake_id *fid, *found = NULL;
@@ -502,7 +511,9 @@ struct fake_id *fake_try_request(struct fake_id *listener)
 	return found;
 }
 
-/* Wait for a CONNECT_REQUEST, and return its cm_id; the oldest one is first. */
+/*
+ * Wait for a CONNECT_REQUEST, and return its cm_id: the oldest that no earlier call has returned.
+ */
 struct fake_id *fake_next_request(struct fake_id *listener)
 {
 	struct fake_id *child = NULL;
@@ -511,7 +522,7 @@ struct fake_id *fake_next_request(struct fake_id *listener)
 	return child;
 }
 
-/* Wait for event @nr of a cm_id, counted from 0. */
+/* Wait for event @nr of a cm_id, counted from 0, and return it. */
 const struct fake_event *fake_next_event(struct fake_id *fid, int nr)
 {
 	/* Pairs with fake_record(). */
@@ -519,7 +530,7 @@ const struct fake_event *fake_next_event(struct fake_id *fid, int nr)
 	return &fid->events[nr];
 }
 
-/* Wait for event @nr, and check its type and status. */
+/* Wait for event @nr of a cm_id, counted from 0, and check its type and status. */
 void fake_expect_event(struct fake_id *fid, int nr, enum iw_cm_event_type type,
 		       int status)
 {
@@ -529,7 +540,10 @@ void fake_expect_event(struct fake_id *fid, int nr, enum iw_cm_event_type type,
 	KUNIT_EXPECT_EQ(fid->f->test, event->status, status);
 }
 
-/* Wait until the library has no reference on the cm_id; then there must be @nr_events events. */
+/*
+ * Wait until iw_mpa has no reference on the cm_id, and expect that it has reported @nr_events
+ * events.
+ */
 void fake_expect_closed(struct fake_id *fid, int nr_events)
 {
 	FAKE_WAIT(fid->f, READ_ONCE(fid->refs) == 1);

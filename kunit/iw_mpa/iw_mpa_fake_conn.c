@@ -24,14 +24,14 @@ static void conn_init(struct fake_conn *c, struct fakes *f)
 	};
 }
 
-/* After iw_connect: have the peer accept the TCP connection, and receive the Request. */
+/* After iw_connect: have the peer accept the TCP connection and receive the Request. */
 void conn_answer_dial(struct fake_conn *c)
 {
 	c->peer = peer_accept(c->f, c->listener);
 	peer_recv_frame(c->f, c->peer, &c->frame);
 }
 
-/* Make a listening socket of the peer, and a cm_id of the ULP to connect to that. */
+/* Make a listening socket of the peer, and a cm_id with which the ULP can connect to it. */
 void conn_aim(struct fake_conn *c, int family)
 {
 	c->fid = fake_id_create(c->f);
@@ -79,7 +79,7 @@ struct fake_conn *conn_new(struct kunit *test)
 	return c;
 }
 
-/* Listen on a port that no earlier test has used: TCP may still have connections of these. */
+/* Listen on a new port: TCP may still have connections of earlier tests on the ports of these. */
 void conn_listen(struct fake_conn *c)
 {
 	static atomic_t port = ATOMIC_INIT(20000);
@@ -116,7 +116,10 @@ void conn_ask(struct fake_conn *c)
 	c->fid = fake_next_request(c->lis);
 }
 
-/* As conn_ask(), with a Request of revision 2 for the peer-to-peer model */
+/*
+ * Listen, and have the peer connect and send a Request of revision 2 for the peer-to-peer model.
+ * Wait for CONNECT_REQUEST.
+ */
 void conn_call(struct fake_conn *c)
 {
 	conn_listen(c);
@@ -124,7 +127,7 @@ void conn_call(struct fake_conn *c)
 	c->fid = fake_next_request(c->lis);
 }
 
-/* As conn_ask(), with a Request of revision 1 */
+/* As conn_call(), with a Request of revision 1 */
 void conn_call_v1(struct fake_conn *c)
 {
 	conn_listen(c);
@@ -132,7 +135,7 @@ void conn_call_v1(struct fake_conn *c)
 	conn_ask(c);
 }
 
-/* As conn_ask(), with a Request of revision 2 for the client-server model, and with @flags */
+/* As conn_call(), with a Request for the client-server model whose flags are @flags */
 void conn_call_v2(struct fake_conn *c, u8 flags)
 {
 	conn_listen(c);
@@ -140,7 +143,7 @@ void conn_call_v2(struct fake_conn *c, u8 flags)
 	conn_ask(c);
 }
 
-/* Have the ULP accept, and the peer receive the Reply. */
+/* Have the ULP accept, and have the peer receive the Reply. */
 void conn_accept(struct fake_conn *c)
 {
 	KUNIT_ASSERT_EQ(c->f->test, 0, fake_accept(c->fid, &c->param));
@@ -161,7 +164,9 @@ void conn_establish(struct fake_conn *c)
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
 }
 
-/* Connect as responder: the peer has received the Reply, and its RTR message has arrived. */
+/*
+ * Connect as responder. When this function returns ESTABLISHED was reported, after the RTR message.
+ */
 void conn_passive_up(struct fake_conn *c)
 {
 	conn_call(c);
@@ -169,7 +174,7 @@ void conn_passive_up(struct fake_conn *c)
 	conn_establish(c);
 }
 
-/* Expect CONNECT_REPLY with @status as the only event, and no reference on the QP afterwards. */
+/* Expect CONNECT_REPLY with @status as the only event, and that iw_mpa drops its references. */
 void conn_expect_failed(struct fake_conn *c, int status)
 {
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, status);
@@ -177,7 +182,7 @@ void conn_expect_failed(struct fake_conn *c, int status)
 	KUNIT_EXPECT_EQ(c->f->test, c->qp->refs, 1);
 }
 
-/* After an established connection: expect CLOSE as the last event, and a call of stop with @why. */
+/* Expect CLOSE as second and last event of an established connection, and that stop got @why. */
 void conn_expect_closed(struct fake_conn *c, enum iw_mpa_reason why)
 {
 	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
@@ -187,8 +192,8 @@ void conn_expect_closed(struct fake_conn *c, enum iw_mpa_reason why)
 }
 
 /*
- * RFC 5044 7.1.2: a refusal is a Reply with the bit R, and TCP stays open until the initiator
- * closes. RFC 6581 9.1, 9.3: if the responder refuses because of an error, a TERM message follows.
+ * Expect a Reject with the private data @pd, then, if @term is not 0, a Terminate message with that
+ * code (RFC 6581 9.1 and 9.3), and FIN only after the peer's FIN (RFC 5044 7.1.2).
  */
 void conn_expect_refusal(struct fake_conn *c, const char *pd, u8 term)
 {
@@ -225,7 +230,7 @@ void conn_expect_reject_and_fin(struct fake_conn *c)
 	peer_expect_eof(c->f, c->peer);
 }
 
-/* Search for the endpoint that reports events for a cm_id */
+/* Argument of fake_look(), which searches for the endpoint that reports events for a cm_id */
 struct fake_search {
 	const struct iw_cm_id	*id;
 	struct iw_mpa_ep	*found;	/* the endpoint, with a reference, or NULL */
@@ -239,7 +244,7 @@ static void fake_look(struct iw_mpa_ep *ep, void *arg)
 		search->found = iw_mpa_ep_hold(ep);
 }
 
-/* Return the endpoint that raises events for a cm_id, with a reference, or NULL. */
+/* Return the endpoint that reports events for a cm_id, with a reference, or NULL. */
 struct iw_mpa_ep *fake_ep(struct fake_id *fid)
 {
 	struct fake_search search = { .id = &fid->id };
@@ -250,7 +255,10 @@ struct iw_mpa_ep *fake_ep(struct fake_id *fid)
 	return search.found;
 }
 
-/* Set up an endpoint whose events are not handled, so that a test finds them in @ep->events. */
+/*
+ * Make an endpoint look as if a context were handling its events. So none is handled, and a test
+ * finds them in @ep->events.
+ */
 void fake_ep_setup(struct iw_mpa_ep *ep)
 {
 	spin_lock_init(&ep->lock);
@@ -275,8 +283,8 @@ int fake_sock_connect(struct fake_id *fid, struct iw_mpa_sock *ms)
 }
 
 /*
- * Connect @ms in a memalloc_noio scope, as the library does. The scope is not ended, since each
- * test has a task of its own. Return the peer's socket.
+ * Connect @ms in a memalloc_noio scope, as iw_mpa does. The scope lasts until the task of the test
+ * ends. Return the peer's socket.
  */
 struct socket *fake_sock_open(struct fakes *f, struct iw_mpa_sock *ms)
 {

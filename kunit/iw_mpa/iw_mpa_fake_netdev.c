@@ -27,8 +27,8 @@ static void nowhere_setup(struct net_device *netdev)
 }
 
 /*
- * Make an interface with @address, which is up and drops all that is sent over it. The host accepts
- * packets to @address on any interface. Undo this by fake_netdev_remove().
+ * Make an interface with @address. It is up, and drops all that is sent over it. The host accepts
+ * packets to @address on any interface. fake_netdev_remove() removes the interface.
  */
 struct net_device *fake_netdev_add(struct kunit *test, __be32 address)
 {

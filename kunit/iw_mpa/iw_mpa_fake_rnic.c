@@ -10,7 +10,7 @@
 #include <linux/string.h>
 #include <net/tcp.h>
 
-/* The fault that the fake driver reports of a stream */
+/* What the fake driver passes to iw_mpa_stream_down() */
 const struct iw_mpa_fault fake_broken = { .text = "an FPDU in error" };
 
 struct fake_qp *fake_qp_of(struct ib_qp *qp)
@@ -82,7 +82,7 @@ static void fake_op_check(const struct fake_qp *qp, enum fake_op op)
 		fake_fault(qp->f, "repeat_rtr or finish_tx behind finish_tx");
 }
 
-/* Record the call; the op is busy until fake_op_end(). */
+/* Check and log the call of an op, which is busy until fake_op_end(). */
 static struct fake_qp *fake_op_begin(struct ib_qp *ib, enum fake_op op)
 {
 	static const char *const names[FAKE_OPS] = {
@@ -114,7 +114,7 @@ static void fake_op_end(struct fake_qp *qp)
 	wake_up_all(&qp->f->wake);
 }
 
-/* Ops that may sleep do sleep, so that a caller that does not wait for them finds @busy set. */
+/* Ops that may sleep do sleep, so that an op that is called too early finds @busy set. */
 static int fake_op_sleep(struct ib_qp *ib, enum fake_op op)
 {
 	struct fake_qp *qp = fake_op_begin(ib, op);
@@ -156,7 +156,10 @@ static void fake_take_fpdu(struct fake_qp *qp, u32 size)
 	wake_up_all(&qp->f->wake);
 }
 
-/* Missing bytes of the FPDU, or of its length field; 0 if the FPDU is too long. */
+/*
+ * Return how many bytes of the FPDU, or of its length field, are missing; 0 if it is complete, or
+ * longer than @rx.
+ */
 static u32 fake_rx_need(const struct fake_qp *qp)
 {
 	u32 size;
@@ -308,7 +311,7 @@ static void fake_finish_tx(struct ib_qp *ib)
 
 	fake_op_sleep(ib, FAKE_FINISH_TX);
 	qp->finishing = true;
-	/* The peer has closed within an FPDU. */
+	/* The peer has closed within an FPDU, so the driver must not finish. */
 	if (qp->rx_have && iw_mpa_sk_stream(qp->sk) && (qp->sk->sk_shutdown & RCV_SHUTDOWN))
 		iw_mpa_stream_down(qp->ho.ep, &fake_broken);
 	else if (!qp->slow_finish)
@@ -342,7 +345,7 @@ static int fake_send_no_reply(struct ib_qp *ib, const void *reply, size_t len)
 	return -EIO;
 }
 
-/* The device takes TCP connections over, with any TCP options, and cannot use sockets. */
+/* Let the device take TCP connections over, with any TCP options; it cannot use sockets. */
 void fake_have_takeover(struct fakes *f)
 {
 	f->drv.attach = NULL;
@@ -354,7 +357,7 @@ void fake_have_takeover(struct fakes *f)
 }
 
 /*
- * As fake_have_takeover(), but a segment of the host's TCP never leaves the host. So the library
+ * As fake_have_takeover(), but a segment of the host's TCP seems to stay in the host. So iw_mpa
  * refuses the takeover, with TCP_BUSY.
  */
 void fake_have_busy_tcp(struct fakes *f)
@@ -411,7 +414,10 @@ struct iw_mpa_ep *fake_qp_ep(struct fake_qp *qp)
 	return ep;
 }
 
-/* What a driver does in modify_qp to ERR, which is abrupt, or to SQD: end the QP's stream. */
+/*
+ * What a driver does in modify_qp: end the QP's stream, at once for ERR (@abrupt), in order for
+ * SQD.
+ */
 void fake_qp_disconnect(struct fake_qp *qp, bool abrupt)
 {
 	struct iw_mpa_ep *ep = fake_qp_ep(qp);
@@ -425,13 +431,13 @@ void fake_qp_disconnect(struct fake_qp *qp, bool abrupt)
 	iw_mpa_ep_put(ep);
 }
 
-/* End the wait of all ops that @qp->held has stopped. They go on at the next tick or later. */
+/* End the wait of all ops that @qp->held has stopped. They return at the next tick or later. */
 void fake_qp_go_on(struct fake_qp *qp)
 {
 	WRITE_ONCE(qp->held, 0);
 }
 
-/* Report, as the driver, that all that was posted before finish_tx has been sent. */
+/* Call iw_mpa_tx_finished(): the driver has sent all that was posted before finish_tx. */
 void fake_qp_tx_finished(struct fake_qp *qp)
 {
 	struct iw_mpa_ep *ep = fake_qp_ep(qp);
@@ -442,7 +448,7 @@ void fake_qp_tx_finished(struct fake_qp *qp)
 	iw_mpa_ep_put(ep);
 }
 
-/* Report an error of the stream, as a device may do when no bytes arrive. */
+/* Call iw_mpa_stream_down(), as a device may do while no bytes arrive. */
 void fake_qp_stream_down(struct fake_qp *qp)
 {
 	struct iw_mpa_ep *ep = fake_qp_ep(qp);

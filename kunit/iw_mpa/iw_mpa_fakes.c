@@ -16,8 +16,8 @@
 #include <linux/user_namespace.h>
 
 /*
- * Record a forbidden action of the library or of the test, which fails the test at its end. @what
- * must be a constant string. May be called in any context, with or without @f->lock.
+ * Record a forbidden action of iw_mpa or of the test, which fails the test at its end. @what must
+ * be a constant string. May be called in any context, with or without @f->lock.
  */
 void fake_fault(struct fakes *f, const char *what)
 {
@@ -42,9 +42,9 @@ static int fake_call_thread(void *data)
 }
 
 /*
- * Call a function that waits for the library, in a thread: the test goes on even if the function
- * never returns. Return false if it has not returned: then it still uses the fakes' memory, which
- * must not be freed.
+ * Call a function that waits for iw_mpa, in a thread, so that the test goes on even if the function
+ * never returns. Return false if it has not returned after 2 * FAKE_WAIT_MS: then it still uses the
+ * fakes' memory, which must not be freed.
  */
 static bool fake_call(struct fakes *f, void (*fn)(void *arg), void *arg)
 {
@@ -74,7 +74,10 @@ static void fake_do_qp_gone(void *arg)
 	qp->ending = true;
 }
 
-/* The second half of destroy_qp, after the wait for the last reference. */
+/*
+ * The second half of destroy_qp: iw_mpa_qp_freed(), as after the last reference on the QP was
+ * dropped
+ */
 void fake_qp_freed(struct fake_qp *qp)
 {
 	if (qp->ending)
@@ -83,8 +86,8 @@ void fake_qp_freed(struct fake_qp *qp)
 }
 
 /*
- * The first half of destroy_qp: call iw_mpa_qp_gone(). After that the library has no reference on
- * the QP, and no op runs, but iw_cm may have references. fake_qp_freed() is the second half; it is
+ * The first half of destroy_qp: call iw_mpa_qp_gone(). After that iw_mpa has no reference on the
+ * QP, and no op runs, but iw_cm may have references. fake_qp_freed() is the second half; it is
  * called at the end of the test, if not before.
  */
 void fake_qp_gone(struct fake_qp *qp)
@@ -102,7 +105,7 @@ static void fake_do_unregister(void *arg)
 	iw_mpa_unregister_device(arg);
 }
 
-/* Unregister the device; its listeners must be destroyed before. */
+/* Unregister the device. Its listeners must have been destroyed before. */
 void fake_unregister(struct fakes *f)
 {
 	int i;
@@ -123,7 +126,7 @@ void fake_attach_device(struct ib_device *ibdev, bool attached)
 	iw_mpa_device_put(dev);
 }
 
-/* Register the device as the test has described it. */
+/* Register the device with the ops and attributes that the test has set. */
 int fake_register(struct fakes *f)
 {
 	int err = iw_mpa_register_device(f->ibdev, init_net.loopback_dev, &f->drv,
@@ -135,7 +138,9 @@ int fake_register(struct fakes *f)
 	return err;
 }
 
-/* Register the device again, as the test has changed it. It must not be in use. */
+/*
+ * Register the device again, with the attributes that the test has changed. It must not be in use.
+ */
 void fake_register_again(struct fakes *f)
 {
 	fake_unregister(f);
@@ -184,7 +189,7 @@ static int fakes_bring_up_lo(struct net *net)
 }
 
 /*
- * Return another network namespace, with its own loopback device up; it stays until the end of the
+ * Return a second network namespace, with its loopback device up; it exists until the end of the
  * test.
  */
 struct net *fakes_elsewhere(struct fakes *f)
@@ -200,7 +205,7 @@ struct net *fakes_elsewhere(struct fakes *f)
 	return net;
 }
 
-/* Let the test change the settings of init_net. Save them for fakes_exit(). */
+/* Let the test change the settings of init_net, which fakes_exit() restores. */
 static void fakes_set_config(struct fakes *f)
 {
 	f->config = (struct iw_mpa_config *)iw_mpa_config(&init_net);
@@ -251,8 +256,8 @@ static void fakes_destroy_ids(struct fakes *f, bool listeners)
 }
 
 /*
- * The order matters: without listeners no new connection arrives, and without QPs no initiator
- * awaits a Reply. Then the other cm_ids can be destroyed.
+ * First destroy listeners, so that no connection arrives; then QPs, which ends all connects, since
+ * destroying a cm_id waits for CONNECT_REPLY; then the other cm_ids.
  */
 static void fakes_tear_down(void *arg)
 {
@@ -313,8 +318,8 @@ static void fakes_check(struct fakes *f)
 }
 
 /*
- * The exit function of suites: remove what the test has left, in the order in which the RDMA core
- * does, and check that no object and no reference remains.
+ * The exit function of suites: remove what the test has left, in the order of the RDMA core, and
+ * check that iw_mpa has freed each object and dropped each reference.
  */
 void fakes_exit(struct kunit *test)
 {
@@ -326,7 +331,7 @@ void fakes_exit(struct kunit *test)
 		return;
 	if (!fake_call(f, fakes_tear_down, f)) {
 		KUNIT_FAIL(test, "the library does not let go");
-		return;		/* the thread still uses the memory */
+		return;		/* the thread of fake_call() still uses the memory */
 	}
 	*f->config = f->saved;
 	for (i = 0; i < f->nr_socks; i++) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Fakes of what surrounds the library: iw_cm, an RNIC driver, and a TCP peer, for which MPA frames
- * are only bytes.
+ * Fakes of what surrounds iw_mpa: iw_cm, an RNIC driver, and a TCP peer that makes and parses MPA
+ * frames as bytes, without the code of iw_mpa.
  *
- * The fakes also check the library. A call that iw_cm or a driver must never get is recorded as a
- * fault at once, in any context, and fails the test at its end. So no test has to check for such
- * calls itself.
+ * The fakes also check iw_mpa. If it makes a call that iw_cm or a driver must never get, for
+ * example an event after the last reference on a cm_id, fake_fault() records that, in any context,
+ * and fakes_exit() fails the test. So no test has to check for such calls itself.
  */
 #ifndef _IW_MPA_FAKES_H
 #define _IW_MPA_FAKES_H
@@ -23,8 +23,8 @@
 #include "config.h"
 #include "fsm.h"
 
-#define FAKE_WAIT_MS	20000	/* time limit for what must happen */
-#define FAKE_SHORT_MS	40	/* a timer of the library that a test waits for */
+#define FAKE_WAIT_MS	20000	/* a test fails if it waits longer for an event */
+#define FAKE_SHORT_MS	40	/* for timeout settings that a test lets expire */
 #define FAKE_EVENTS	8
 #define FAKE_BACKLOG	16
 #define FAKE_QPS	3
@@ -37,7 +37,7 @@ struct fakes;
 struct iw_mpa_ep;
 struct iw_mpa_sock;
 
-/* The states of iw_cm's cm_ids. */
+/* The states of a cm_id: see enum iw_cm_state in drivers/infiniband/core/iwcm.h. */
 enum fake_state {
 	FAKE_IDLE,
 	FAKE_LISTEN,
@@ -48,7 +48,7 @@ enum fake_state {
 	FAKE_DESTROYING,
 };
 
-/* An event that iw_cm has got from the library */
+/* Copy of an event that iw_mpa has reported to the fake iw_cm */
 struct fake_event {
 	enum iw_cm_event_type	type;			/* type of the event */
 	int			status;			/* status, as in struct iw_cm_event */
@@ -62,33 +62,35 @@ struct fake_event {
 
 /**
  * struct fake_id - a cm_id, with the state that iw_cm has for it
- * @id: the part that the library sees
+ * @id: the cm_id that iw_mpa gets
  * @f: the fakes that it belongs to
  * @node: element of the list @f->ids
- * @listener: the listening cm_id that a passive one belongs to
+ * @listener: for a passive cm_id: the listening cm_id whose CONNECT_REQUEST has made it
  * @state: state in iw_cm
- * @refs: references; 0 means freed, and any further use is recorded as a fault
- * @budget: number of further events for which iw_cm has memory
+ * @refs: references; at 0 iw_cm would free the cm_id, so any further use is recorded as a fault
+ * @budget: number of further events for which iw_cm has a work item
  * @fail_events: iw_cm refuses this many further events with -ENOMEM
- * @fail_copies: the same, for events with private data, which iw_cm has to copy
- * @frozen: having refused an event, the event handler waits until the test resets this
+ * @fail_copies: iw_cm refuses this many further events with private data, for lack of memory to
+ *	copy the data
+ * @frozen: after iw_cm has refused an event, its event handler does not return until the test
+ *	sets @frozen to false
  * @drop_requests: for a listener: drop each CONNECT_REQUEST silently, as iw_cm does while it
  *	destroys the listener
- * @nr_dropped: number of requests that were dropped
- * @late: for a passive cm_id: iw_cm does not handle events yet; see fake_catch_up()
+ * @nr_dropped: number of events that iw_cm has dropped, by @drop_requests or after fake_destroy()
+ * @late: for a passive cm_id: iw_cm puts events into @held until fake_catch_up() is called
  * @held: events that iw_cm has not handled yet
  * @nr_held: number of elements of @held
- * @taken: for a passive cm_id: fake_next_request() has returned it
+ * @taken: for a passive cm_id: fake_try_request() or fake_next_request() has returned it
  * @destroyed: fake_destroy() was called
- * @hide_qp: hide the QP as soon as iw_cm has its reference on it
- * @destroy_qp: call iw_mpa_qp_gone() for the QP as soon as iw_cm has its reference on it
+ * @hide_qp: once iw_cm has its reference on the QP, iw_get_qp does not find the QP any more
+ * @destroy_qp: once iw_cm has its reference on the QP, call iw_mpa_qp_gone() for the QP
  * @qp: the QP on which iw_cm has a reference
  * @nr_events: number of elements of @events
- * @events: the events from the library, in order
+ * @events: the events from iw_mpa, in order
  * @answer: for a listener: function that answers each CONNECT_REQUEST in another thread, which
  *	does not wait for the event handler to return
- * @has_answered: for a passive cm_id: @answer has returned
- * @answered: for a passive cm_id: what @answer returned
+ * @has_answered: for a passive cm_id: @answer or the iw_reject of fake_reject_beside() has returned
+ * @answered: for a passive cm_id: the result of that call
  */
 struct fake_id {
 	struct iw_cm_id		id;
@@ -118,7 +120,7 @@ struct fake_id {
 	int			answered;
 };
 
-/* Bytes that fake_have_busy_tcp() keeps in the host */
+/* Bytes that fake_have_busy_tcp() adds to sk_wmem_alloc, as if a segment were queued in the host */
 #define FAKE_BUSY		100
 
 /* The driver's ops: indices of @fail and @nap of struct fake_qp, and bits of its @held */
@@ -136,16 +138,16 @@ enum fake_op {
 
 /**
  * struct fake_qp - a QP, with the state that a driver has for its connection
- * @ib: the part that the library sees
+ * @ib: the QP that iw_mpa gets
  * @f: the fakes that it belongs to
- * @refs: references; 1 while it is not in use
+ * @refs: references; 1 while neither iw_cm nor iw_mpa has any
  * @hidden: iw_get_qp does not find the QP, as if it was being destroyed
  * @seen: iw_get_qp still finds the QP while iw_mpa_qp_gone() runs, which is a mistake of a driver
- * @end: state of the library while the QP is being destroyed
- * @ending: the QP is being destroyed, and @end is in use
- * @reject: passive cm_id that the ULP rejects while the library drops its reference on the QP, or
+ * @end: data of iw_mpa from iw_mpa_qp_gone() until iw_mpa_qp_freed()
+ * @ending: iw_mpa_qp_gone() was called, and iw_mpa_qp_freed() was not yet
+ * @reject: passive cm_id that the ULP rejects while iw_mpa drops its reference on the QP, or
  *	NULL
- * @slow_put: the next reference on the QP that is dropped takes a while
+ * @slow_put: iw_rem_ref takes 100 ms, once
  * @log: names of the ops that were called, in order
  * @fail: for each op the errno that it returns, 0 for success
  * @nap: for each op that may sleep: how many jiffies it takes, in addition to one
@@ -155,18 +157,18 @@ enum fake_op {
  * @attached: attach was called
  * @tx_open: FPDUs may be sent: open_tx or send_rtr was called, and stop was not
  * @finishing: finish_tx was called
- * @slow_finish: finish_tx leaves the call of iw_mpa_tx_finished() to the test
- * @closes: for an orderly end call iw_mpa_close(), not iw_mpa_disconnect()
- * @ho: argument of the last prepare
+ * @slow_finish: finish_tx does not call iw_mpa_tx_finished(): the test does
+ * @closes: if the ULP closes in order, the driver calls iw_mpa_close(), not iw_mpa_disconnect()
+ * @ho: copy of the argument of the last prepare
  * @params: copy of the parameters of the last prepare
  * @rtr: argument of send_rtr
  * @why: argument of stop
  * @sk: the socket, from attach to stop
- * @in_rx: data_ready is running
- * @opened_in_rx: open_tx was called within data_ready
- * @down_in_open: within open_tx the driver reports that the stream has failed
- * @stop_rx: do not read bytes that arrive
- * @speak: socket of the peer that sends a byte while prepare runs, or NULL
+ * @in_rx: the driver's data_ready is running
+ * @opened_in_rx: open_tx was called within the driver's data_ready
+ * @down_in_open: open_tx calls iw_mpa_stream_down()
+ * @stop_rx: the driver does not read from the socket
+ * @speak: the peer's socket, on which prepare sends a byte to iw_mpa; or NULL
  * @busy_sk: the socket of fake_have_busy_tcp(), between hold and let_go
  * @rx_have: bytes in @rx
  * @rx: FPDU that has not arrived completely
@@ -216,11 +218,11 @@ struct fake_qp {
  * @drv: ops of the driver; a test may change them until it connects or listens
  * @attr: what the device can do; a change takes effect in fake_register_again()
  * @takeover: ops for the takeover of TCP connections, which @attr may point to
- * @registered: @ibdev is registered with the library
+ * @registered: @ibdev is registered with iw_mpa
  * @config: settings of init_net, which a test may write
  * @saved: the settings before the test
- * @lock: protects the fields of all fakes that other contexts change
- * @wake: wait queue that each change wakes
+ * @lock: protects the fields of all fakes that ops and events of iw_mpa change in any context
+ * @wake: wait queue of FAKE_WAIT(): each change of a fake by an op or event wakes it
  * @ids: list of cm_ids; none is freed before the end of the test
  * @qps: QPs; the number of a QP is its index plus 1
  * @backlog: backlog that ULPs pass to rdma_listen(), FAKE_BACKLOG unless a test changes it
@@ -228,7 +230,7 @@ struct fake_qp {
  * @peers_net: network namespace in which sockets of the peer are opened
  * @socks: sockets of the peer, closed at the end of the test
  * @nr_socks: number of elements of @socks
- * @nets: references on init_net when the test began
+ * @nets: references on init_net when the test began; at its end there must not be more
  * @elsewhere: another network namespace, once fakes_elsewhere() has made it
  * @faults: descriptions of the forbidden actions that were recorded
  * @nr_faults: number of forbidden actions
@@ -272,7 +274,7 @@ void fake_set_caps(struct fakes *f, u32 caps);
 struct device_attribute *fake_device_attr(struct fakes *f, const char *name);
 void fake_set_device(struct fakes *f, const char *name, const char *value);
 
-/* Wait until other contexts make @cond true; else the test ends. */
+/* Wait until other contexts make @cond true and wake @f->wake; after FAKE_WAIT_MS end the test. */
 #define FAKE_WAIT(f, cond)						\
 	KUNIT_ASSERT_TRUE_MSG((f)->test,				\
 			      wait_event_timeout((f)->wake, cond,	\
@@ -352,7 +354,8 @@ void peer_recv_rtr(struct fakes *f, struct socket *sock, u8 rtr);
 void peer_expect_term(struct fakes *f, struct socket *sock, u8 code);
 
 /*
- * Bits of MPA frames, named as in RFC 5044 7.1.1 and RFC 6581 9; MPA_CW is bit C of the second word
+ * Bits of MPA frames, named as in RFC 5044 7.1.1 and RFC 6581 9; MPA_CW is control flag C, in the
+ * word with ORD
  */
 #define MPA_M	0x80
 #define MPA_C	0x40
@@ -383,13 +386,13 @@ u16 peer_frame_pd_len(const struct peer_frame *frame);
 u16 peer_frame_word(const struct peer_frame *frame, int nr);
 
 /**
- * struct fake_conn - one connection between the library and the peer
+ * struct fake_conn - one connection between iw_mpa and the peer
  * @f: the fakes of the test
  * @fid: cm_id of the connection
  * @qp: QP of the connection
  * @param: parameters of the ULP's connect or accept
- * @listener: if the library is the initiator: the peer's listening socket
- * @lis: if the library is the responder: the listening cm_id
+ * @listener: if iw_mpa is the initiator: the peer's listening socket
+ * @lis: if iw_mpa is the responder: the listening cm_id
  * @peer: the peer's socket
  * @frame: the last startup frame that the peer received or sent
  */
@@ -434,7 +437,8 @@ void conn_expect_refusal(struct fake_conn *c, const char *pd, u8 term);
 void conn_expect_reject_and_fin(struct fake_conn *c);
 
 /*
- * For tests of the library's sockets, without an endpoint or with one whose events nobody handles
+ * For tests that call the functions of sock.c directly: there is no endpoint, or an endpoint whose
+ * events no work item handles
  */
 struct iw_mpa_ep *fake_ep(struct fake_id *fid);
 void fake_ep_setup(struct iw_mpa_ep *ep);
@@ -442,7 +446,7 @@ void fake_sock_ignore(struct iw_mpa_sock *ms, enum iw_mpa_event event, int err);
 int fake_sock_connect(struct fake_id *fid, struct iw_mpa_sock *ms);
 struct socket *fake_sock_open(struct fakes *f, struct iw_mpa_sock *ms);
 
-/* RFC 6581 9.2: the zero-length Write, made by hand */
+/* Make the RTR message Write of RFC 6581 9.2 without the code of iw_mpa; return its length. */
 size_t peer_make_rtr_write(u8 fpdu[IW_MPA_FPDU_MAX]);
 
 #endif /* _IW_MPA_FAKES_H */

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The TCP peer: see iw_mpa_fakes.h. Nothing of the library's protocol code is used. */
+/*
+ * The TCP peer: see iw_mpa_fakes.h. It has MPA code of its own, so that it finds errors of
+ * iw_mpa's.
+ */
 
 #include "iw_mpa_fakes.h"
 #include "iw_mpa_quiet.h"
@@ -19,7 +22,7 @@ static int peer_addr_len(const struct sockaddr_storage *addr)
 					    sizeof(struct sockaddr_in6);
 }
 
-/* Close the socket at the end of the test, unless it was closed before. */
+/* Have fakes_exit() close the socket, unless peer_rst() has; limit its waits to FAKE_WAIT_MS. */
 static void peer_keep(struct fakes *f, struct socket *sock)
 {
 	if (f->nr_socks == FAKE_SOCKS) {
@@ -76,8 +79,8 @@ static void peer_allow_fast_open(struct fakes *f, struct socket *listener)
 }
 
 /*
- * Return a listening socket of the peer. Set both addresses of @fid, which is to connect to this
- * socket; the local one gets a port that no other cm_id has.
+ * Return a listening socket of the peer. Set both addresses of @fid, so that it connects to this
+ * socket from a port that no other cm_id has.
  */
 struct socket *peer_listen(struct fakes *f, struct fake_id *fid, int family)
 {
@@ -150,7 +153,7 @@ void peer_send(struct fakes *f, struct socket *sock, const void *buf, size_t len
 			(int)len);
 }
 
-/* Receive at most @len bytes within FAKE_WAIT_MS, otherwise like recvmsg(). */
+/* Receive @len bytes, or fewer at FIN or after FAKE_WAIT_MS. Return as recvmsg() does. */
 static int peer_recv_some(struct socket *sock, void *buf, size_t len)
 {
 	struct kvec iov = { .iov_base = buf, .iov_len = len };
@@ -188,7 +191,7 @@ void peer_expect_eof(struct fakes *f, struct socket *sock)
 	KUNIT_EXPECT_EQ(f->test, peer_recv_some(sock, &octet, 1), 0);
 }
 
-/* Expect that neither bytes nor FIN arrive for a while. */
+/* Expect that the peer receives neither bytes nor FIN for 100 ms (see iw_mpa_quiet()). */
 void peer_expect_quiet(struct fakes *f, struct socket *sock)
 {
 	struct msghdr msg = {};
@@ -207,7 +210,7 @@ void peer_expect_rst(struct fakes *f, struct socket *sock)
 	KUNIT_EXPECT_EQ(f->test, peer_recv_some(sock, &octet, 1), -ECONNRESET);
 }
 
-/* Expect FIN or RST: TCP sends RST if the library closes with bytes unread. */
+/* Expect FIN or RST: TCP sends RST if iw_mpa closes its socket while bytes are unread. */
 void peer_expect_end(struct fakes *f, struct socket *sock)
 {
 	u8 octet;
@@ -218,7 +221,7 @@ void peer_expect_end(struct fakes *f, struct socket *sock)
 }
 
 /*
- * Expect RST for bytes that the peer sends: the library has sent FIN, and closes its socket some
+ * Send bytes until TCP answers with RST. iw_mpa has sent FIN before, and closes its socket some
  * time later.
  */
 void peer_expect_rst_on_send(struct fakes *f, struct socket *sock)
@@ -256,25 +259,27 @@ void peer_expect_term(struct fakes *f, struct socket *sock, u8 code)
 	peer_expect_eof(f, sock);
 }
 
-/* RFC 6581 9.2, RFC 5040 4: each byte, and the CRC of RFC 5044 4.4 */
+/*
+ * The RTR messages of RFC 6581 9.2 as bytes: FPDUs (RFC 5044 4) with DDP and RDMAP headers and CRC
+ */
 static const struct {
 	u8	rtr;
 	size_t	len;
 	u8	octets[IW_MPA_FPDU_MAX];
 } peer_rtrs[] = {
-	/* DDP: Tagged, Last; Write; STag 1, TO 0 */
+	/* zero-length RDMA Write: DDP Tagged, Last; STag 1, TO 0 */
 	{ IW_MPA_RTR_WRITE, 20, {
 		0x00, 0x0e, 0xc1, 0x40, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0,
 		0xeb, 0xd3, 0x4c, 0x5f,
 	} },
-	/* DDP: Last; Read Request; queue 1, MSN 1, MO 0; STags 1, the rest 0 */
+	/* RDMA Read Request of size 0: DDP Last; queue 1, MSN 1, MO 0; both STags 1 */
 	{ IW_MPA_RTR_READ, 52, {
 		0x00, 0x2e, 0x41, 0x41, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0,
 		0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 		0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0,
 		0x27, 0xdb, 0xd7, 0xe7,
 	} },
-	/* DDP: Last; Send; queue 0, MSN 1, MO 0 */
+	/* zero-length Send: DDP Last; queue 0, MSN 1, MO 0 */
 	{ IW_MPA_RTR_SEND, 24, {
 		0x00, 0x12, 0x41, 0x43, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0,
 		0x58, 0x7b, 0xe8, 0xc4,
@@ -324,7 +329,7 @@ void peer_send_frame(struct fakes *f, struct socket *sock,
 	peer_send(f, sock, frame->buf, frame->len);
 }
 
-/* Receive one startup frame, and not a byte more. */
+/* Receive one MPA Request or Reply, and no byte after it. */
 void peer_recv_frame(struct fakes *f, struct socket *sock,
 		     struct peer_frame *frame)
 {
@@ -353,7 +358,7 @@ u16 peer_frame_pd_len(const struct peer_frame *frame)
 	return get_unaligned_be16(frame->buf + 18);
 }
 
-/* RFC 6581 data: 0 is IRD with A and B, 1 is ORD with C and D */
+/* Return a word of the RFC 6581 data: for @nr 0 IRD with A and B, for 1 ORD with C and D. */
 u16 peer_frame_word(const struct peer_frame *frame, int nr)
 {
 	return get_unaligned_be16(frame->buf + 20 + 2 * nr);

@@ -4,7 +4,7 @@
 
 #include_next <kunit/test.h>
 
-/* In older kernels each table of cases needs a function that copies the description of a case. */
+/* Older kernels lack KUNIT_ARRAY_PARAM_DESC(): build it from KUNIT_ARRAY_PARAM(). */
 #ifndef KUNIT_ARRAY_PARAM_DESC
 #define KUNIT_ARRAY_PARAM_DESC(name, array, member)				\
 	static void name##_param_desc(typeof(&(array)[0]) param, char *desc)	\
