@@ -68,7 +68,10 @@ static void reject_peer_does_not_close_is_closed_by_timer(struct kunit *test)
 	peer_expect_eof(c->f, c->peer);
 }
 
-/* TCP sends RST if a socket is closed with unread bytes: the library reads, so the Reject stays. */
+/*
+ * iw_mpa reads and drops what a rejected peer sends. With unread bytes TCP would send RST in place
+ * of FIN, and the peer could lose the Reject.
+ */
 /* Rules: M-7.1.2-4: no RST follows the Reject, though the peer goes on sending */
 static void reject_peer_goes_on_sending_is_drained(struct kunit *test)
 {
@@ -82,7 +85,10 @@ static void reject_peer_goes_on_sending_is_drained(struct kunit *test)
 	expect_reject(c, "no");
 }
 
-/* The library reads only a limited number of bytes from a rejected peer, and then closes. */
+/*
+ * Bytes of a rejected peer do not prolong the wait for its FIN: after linger_timeout_ms iw_mpa
+ * closes.
+ */
 static void reject_peer_sends_without_end_is_closed(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -96,7 +102,10 @@ static void reject_peer_sends_without_end_is_closed(struct kunit *test)
 	peer_expect_end(c->f, c->peer);
 }
 
-/* Bytes that arrived with the Request are read, too: unread ones would cause a RST at the close. */
+/*
+ * After a Reject iw_mpa also reads the bytes that arrived together with the Request: with unread
+ * bytes TCP would send RST in place of FIN.
+ */
 static void reject_peer_has_sent_more_is_drained(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -157,7 +166,10 @@ static void reject_after_rst_is_econnreset(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_reject(c->fid, NULL, 0), -ECONNRESET);
 }
 
-/* iw_accept fails if the library has handled the peer's RST; else the connection ends at once. */
+/*
+ * The peer's RST races with iw_accept: iw_accept fails if iw_mpa has handled the RST before.
+ * Otherwise it returns 0, and the ULP gets ESTABLISHED with an errno, then CLOSE.
+ */
 static void accept_races_with_rst(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -172,7 +184,7 @@ static void accept_races_with_rst(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
 }
 
-/* iw_accept fails: the peer gets a Reject, the ULP only the errno and no event. */
+/* Cases in which iw_accept fails: the peer gets a Reject, the ULP gets the errno and no event. */
 struct refuse_case {
 	const char		*desc;
 	int			err;
@@ -241,8 +253,9 @@ static void accept_that_fails_is_told_the_peer(struct kunit *test)
 }
 
 /*
- * After prepare a device with its own TCP may have sent bytes. The host's TCP does not count these,
- * so its socket must not send a Reject.
+ * A device with its own TCP may have sent bytes since prepare, which the host's TCP has not
+ * counted. A Reject on the host's socket would have the same sequence numbers, so iw_mpa sends FIN
+ * alone.
  */
 static void accept_that_fails_behind_a_takeover_sends_only_fin(struct kunit *test)
 {
@@ -258,7 +271,10 @@ static void accept_that_fails_behind_a_takeover_sends_only_fin(struct kunit *tes
 }
 
 #ifdef CONFIG_IW_MPA_TAKEOVER
-/* A segment has not left the host yet: the device gets no connection, the host's TCP rejects. */
+/*
+ * A segment of the host's TCP does not leave the host in time, so the device cannot take the
+ * connection over: iw_accept fails, and the host's TCP sends the Reject.
+ */
 /* Rules: E-9.3-1: the Reject, and each byte of the Terminate message for TCP_BUSY */
 static void accept_while_tcp_is_busy_is_told_the_peer(struct kunit *test)
 {
@@ -276,8 +292,8 @@ static void accept_while_tcp_is_busy_is_told_the_peer(struct kunit *test)
 #endif
 
 /*
- * If TCP refuses the Reply the connection is reset: a FIN without a Reply would mean that this end
- * does not support the MPA revision of the Request (RFC 6581 10).
+ * If TCP refuses the Reply iw_mpa resets the connection: after a FIN without a Reply the initiator
+ * would conclude that this end does not support the MPA revision of the Request (RFC 6581 10).
  */
 /* Rules: R-07; E-10-1: RST, not FIN, if TCP refuses the Reply */
 static void accept_reply_not_sent_is_eio(struct kunit *test)
@@ -416,7 +432,7 @@ static void accept_client_server_ends_with_close(struct kunit *test)
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
 	peer_recv_frame(c->f, c->peer, &c->frame);
 	if (ec->end == END_SILENCE)
-		return;		/* the library does not limit this silence */
+		return;		/* fence_timeout_ms is 0: no time limit */
 	end_it(c, ec->end);
 	conn_expect_closed(c, ec->why);
 	KUNIT_EXPECT_NULL(test, strstr(c->qp->log, "open_tx"));
@@ -452,7 +468,10 @@ static void accept_event_lost_is_reported_by_close(struct kunit *test)
 	peer_expect_eof(c->f, c->peer);
 }
 
-/* For revision 1 iw_accept reports ESTABLISHED. If iw_cm refuses this, iw_accept returns 0. */
+/*
+ * To a Request of revision 1 iw_accept reports ESTABLISHED before it returns. If iw_cm refuses the
+ * event for lack of memory, iw_accept returns 0 all the same: the ULP gets the failure as events.
+ */
 static void accept_event_lost_within_accept_is_success(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -464,7 +483,7 @@ static void accept_event_lost_within_accept_is_success(struct kunit *test)
 	conn_expect_closed(c, IW_MPA_R_EVENT_LOST);
 }
 
-/* iw_cm refuses each CONNECT_REQUEST until verdict_timeout_ms is over: the peer gets a Reject. */
+/* iw_cm refuses CONNECT_REQUEST until verdict_timeout_ms is over. Then the peer gets a Reject. */
 /* Rules: I-11 Q-06; E-9.3-1: R of the Reply, and each byte of the Terminate message after it */
 static void request_event_lost_is_rejected(struct kunit *test)
 {

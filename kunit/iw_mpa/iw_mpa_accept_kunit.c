@@ -99,7 +99,7 @@ static void accept_with_most_private_data_is_sent(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, memcmp(c->frame.buf + 24, pd, sizeof(pd)), 0);
 }
 
-/* Only the first FPDU opens TX and causes ESTABLISHED. */
+/* Only the first FPDU of the peer makes iw_mpa call open_tx and report ESTABLISHED. */
 static void accept_later_fpdus_change_nothing(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -128,8 +128,8 @@ static const struct plain_case {
 KUNIT_ARRAY_PARAM_DESC(plain, plain_cases, desc);
 
 /*
- * RFC 5044 7.1.2: the connection is established at once, but the responder sends nothing before the
- * first FPDU arrives.
+ * RFC 5044 7.1.2: in the client-server model iw_accept reports ESTABLISHED, but the responder must
+ * send nothing before the first FPDU: iw_mpa calls open_tx when that has arrived.
  */
 /*
  * Rules: E-6-3 E-10-4: the event ESTABLISHED; E-9.2-11: the bit A of the Reply; E-10-2: revision
@@ -169,7 +169,7 @@ static void accept_client_server_opens_tx_after_first_fpdu(struct kunit *test)
 
 static const struct split_case {
 	const char	*desc;
-	size_t		first;	/* bytes sent at first, 0 for one by one */
+	size_t		first;	/* bytes of each send; 0: one byte */
 } split_cases[] = {
 	{ "octet_by_octet", 0 },
 	{ "within_key", 7 },
@@ -199,12 +199,12 @@ static void accept_request_in_parts_comes_up(struct kunit *test)
 	for (sent = 0; sent < c->frame.len; sent += n) {
 		n = sc->first ?: 1;
 		n = min(n, c->frame.len - sent);
-		/* A wrong event would come before the last byte, or after the first part */
+		/* wait for a wrong event before the last byte, and after each part */
 		if (sent == c->frame.len - 1 || (sc->first && sent))
 			iw_mpa_quiet(IW_MPA_QUIET_MS);
 		KUNIT_EXPECT_EQ(test, c->lis->nr_events, 0);
 		peer_send(c->f, c->peer, c->frame.buf + sent, n);
-		/* time for the library to read too much */
+		/* let iw_mpa run between two sends */
 		schedule_timeout_uninterruptible(sent % 2);
 	}
 	c->fid = fake_next_request(c->lis);
@@ -213,7 +213,7 @@ static void accept_request_in_parts_comes_up(struct kunit *test)
 	conn_establish(c);
 }
 
-/* The RTR message arrived with the Request: the library must not read any of its bytes. */
+/* The RTR message arrives together with the Request: iw_mpa must leave its bytes to the driver. */
 /* Rules: M-7.1-1 M-7.1.5-2: the bytes after the Request are still in the socket */
 static void accept_glued_fpdu_is_left_to_the_driver(struct kunit *test)
 {
@@ -276,8 +276,8 @@ static void reject_before_the_upcall_returns_is_sent(struct kunit *test)
 }
 
 /*
- * If the RTR message arrives before the ULP's answer, the connection is established as soon as the
- * ULP accepts.
+ * If the RTR message arrives before the ULP's answer, iw_mpa reports ESTABLISHED as soon as the ULP
+ * has accepted.
  */
 static void accept_after_octets_that_come_early_comes_up(struct kunit *test)
 {
@@ -291,7 +291,7 @@ static void accept_after_octets_that_come_early_comes_up(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->fid->nr_events, 1);
 }
 
-/* The peer sends an RTR message, then FIN: the connection is established before it is closed. */
+/* The peer sends an RTR message, then FIN: iw_mpa reports ESTABLISHED before it reports CLOSE. */
 /* Rules: M-7.2-1: ESTABLISHED, then CLOSE */
 static void accept_rtr_and_fin_is_established_and_closed(struct kunit *test)
 {
@@ -373,7 +373,7 @@ static u64 stat_of(struct kunit *test, const char *name)
 	return value;
 }
 
-/* Poll a statistic, since it changes a moment after iw_cm gets the event that a test waits for. */
+/* Poll a statistic: iw_mpa may update it after it has reported the event that a test waits for. */
 static void expect_stat(struct kunit *test, const char *name, u64 value)
 {
 	int i;

@@ -21,7 +21,7 @@ static void crowd(struct fake_conn *c, struct fakes *f, struct socket **peers)
 	int i;
 
 	f->backlog = SAID;
-	f->config->verdict_timeout_ms = 3600000;	/* so that the ULP has time */
+	f->config->verdict_timeout_ms = 3600000;	/* a silent ULP gets no more Requests */
 	conn_listen(c);
 	conn_make_good_request(c);
 	for (i = 0; i < PEERS; i++) {
@@ -47,7 +47,7 @@ static struct iw_mpa_listener *listener_of(struct fake_id *child)
 
 static bool so_many_wait(const struct iw_mpa_listener *lis, unsigned int count)
 {
-	/* A stale value does no harm, since the caller polls. */
+	/* The count may be stale, since the caller polls. */
 	return data_race(lis->no_room_count) == count;
 }
 

@@ -20,7 +20,7 @@ struct policy_case {
 	bool			p2p;
 };
 
-/* The connection is from port 1111 to port 2222. */
+/* Each case is a connection from local port 1111 to remote port 2222. */
 static const struct policy_case policy_cases[] = {
 	{ "namespace_off", 0, IW_MPA_DEFAULT, -1, -1, false },
 	{ "namespace_on", 1, IW_MPA_DEFAULT, -1, -1, true },
@@ -74,7 +74,7 @@ static const struct fall_back_case {
 	int			no;		/* client_server_ports */
 	bool			will_do;
 } fall_back_cases[] = {
-	/* A namespace's peer_to_peer is for all its applications, so it does not bar revision 1. */
+	/* net.iw_mpa.peer_to_peer is not about one application, so it never bars revision 1. */
 	{ "defaults", 1, 0, 1, IW_MPA_DEFAULT, -1, -1, true },
 	{ "namespace_off", 1, 0, 0, IW_MPA_DEFAULT, -1, -1, true },
 	{ "turned_off", 0, 0, 0, IW_MPA_DEFAULT, -1, -1, false },

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * After a failure the initiator tries again, from another source port or with MPA revision 1. And
- * after the end of its connection a QP can have another one.
+ * Further tries of an initiator: from another source port if TCP uses the first one, with revision
+ * 2 once more after a RST, or with MPA revision 1. Also: after CLOSE a QP can have another
+ * connection.
  */
 
 #include "ep.h"
@@ -14,7 +15,10 @@
 #include <linux/tcp.h>
 #include <net/tcp.h>
 
-/* Give @fid a source port in use by a TCP socket, as rdma_cm may, which has a port space apart. */
+/*
+ * Give @fid a source port that a TCP socket uses already. rdma_cm may choose such a port, since it
+ * has a port space of its own.
+ */
 static __be16 take_port(struct fakes *f, struct fake_id *fid)
 {
 	struct fake_id *other = fake_id_create(f);
@@ -164,7 +168,10 @@ static void expect_up_with_v2(struct fake_conn *c)
 	peer_recv_rtr(c->f, c->peer, IW_MPA_RTR_WRITE);
 }
 
-/* A single RST may mean that the listener was restarted, or had too many connections. */
+/*
+ * A single RST does not show that the peer lacks revision 2: its listener may have been restarted,
+ * or may have had too many connections. So the initiator offers revision 2 once more.
+ */
 /* Rules: E-10-6: revision 2 and the peer-to-peer model after a single RST */
 static void connect_v2_reset_once_comes_up_with_v2(struct kunit *test)
 {
@@ -176,8 +183,8 @@ static void connect_v2_reset_once_comes_up_with_v2(struct kunit *test)
 }
 
 /*
- * Set the listener's receive buffer to 0: the connections that it accepts inherit this, and have a
- * closed window. Return the old size.
+ * Set the listener's receive buffer to 0: connections that it accepts inherit the size, and so have
+ * a closed window. Return the old size.
  */
 static int close_window(struct socket *listener)
 {
@@ -202,7 +209,7 @@ static void connect_v2_closed_unread_comes_up_with_v2(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, fake_connect(c->fid, &c->param), 0);
 	c->peer = peer_accept(f, c->listener);
 	WRITE_ONCE(c->listener->sk->sk_rcvbuf, size);
-	peer_expect_quiet(f, c->peer);		/* TCP cannot send the Request */
+	peer_expect_quiet(f, c->peer);		/* the closed window stops the Request */
 	peer_fin(c->peer);
 	conn_answer_dial(c);
 	KUNIT_EXPECT_EQ(test, peer_frame_rev(&c->frame), 2);
@@ -215,8 +222,9 @@ static bool fallbacks_are(u64 count)
 }
 
 /*
- * The try with revision 1 uses the source port of the first connection. The peer's TCP is locked
- * for a while, as over a slow network: its first connection still exists when the next SYN is sent.
+ * The second connection, with revision 1, uses the source port of the first. The test locks the
+ * peer's socket for a while: so the peer still has the first connection when it gets the second
+ * SYN, as over a slow network.
  */
 static void connect_v2_refused_keeps_its_source_port(struct kunit *test)
 {
@@ -267,7 +275,7 @@ static void connect_v2_reset_by_a_listener_that_goes_fails(struct kunit *test)
 	conn_expect_failed(c, -ECONNRESET);
 }
 
-/* A Reply of revision 2 to a Request of revision 1 is an error. */
+/* A Reply of revision 2 to a Request of revision 1 makes the connect fail. */
 /* Rules: M-7.1.1-12: status of CONNECT_REPLY */
 static void connect_fallback_refuses_a_v2_reply(struct kunit *test)
 {
@@ -278,10 +286,10 @@ static void connect_fallback_refuses_a_v2_reply(struct kunit *test)
 	conn_expect_failed(c, -EPROTO);
 }
 
-/* Long enough for all tries on a slow host, and short enough for a test to wait for its end */
+/* A reply_timeout_ms that a slow host can keep, and whose expiry a test can wait for */
 #define TRIES_MS	2000
 
-/* The wait for the Reply of revision 1 has a timer, too, as that for the first Reply. */
+/* After the fallback to revision 1 the wait for the Reply has a timer, too. */
 /* Rules: M-7.1.2-17: status of CONNECT_REPLY */
 static void connect_silence_after_fallback_times_out(struct kunit *test)
 {
@@ -293,7 +301,10 @@ static void connect_silence_after_fallback_times_out(struct kunit *test)
 	peer_expect_eof(c->f, c->peer);
 }
 
-/* All tries have one time limit, from the first on: else a program's exit would wait for each. */
+/*
+ * All connects of one iw_connect share a time limit, which begins with the first connect. Otherwise
+ * the exit of a killed program would wait for several limits in a row.
+ */
 static void connect_fallback_does_not_wait_twice(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -304,7 +315,7 @@ static void connect_fallback_does_not_wait_twice(struct kunit *test)
 	f->config->connect_timeout_ms = 100;
 	f->config->reply_timeout_ms = TRIES_MS;
 	conn_dial(c);
-	until = (jiffies + msecs_to_jiffies(100 + TRIES_MS)) | 1;	/* 0 means no limit */
+	until = (jiffies + msecs_to_jiffies(100 + TRIES_MS)) | 1;	/* | 1: 0 means no limit */
 	schedule_timeout_uninterruptible(msecs_to_jiffies(100));
 	dial_again(c, f);
 	schedule_timeout_uninterruptible(msecs_to_jiffies(100));

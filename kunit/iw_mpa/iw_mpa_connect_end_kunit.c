@@ -19,14 +19,14 @@ static void connect_refused_port_is_an_event(struct kunit *test)
 	conn_aim(c, AF_INET);
 	peer_rst(c->f, c->listener);
 	KUNIT_EXPECT_EQ(test, fake_connect(c->fid, &c->param), 0);
-	/* -ECONNREFUSED would mean a Reject with private data. */
+	/* rdma_cm takes -ECONNREFUSED for a Reject, which may have private data. */
 	conn_expect_failed(c, -ECONNRESET);
 	KUNIT_EXPECT_EQ(test, memcmp(&c->fid->events[0].remote,
 				     &c->fid->id.remote_addr,
 				     sizeof(struct sockaddr_in)), 0);
 }
 
-/* The peer sends @c->frame, a Reject with private data. */
+/* Have the peer send @c->frame, a Reject. Expect -ECONNREFUSED and the private data. */
 static void expect_rejected(struct fake_conn *c)
 {
 	struct kunit *test = c->f->test;
@@ -49,7 +49,10 @@ static void connect_reject_brings_private_data(struct kunit *test)
 	expect_rejected(c);
 }
 
-/* A peer that supports only revision 1 may reject with a Reply of revision 1. */
+/*
+ * A peer that supports only revision 1 may reject a Request of revision 2 with a Reply of revision
+ * 1.
+ */
 /* Rules: M-7.1.2-8: no call of the driver, and FIN without a byte before it */
 static void connect_v1_reject_of_v2_brings_private_data(struct kunit *test)
 {
@@ -72,14 +75,14 @@ static void connect_reject_without_memory_is_told(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->fid->events[0].pd_len, 0);
 }
 
-/* Replies in error, and ends of a connection before the whole Reply */
+/* Malformed Replies, and ends of the connection before the whole Reply has arrived */
 static const struct bad_case {
 	const char	*desc;
 	int		status;
 	u8		flags;
 	u8		rev;
 	u16		pd_len;
-	u16		send;		/* bytes of the frame, 0 for all */
+	u16		send;		/* bytes that the peer sends; 0: all */
 	bool		request;
 	bool		fin;
 	bool		rst;
@@ -158,7 +161,7 @@ static void connect_peer_talks_first_fails(struct kunit *test)
 	conn_expect_failed(c, -EPROTO);
 }
 
-/* Settings that exclude revision 1; the peer closes before a Reply, by FIN or RST */
+/* Settings that exclude revision 1; the peer closes without a Reply, by FIN or RST */
 static const struct barred_case {
 	const char	*desc;
 	bool		setting;	/* v1_fallback is off */
@@ -220,7 +223,10 @@ static void connect_barred_from_revision_1_fails(struct kunit *test)
 		peer_expect_eof(c->f, c->peer);
 }
 
-/* Without enhanced data in the Reply revision 1 is used. The settings here do not allow that. */
+/*
+ * A Reply without enhanced data (RFC 6581 9) amounts to revision 1: the connect fails if settings
+ * exclude revision 1.
+ */
 /* Rules: X-02-2: status of CONNECT_REPLY, if revision 1 is not allowed */
 static void connect_barred_from_revision_1_refuses_its_reply(struct kunit *test)
 {
@@ -283,7 +289,10 @@ static void connect_failed_negotiation_is_told_the_peer(struct kunit *test)
 	peer_fin(c->peer);
 }
 
-/* After a Terminate message the library reads at most 8 MiB of the peer's bytes, then it closes. */
+/*
+ * After a Terminate message iw_mpa drops up to 8 MiB of the peer's bytes, then it closes the
+ * socket.
+ */
 static void connect_linger_ends_by_octets(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -344,8 +353,8 @@ static void connect_send_rtr_fails_is_a_failed_reply(struct kunit *test)
 
 #ifdef CONFIG_IW_MPA_TAKEOVER
 /*
- * The device has its own TCP, cannot use a socket, and lacks the TCP options of this connection. So
- * the startup fails after the Reply.
+ * The device has a TCP of its own and cannot use sockets, but its TCP lacks the TCP options of this
+ * connection. So the connect fails after the Reply.
  */
 /* Rules: E-9.3-1: each byte of the Terminate message for TCP_OPTION, then FIN */
 static void connect_tcp_option_is_a_failed_reply(struct kunit *test)
@@ -362,7 +371,10 @@ static void connect_tcp_option_is_a_failed_reply(struct kunit *test)
 	peer_fin(c->peer);
 }
 
-/* A segment has not left the host: no takeover, so the host's TCP sends the Terminate message. */
+/*
+ * A segment of the host's TCP does not leave the host in time, so the device cannot take the
+ * connection over: the connect fails, and the host's TCP sends the Terminate message.
+ */
 /* Rules: E-9.3-1: each byte of the Terminate message for TCP_BUSY, then FIN */
 static void connect_tcp_busy_is_a_failed_reply(struct kunit *test)
 {
@@ -405,7 +417,7 @@ static void connect_rst_after_hand_off_closes(struct kunit *test)
 			   "prepare attach send_rtr kick_rx stop");
 }
 
-/* The peer sends a Reply, then FIN: the connection is established, and then closed. */
+/* The peer sends a Reply, then FIN: iw_mpa reports CONNECT_REPLY(0) before it reports CLOSE. */
 /* Rules: M-7.2-1: CONNECT_REPLY, then CLOSE */
 static void connect_reply_and_fin_comes_up_and_closes(struct kunit *test)
 {
@@ -452,7 +464,7 @@ static void bring_to_tcp_connect(struct fake_conn *c, struct fakes *f)
 	struct iw_cm_conn_param param = { .qpn = 2 };
 
 	conn_aim(c, AF_INET);
-	/* A second listen() sets the backlog to 0: there is room for one connection. */
+	/* A second listen() sets the backlog to 0: TCP then queues one connection. */
 	KUNIT_ASSERT_EQ(f->test, 0, kernel_listen(c->listener, 0));
 	first->id.m_remote_addr = c->fid->id.m_remote_addr;
 	second->id.m_remote_addr = c->fid->id.m_remote_addr;
@@ -509,7 +521,7 @@ static void expect_ended(struct fake_conn *c, enum stage stage,
 		conn_expect_failed(c, -ECONNABORTED);
 }
 
-/* Errors of TCP, and the reason for the end of the connection */
+/* Errors of TCP (sk_err), and the reason that stop and the statistics get */
 static const struct tcp_end {
 	const char		*desc;
 	int			err;
@@ -544,7 +556,10 @@ static void connect_qp_gone_ends_it(struct kunit *test)
 	bring_to(c, test->priv, sc->stage);
 	c->qp->slow_put = true;
 	fake_qp_gone(c->qp);
-	/* The library has dropped its reference; iw_cm drops its own when it gets the event. */
+	/*
+	 * iw_mpa_qp_gone() has returned, so iw_mpa has no reference. iw_cm may have one until it
+	 * handles the event.
+	 */
 	KUNIT_EXPECT_LE(test, c->qp->refs, 2);
 	expect_ended(c, sc->stage, IW_MPA_R_QP_GONE);
 	if (c->peer && sc->stage != STAGE_LINGER)

@@ -56,7 +56,7 @@ static void connect_p2p_comes_up_on(struct kunit *test, int family)
 	peer_expect_eof(c->f, c->peer);
 }
 
-/* Packets of the connection have the TOS that the ULP has set by rdma_set_option(). */
+/* Packets of an initiator have the TOS that the ULP has set by rdma_set_option(). */
 static void connect_tos_is_the_sockets(struct kunit *test)
 {
 	static const int families[] = { AF_INET, AF_INET6 };
@@ -168,8 +168,8 @@ static void connect_reply_without_a_sends_no_rtr(struct kunit *test)
 }
 
 /*
- * Connect with a driver that can send all RTR types. The Reply names some of them in the words @ird
- * and @ord; expect that the type @rtr is sent.
+ * Connect with a driver that can send all RTR types. The Reply names some of them in @ird (bits A
+ * and B) and @ord (bits C and D); expect that the driver sends the type @rtr.
  */
 static void expect_rtr(struct kunit *test, u16 ird, u16 ord, u8 rtr)
 {
@@ -213,7 +213,7 @@ static void connect_v1_sends_and_takes_v1(struct kunit *test)
 	peer_send_frame(f, c->peer, &c->frame);
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
 	KUNIT_EXPECT_EQ(test, c->fid->events[0].pd_len, 5);
-	/* a Reply without IRD and ORD: the device's own limits are reported */
+	/* a Reply without IRD and ORD: the event has the limits of our own device */
 	KUNIT_EXPECT_EQ(test, c->fid->events[0].ird, f->attr.max_ord);
 	KUNIT_EXPECT_EQ(test, c->fid->events[0].ord, f->attr.max_ird);
 	KUNIT_EXPECT_FALSE(test, c->qp->params.enhanced);
@@ -232,7 +232,7 @@ static void connect_reply_octet_by_octet_comes_up(struct kunit *test)
 	peer_make_v2(&c->frame, true, MPA_C, MPA_A | 6, MPA_CW | 2, "world", 5);
 	for (i = 0; i < c->frame.len; i++) {
 		peer_send(c->f, c->peer, c->frame.buf + i, 1);
-		/* give the library time to read */
+		/* let iw_mpa run between two bytes */
 		schedule_timeout_uninterruptible(i % 3 == 0);
 		if (i == c->frame.len - 2)
 			iw_mpa_quiet(IW_MPA_QUIET_MS);
@@ -293,7 +293,7 @@ static void connect_destroy_of_established_closes(struct kunit *test)
 	peer_expect_eof(c->f, c->peer);
 }
 
-static u8 long_pd[IW_MPA_PD_MAX + 1];	/* no two of 251 bytes in a row are the same */
+static u8 long_pd[IW_MPA_PD_MAX + 1];	/* period 251: a shifted copy differs */
 
 static const struct refuse_case {
 	const char		*desc;
@@ -406,7 +406,7 @@ static void connect_asks_for_crc_unless_it_need_not(struct kunit *test)
 
 #define MPA_LARGE	0x08
 
-/* The settings of the device and of its network namespace differ: the device's is used. */
+/* The settings of a device and of its network namespace differ: that of the device counts. */
 static const struct device_case {
 	const char	*desc;
 	const char	*name;
@@ -463,7 +463,7 @@ static void connect_without_device_is_enodev(struct kunit *test)
 
 /*
  * The ULP is in another network namespace than the device and the peer's listener: TCP connects in
- * the ULP's namespace, where nobody listens.
+ * the ULP's namespace, in which no socket listens on the port.
  */
 static void connect_from_another_namespace_is_there(struct kunit *test)
 {
@@ -503,7 +503,10 @@ static void connect_goes_to_the_mapped_address(struct kunit *test)
 	conn_answer_dial(c);
 }
 
-/* The library sends no Terminate message to a peer that asks for Markers: it would have none. */
+/*
+ * iw_mpa sends no Terminate message to a peer that asks for Markers: iw_mpa makes FPDUs without
+ * Markers, which that peer could not parse.
+ */
 /* Rules: E-8-1 E-9.3-1: FIN, and no byte before it, even if the device can insert Markers */
 static void connect_refusal_with_markers_is_fin_alone(struct kunit *test)
 {

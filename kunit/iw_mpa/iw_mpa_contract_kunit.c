@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A driver makes each of the mistakes that iw_mpa_driver.rst lists. The library writes the mistake
- * to the kernel's log; library, iw_cm and driver go on working. Numbers below: rows of that list.
+ * In each test the driver makes one of the mistakes that iw_mpa_driver.rst lists. iw_mpa writes the
+ * mistake to the kernel's log, and iw_mpa, iw_cm and the driver go on working. The number of a
+ * mistake is its row in that list.
  */
 
 #include "ep.h"
@@ -36,7 +37,7 @@ static int contract_init(struct kunit *test)
 	return 0;
 }
 
-/* Return: the log has a new line with both texts. */
+/* Return true if the log has a new line of iw_mpa that contains both texts. */
 static bool log_says(const char *text, const char *more)
 {
 	char line[256];
@@ -96,7 +97,7 @@ static void something_is_missing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_register(f), 0);
 }
 
-/* Mistake 2: iw_mpa_register_device() after ib_register_device(); and the reverse, next test */
+/* Mistake 2: the driver calls iw_mpa_register_device() after ib_register_device(). */
 static void registered_too_late(struct kunit *test)
 {
 	struct fakes *f = test->priv;
@@ -109,7 +110,10 @@ static void registered_too_late(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_register(f), 0);
 }
 
-/* Mistake 2: iw_mpa_unregister_device() before ib_unregister_device(), with a live connection */
+/*
+ * Mistake 2: the driver calls iw_mpa_unregister_device() before ib_unregister_device(), while it
+ * has an established connection.
+ */
 static void unregistered_too_early(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -125,7 +129,7 @@ static void unregistered_too_early(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_register(f), 0);
 }
 
-/* Mistake 3: attach changes a socket field of the library's, or does not set sk_data_ready. */
+/* Mistake 3: attach changes a socket's field that iw_mpa has set, or does not set sk_data_ready. */
 static const char *spoils;	/* one of socket_names[] */
 
 static void no_callback(struct sock *sk)
@@ -185,7 +189,7 @@ static void attach_takes_what_is_the_librarys(struct kunit *test)
 	}
 }
 
-/* Mistake 4: the driver sends on the socket before the library has called send_rtr or open_tx. */
+/* Mistake 4: the driver sends on the socket before iw_mpa has called send_rtr or open_tx. */
 static void send_early(struct socket *sock)
 {
 	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
@@ -227,8 +231,8 @@ static void responder_sends_before_the_first_fpdu(struct kunit *test)
 }
 
 /*
- * Mistake 5: bytes arrive, but the driver does not call iw_mpa_first_fpdu(). The line about the
- * failed connection names this mistake, so it is in the log only if that is on.
+ * Mistake 5: an FPDU arrives, but the driver does not call iw_mpa_first_fpdu(). iw_mpa names this
+ * mistake in its log line about the failed connection, which needs the setting log.
  */
 static void first_fpdu_is_not_reported(struct kunit *test)
 {
@@ -257,7 +261,10 @@ static void qp_is_found_while_it_goes(struct kunit *test)
 	c->qp->seen = false;
 }
 
-/* Mistake 7: stop calls iw_mpa_qp_gone(), which waits until all ops of the QP have returned. */
+/*
+ * Mistake 7: stop calls iw_mpa_qp_gone(), which waits until all ops of the QP, stop too, have
+ * returned.
+ */
 static void wrong_stop_destroys(struct ib_qp *ib, enum iw_mpa_reason why)
 {
 	struct fake_qp *qp = fake_qp_of(ib);
@@ -280,7 +287,7 @@ static void qp_gone_within_stop(struct kunit *test)
 	fake_qp_freed(c->qp);
 }
 
-/* Mistake 8: after stop a callback or sk_user_data of the socket is not the library's. */
+/* Mistake 8: stop leaves the socket with a callback or sk_user_data that iw_mpa has not set. */
 static void wrong_stop_keeps(struct ib_qp *ib, enum iw_mpa_reason why)
 {
 	struct sock *sk = fake_qp_of(ib)->sk;
@@ -306,12 +313,12 @@ static void stop_keeps_the_socket(struct kunit *test)
 		fake_expect_closed(c->fid, 2);
 		EXPECT_LOG(test, "after stop", socket_names[i]);
 		peer_expect_eof(c->f, c->peer);
-		peer_fin(c->peer);	/* must reach the library, which restores its callbacks */
+		peer_fin(c->peer);	/* reaches iw_mpa only by its own callbacks */
 		FAKE_POLL(c->f, fakes_has_no_endpoint());
 	}
 }
 
-/* Mistake 9: the driver does not put a reference on an endpoint, or puts it twice. */
+/* Mistake 9: the driver never drops its reference on an endpoint, or (next test) drops it twice. */
 static void reference_is_leaked(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -324,7 +331,7 @@ static void reference_is_leaked(struct kunit *test)
 	fake_unregister(c->f);
 	EXPECT_LOG(test, "driver mistake", "unregistered while 1 of iw_mpa_ep_get()");
 
-	/* The reference keeps the endpoint usable after its device has gone. */
+	/* The driver's reference keeps the endpoint valid after its device was unregistered. */
 	iw_mpa_first_fpdu(ep);
 	iw_mpa_disconnect(ep, true);
 	KUNIT_EXPECT_FALSE(test, fakes_has_no_endpoint());
@@ -347,7 +354,7 @@ static void reference_is_dropped_twice(struct kunit *test)
 	fake_expect_closed(c->fid, 2);
 }
 
-/* Runs in a thread, since unregistering waits for a QP that is not freed. */
+/* In a thread of its own, since iw_mpa_unregister_device() waits for iw_mpa_qp_freed(). */
 static int unregister_thread(void *arg)
 {
 	struct fakes *f = arg;
@@ -381,7 +388,7 @@ static void qp_freed_is_missing(struct kunit *test)
 							  msecs_to_jiffies(2 * FAKE_WAIT_MS)), 0);
 }
 
-/* Mistake 10: the driver calls a function of the library too early, or (next test) after stop. */
+/* Mistake 10: the driver calls iw_mpa_tx_finished() before iw_mpa has called finish_tx. */
 static void tx_finished_is_called_early(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -396,7 +403,10 @@ static void tx_finished_is_called_early(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, log_says("", ""));
 }
 
-/* Mistake 10: calls after stop, while the endpoint still exists as its peer has not closed yet */
+/*
+ * Mistake 10: after stop the driver calls iw_mpa without a reference on the endpoint. The endpoint
+ * still exists, since its peer has not closed.
+ */
 static void call_after_the_end(struct kunit *test)
 {
 	static const char * const calls[] = {

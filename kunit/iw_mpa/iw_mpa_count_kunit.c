@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Statistics of the library: each kind of event changes the right counters by the right amount, and
- * no other counters.
+ * Statistics of iw_mpa: each kind of event changes the right counters by the right amount, and no
+ * other counters.
  */
 
 #include "iw_mpa_fakes.h"
@@ -17,13 +17,13 @@
 /* A counter, and by how much it is expected to change */
 struct count_row {
 	enum iw_mpa_counter	counter;
-	unsigned int		by;		/* the difference; 0 ends a list of these */
+	unsigned int		by;		/* by how much; 0 ends a list of rows */
 };
 
-/* Counters at the beginning of a test */
+/* Values of the counters at the beginning of a test */
 struct counts {
-	struct iw_mpa_device	*dev;	/* the device, whose own counters begin at 0 */
-	/* values of the machine's counters */
+	struct iw_mpa_device	*dev;	/* its own counters begin at 0 */
+	/* counters of the whole machine, which do not begin at 0 */
 	unsigned long		before[IW_MPA_CNT_COUNT];
 };
 
@@ -62,9 +62,9 @@ static bool count_is(const struct counts *counts, const struct count_row *rows)
 }
 
 /*
- * Check that just the counters in @rows have changed, both for the device and for the machine;
- * counters of objects count only for the machine. A counter may change a moment after the ULP gets
- * its event.
+ * Check that exactly the counters in @rows have changed, both for the device and for the whole
+ * machine. Counters of objects such as ep_created exist only for the machine, and are not checked.
+ * A counter may change a moment after the ULP has got its event, so poll.
  */
 static void count_expect(struct kunit *test, struct counts *counts, const struct count_row *rows)
 {
@@ -192,7 +192,9 @@ static void count_each_repeat_of_the_rtr_message(struct kunit *test)
 	count_expect(test, counts, want);
 }
 
-/* The peer of a client-server responder sends nothing: fence_timeout_ms later TX is opened. */
+/*
+ * The peer of a client-server responder sends no FPDU: after fence_timeout_ms iw_mpa calls open_tx.
+ */
 static void count_a_fence_that_is_lifted(struct kunit *test)
 {
 	static const struct count_row want[] = {
@@ -206,7 +208,7 @@ static void count_a_fence_that_is_lifted(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, fake_accept(c->fid, &c->param));
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
 	FAKE_WAIT(c->f, strstr(c->qp->log, " open_tx"));
-	/* TX is open already: the first FPDU must not count. */
+	/* TX is open already, so this FPDU must not change a counter. */
 	conn_send_rtr(c);
 	FAKE_WAIT(c->f, c->qp->nr_fpdus == 1);
 	count_expect(test, counts, want);
@@ -222,7 +224,7 @@ static void count_a_fence_that_an_fpdu_opens_is_not_lifted(struct kunit *test)
 	count_expect(test, counts, want);
 }
 
-/* iw_cm refuses ESTABLISHED, so the connection counts as failed. */
+/* iw_cm refuses ESTABLISHED for lack of memory, so the connection counts as failed. */
 static void count_a_connection_that_iw_cm_did_not_hear_of(struct kunit *test)
 {
 	static const struct count_row want[] = {
@@ -239,7 +241,9 @@ static void count_a_connection_that_iw_cm_did_not_hear_of(struct kunit *test)
 	count_expect(test, counts, want);
 }
 
-/* Until iw_cm has handled ESTABLISHED it allows further accepts, and each of them is counted. */
+/*
+ * iw_cm lets the ULP accept again until it has handled ESTABLISHED. Each further iw_accept counts.
+ */
 static void count_each_further_accept(struct kunit *test)
 {
 	static const struct count_row want[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Cases for both roles: whether a frame asks for CRC, depending on the device and on a setting */
+/* Cases for both roles: whether a Request or Reply has C set, by device and net.iw_mpa.crc */
 #ifndef _IW_MPA_CRC_CASES_H
 #define _IW_MPA_CRC_CASES_H
 
@@ -9,10 +9,10 @@
 
 static const struct crc_case {
 	const char	*desc;		/* name of the case */
-	/* what the device can do, in addition to what all fake devices can */
+	/* capabilities of the device, besides those of every fake device */
 	u32		caps;
 	u8		setting;	/* value of net.iw_mpa.crc */
-	bool		asked;		/* expected result: the frame asks for CRC */
+	bool		asked;		/* expected: C is set */
 } crc_cases[] = {
 	{ "on", IW_MPA_CAP_NO_CRC, 1, true },
 	{ "off", IW_MPA_CAP_NO_CRC, 0, false },
