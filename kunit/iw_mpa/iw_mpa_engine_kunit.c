@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Functions of the library for drivers whose device has a TCP of its own: they pass received bytes
- * to the frame reader, limit the MPA revision, and choose RTR types.
+ * Functions of iw_mpa_proto.h, for drivers whose device has a TCP of its own: the reader that such
+ * a driver feeds with received bytes, and the negotiation of MPA revision, IRD, ORD and RTR types.
  */
 
 #include "raw_frame.h"
@@ -36,7 +36,7 @@ static struct iw_mpa_frame peer_frame(bool reply, u8 rtr)
 
 /* Readers fed from a driver's buffer */
 
-#define BEHIND	37	/* bytes after the frame, as if FPDUs had come with it */
+#define BEHIND	37	/* bytes after the frame, which stand for FPDUs */
 
 /*
  * Feed @len bytes in pieces of at most @piece bytes. Return the number of bytes that the reader has
@@ -78,7 +78,7 @@ static void engine_reader_takes_the_frame_and_no_more(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, memcmp(buf, octets, len), 0);
 		KUNIT_EXPECT_EQ(test, iw_mpa_frame_decode(rd.buf, rd.have, rd.reply, &frame), OK);
 		KUNIT_EXPECT_EQ(test, frame.pd_len, row->want.pd_len);
-		/* the frame is complete, and a further byte is not taken */
+		/* the frame is complete: the reader takes no further byte */
 		KUNIT_EXPECT_EQ(test, iw_mpa_reader_feed(&rd, octets, 1, &reason), 0);
 		KUNIT_EXPECT_EQ(test, reason, OK);
 	}
@@ -120,7 +120,7 @@ static void engine_responder_takes_no_revision_above_its_own(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, iw_mpa_negotiate_request(&local, &v2, &rep, &params),
 			IW_MPA_R_BAD_REV);
 	KUNIT_EXPECT_TRUE(test, rep.reject);
-	/* the revision is checked first, before Markers */
+	/* of two errors in a Request, the revision is reported, not Markers */
 	enhanced.markers = true;
 	KUNIT_EXPECT_EQ(test, iw_mpa_negotiate_request(&local, &enhanced, &rep, &params),
 			IW_MPA_R_BAD_REV);
@@ -173,7 +173,7 @@ static void engine_device_without_rtr_asks_for_none(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, req.rtr, 0);
 }
 
-/* Whatever the ULP and the peer ask for, the result is within the device's limits. */
+/* Whatever IRD and ORD the ULP and the peer ask for, the results are within the device's limits. */
 
 static void engine_read_alone_without_ird_stays_within_the_limits(struct kunit *test)
 {
@@ -191,8 +191,9 @@ static void engine_read_alone_without_ird_stays_within_the_limits(struct kunit *
 }
 
 /*
- * After the errors NO_RTR and INSUFFICIENT_IRD a Terminate message is due. Some devices can send
- * that only when the QP is in RTS, so even then the negotiated parameters have to be usable.
+ * After the errors NO_RTR and INSUFFICIENT_IRD a Terminate message is due. Some devices can send it
+ * only when the QP is in RTS. So the parameters of a failed negotiation, with which such a QP is
+ * brought to RTS, have to be within the limits of the device, too.
  */
 static void engine_params_of_an_error_can_be_programmed(struct kunit *test)
 {

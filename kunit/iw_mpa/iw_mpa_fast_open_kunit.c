@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * TCP Fast Open (RFC 7413): if both ends have enabled it, the Request is sent with the SYN. If
- * something prevents that, the connection is set up as without Fast Open.
+ * TCP Fast Open (RFC 7413): if both ends have enabled it, the initiator sends its Request with the
+ * SYN. If an end has not, or TCP has no cookie yet, the Request follows after the handshake of TCP.
  */
 
 #include "iw_mpa_fakes.h"
@@ -30,7 +30,7 @@ static void fast_open_exit(struct kunit *test)
 	fakes_exit(test);
 }
 
-/* Did the SYN of this connection carry data, which its receiver has accepted? */
+/* Did the SYN carry data, and has the TCP that received the SYN accepted them? */
 static bool came_with_the_syn(const struct socket *sock)
 {
 	return tcp_sk(sock->sk)->syn_data_acked;
@@ -85,7 +85,7 @@ static void fast_open_unwanted_by_the_peer_comes_up(struct kunit *test)
 	hang_up(c);
 }
 
-/* A SYN with the Request goes to a closed port. The errno is the same as without Fast Open. */
+/* The SYN with the Request goes to a closed port: the errno is the same as without Fast Open. */
 static void fast_open_refused_is_told(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -99,7 +99,7 @@ static void fast_open_refused_is_told(struct kunit *test)
 	conn_expect_failed(c, -ECONNRESET);
 }
 
-/* After a FIN in place of a Reply the Request of revision 1 is sent with the next SYN, too. */
+/* After a FIN in place of a Reply the next SYN carries the Request of revision 1. */
 static void fast_open_falls_back_to_revision_1(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -116,7 +116,10 @@ static void fast_open_falls_back_to_revision_1(struct kunit *test)
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_CONNECT_REPLY, 0);
 }
 
-/* Have the peer connect with its Request in the SYN, or ask for a cookie first, and establish. */
+/*
+ * Have the peer connect by Fast Open, with its Request in the SYN if it has a cookie. Then have the
+ * ULP accept, and wait for ESTABLISHED.
+ */
 static void call_with_the_syn(struct fake_conn *c, struct fakes *f)
 {
 	conn_listen(c);

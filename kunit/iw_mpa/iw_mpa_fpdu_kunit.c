@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The FPDUs that the startup phase may need, byte by byte: RFC 5041 4 (DDP headers), RFC 5040 4
- * (RDMAP headers, Terminate), RFC 5044 4 (FPDU, CRC), RFC 6581 8 and 9.2.
+ * The FPDUs of the startup phase (RTR and Terminate messages), byte by byte: RFC 5041 4 (DDP
+ * headers), RFC 5040 4 (RDMAP headers, Terminate), RFC 5044 4 (FPDU, CRC), RFC 6581 8 and 9.2.
  */
 
 #include <kunit/test.h>
@@ -9,9 +9,9 @@
 #include <linux/unaligned.h>
 #include <rdma/iw_mpa_proto.h>
 
-#define GUARD	32	/* bytes on each side of what may be written */
+#define GUARD	32	/* guard bytes on each side of a buffer */
 
-/* CRC32c, bit by bit: independent of what the code under test uses */
+/* CRC32c, bit by bit: independent of the crc32c() that iw_mpa uses */
 static u32 slow_crc32c(const u8 *octets, size_t len)
 {
 	u32 crc = 0xffffffff;
@@ -26,7 +26,7 @@ static u32 slow_crc32c(const u8 *octets, size_t len)
 	return ~crc;
 }
 
-/* RFC 5044 4.4, figure 5: an FPDU with its Marker, the CRC field is the last four bytes */
+/* RFC 5044 4.4, figure 5: an FPDU with its Marker; the last four bytes are the CRC field */
 static const u8 figure_5[52] = {
 	0x00, 0x00, 0x00, 0x00, 0x00, 0x2a, 0x41, 0x43,
 	[19] = 0x01,
@@ -40,8 +40,8 @@ static void slow_crc32c_rfc5044_figure_5_matches(struct kunit *test)
 
 static const struct fpdu_row {
 	const char	*desc;
-	u8		rtr;	/* type of an RTR message, or 0 and: */
-	u8		term;	/* code of a Terminate message */
+	u8		rtr;	/* RTR type; 0 if the row is a Terminate message */
+	u8		term;	/* its code */
 	size_t		len;
 	u8		octets[IW_MPA_FPDU_MAX];
 } fpdu_rows[] = {
@@ -144,7 +144,10 @@ static void fpdu_with_crc_octets_exact(struct kunit *test)
 	expect_guarded(test, fpdu, 0xa5);
 }
 
-/* RFC 5044 4.4: without CRC the field is still sent; the library sends 0 in it, not old memory. */
+/*
+ * RFC 5044 4.4: an FPDU without CRC has a CRC field, too, whose value is free. iw_mpa sends 0 in
+ * it, so that no old contents of the buffer reach the peer.
+ */
 /* Rules: E-9.1-7 E-9.2-8 E-9.2-9 E-9.3-1 M-7.1.1-7: each byte of the Terminate and RTR messages */
 static void fpdu_without_crc_field_is_zero(struct kunit *test)
 {
@@ -162,7 +165,10 @@ static void fpdu_without_crc_field_is_zero(struct kunit *test)
 	expect_guarded(test, fpdu, 0xa5);
 }
 
-/* FPDUs made in two buffers with different old contents are equal: every byte is written. */
+/*
+ * The same FPDU is made in two buffers with different old contents: if each byte is written, both
+ * are equal.
+ */
 static void fpdu_any_room_all_octets_written(struct kunit *test)
 {
 	const struct fpdu_row *row = test->param_value;
@@ -179,7 +185,7 @@ static void fpdu_any_room_all_octets_written(struct kunit *test)
 	expect_guarded(test, other, 0xff);
 }
 
-/* iw_mpa_fpdu_size() of an FPDU's first two bytes (ULPDU_Length) is the FPDU's real size. */
+/* For the ULPDU_Length of an FPDU that iw_mpa makes, iw_mpa_fpdu_size() returns the FPDU's size. */
 static void fpdu_size_own_fpdus_agrees(struct kunit *test)
 {
 	const struct fpdu_row *row = test->param_value;
@@ -187,7 +193,7 @@ static void fpdu_size_own_fpdus_agrees(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, iw_mpa_fpdu_size(get_unaligned_be16(row->octets)), row->len);
 }
 
-/* An RTR message is made only for exactly one RTR type, not for none or several. */
+/* iw_mpa_fpdu_rtr() makes a message only for exactly one RTR type, not for none or several. */
 static void fpdu_rtr_not_one_type_refused(struct kunit *test)
 {
 	u8 *fpdu = room_alloc(test, 0xa5);

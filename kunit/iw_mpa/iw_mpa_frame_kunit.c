@@ -13,7 +13,7 @@
 #include "frame.h"
 #include "raw_frame.h"
 
-#define GUARD		32	/* bytes on each side of what may be written */
+#define GUARD		32	/* guard bytes on each side of a buffer */
 #define SEED		6581
 
 static void expect_frame(struct kunit *test, const struct iw_mpa_frame *got,
@@ -65,7 +65,7 @@ static void frame_decode_good_fields_read(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, got.pd[i], raw_pd(off - IW_MPA_HDR_SIZE + i));
 }
 
-/* If only the header is decoded, the fields that are not in the header are 0. */
+/* iw_mpa_frame_decode_head() reads the header alone: fields that are not in the header are 0. */
 static void frame_decode_head_fields_read(struct kunit *test)
 {
 	const struct good_row *row = test->param_value;
@@ -103,7 +103,7 @@ static void frame_decode_malformed_reason_named(struct kunit *test)
 	/* Act */
 	reason = iw_mpa_frame_decode(buf, raw_len(&row->raw), row->reply, &got);
 
-	/* Assert: no private data is returned, either */
+	/* Assert: the reason, and neither fields nor private data */
 	KUNIT_EXPECT_EQ(test, reason, row->reason);
 	KUNIT_EXPECT_NULL(test, got.pd);
 	expect_frame(test, &got, &none);
@@ -129,7 +129,10 @@ static void frame_decode_wrong_length_reason_named(struct kunit *test)
 	frame_decode_malformed_reason_named(test);
 }
 
-/* A good frame cut anywhere within its header: nothing is read after the cut */
+/*
+ * A frame that is cut within its header. The buffer ends at the cut, so that KASAN detects a read
+ * after it.
+ */
 /* Rules: M-7.1.2-16: the reason, for each length */
 static void frame_decode_short_of_header_truncated(struct kunit *test)
 {
@@ -236,7 +239,7 @@ static void frame_encode_good_octets_exact(struct kunit *test)
 	u8 *buf;
 	int len;
 
-	/* Arrange: not one byte more than the frame needs */
+	/* Arrange: a buffer of the exact size of the frame */
 	buf = kunit_kmalloc(test, row->len, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, buf);
 	memset(buf, 0xa5, row->len);
@@ -299,7 +302,7 @@ static void frame_encode_impossible_nothing_written(struct kunit *test)
 
 /* Properties */
 
-/* A random valid frame. @pd has as many bytes as the longest private data. */
+/* Make a random valid frame. @pd has IW_MPA_PD_MAX bytes, the most private data of a frame. */
 static void random_frame(struct rnd_state *rnd, const u8 *pd, struct iw_mpa_frame *frame)
 {
 	u32 bits = prandom_u32_state(rnd);
@@ -360,8 +363,8 @@ static void frame_encode_random_decodes_to_same(struct kunit *test)
 			len[i] = iw_mpa_frame_encode(&frame, room[i] + GUARD, IW_MPA_FRAME_MAX);
 
 		/*
-		 * Assert: every byte of the frame is written, none beyond, and it decodes to the
-		 * same
+		 * Assert: both buffers have the same bytes of the frame, no byte beyond it is
+		 * written, and it decodes to the frame that was encoded
 		 */
 		HOLDS(len[0] == IW_MPA_HDR_SIZE + (frame.enhanced ? 4 : 0) + frame.pd_len);
 		HOLDS(len[0] == len[1]);
@@ -379,7 +382,9 @@ static void frame_encode_random_decodes_to_same(struct kunit *test)
 
 #undef HOLDS
 
-/* Expected result of a good frame with one bit of the byte @octet inverted */
+/*
+ * Expected result of iw_mpa_frame_decode() for a valid frame with one bit inverted, in byte @octet
+ */
 static enum iw_mpa_reason flip_reason(const u8 *flipped, size_t octet)
 {
 	u16 pd_length = get_unaligned_be16(flipped + 18);

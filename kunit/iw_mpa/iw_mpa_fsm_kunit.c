@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The state table of fsm.c, cell by cell: which events each state handles, to which state they
- * lead, and what limits each wait. The actions are checked by iw_mpa_fsm_walk_kunit.c.
+ * The state table of fsm.c, cell by cell (a cell is what the table says for one event in one
+ * state): which events each state handles, to which state they lead, and what limits each wait.
+ * iw_mpa_fsm_walk_kunit.c checks the actions.
  */
 
 #include <kunit/test.h>
@@ -15,23 +16,26 @@
 
 #define ST_ALL		(BIT(IW_MPA_ST_COUNT) - 1)
 /*
- * States that the runner (the context that handles an endpoint's events) passes without handling
- * events from outside, and states that wait for such events
+ * States that the runner (the context that handles an endpoint's events) leaves without waiting for
+ * an event, and states that wait for events of other contexts
  */
 #define ST_PASSED	(ST(IDLE) | ST(ASKING) | ST(HANDOFF))
 #define ST_WAITS	(ST_ALL & ~(ST_PASSED | ST(DEAD)))
-/* An initiator without a Reply */
+/* An initiator that waits for the Reply */
 #define ST_READS_REP	(ST(V2_OFFERED) | ST(AWAIT_REP))
 #define ST_TCP		(ST(TCP_CONNECT) | ST(TCP_RECONNECT))
 #define ST_DIALS	(ST_TCP | ST_READS_REP)
-/* The ULP has the CONNECT_REQUEST, or will get it */
+/* A responder whose Request is complete: it waits for room in iw_cm, or for the ULP's answer */
 #define ST_ASKS		(ST(AWAIT_ROOM) | ST(AWAIT_VERDICT))
-/* The driver has the stream, and TX is closed, or open, or being closed */
+/* The driver has the stream, and must not send yet, or may send, or sends its last FPDUs */
 #define ST_CLOSED_TX	(ST(AWAIT_RTR) | ST(FENCED))
 #define ST_OPEN_TX	(ST(UNANSWERED) | ST(OFFLOADED))
 #define ST_ENDS		(ST(FINISHING) | ST(HALF_CLOSED) | ST(PEER_FINISHED))
 #define ST_DRIVER	(ST_CLOSED_TX | ST_OPEN_TX | ST_ENDS)
-/* This end may send a Terminate message, or has sent FIN; the peer has not sent FIN */
+/*
+ * The driver has the stream and the peer has not closed. An end waits in LINGER for the peer's FIN:
+ * an RST could undo the last message, such as a Terminate.
+ */
 #define ST_SPEAKS	(ST_CLOSED_TX | ST_OPEN_TX | ST(FINISHING) | ST(HALF_CLOSED))
 
 /* One row per transition: the state to which an event leads. Without a row the event is ignored. */
@@ -98,7 +102,7 @@ static const struct event_row event_rows[] = {
 	LEG(STREAM_ENDED, ST_OPEN_TX, PEER_FINISHED),
 	LEG(TX_FINISHED, ST(PEER_FINISHED), DEAD),
 	LEG(STREAM_ENDED, ST(HALF_CLOSED), DEAD),
-	/* Other ends: while TX is closed there is nothing to finish */
+	/* Other ends; while TX is closed no posted work has to be sent first */
 	LEG(ULP_CLOSED, ST_CLOSED_TX, LINGER),
 	LEG(CANNOT_FINISH, ST(FINISHING), LINGER),
 	LEG(CANNOT_FINISH, ST(PEER_FINISHED), DEAD),
@@ -107,8 +111,8 @@ static const struct event_row event_rows[] = {
 	LEG(ULP_ABORTED, ST_SPEAKS, LINGER),
 	LEG(ULP_ABORTED, ST_DRIVER, DEAD),
 	/*
-	 * The peer's FIN: bytes that arrived before it are read first; if there are none, an
-	 * initiator tries again
+	 * The peer's FIN: first iw_mpa reads the bytes before it. If there are none and revision 2
+	 * was offered, the initiator connects once more.
 	 */
 	LEG(PEER_CLOSED, ST_READS_REP | ST(AWAIT_REQ), COUNT),
 	LEG(PEER_CLOSED, ST_DRIVER & ~ST(PEER_FINISHED), COUNT),
@@ -130,7 +134,10 @@ static const struct event_row event_rows[] = {
 	LEG(DEV_GONE, ST_WAITS, DEAD),
 };
 
-/* Return the state to which @event leads from @state; IW_MPA_ST_COUNT if it has no effect there. */
+/*
+ * Return the state to which @event leads from @state, or IW_MPA_ST_COUNT if @event is ignored
+ * there.
+ */
 static enum iw_mpa_state leg_target(enum iw_mpa_state state, enum iw_mpa_event event)
 {
 	int i;
@@ -188,8 +195,8 @@ static void fsm_step_any_cell_leads_where_ruled(struct kunit *test)
 }
 
 /*
- * When an orderly end begins, its reason is recorded. RST, an error or a stall during that end
- * replaces the reason.
+ * An orderly end has a reason from its beginning. If it fails, by RST, an error or a stall, the
+ * reason of that event replaces the former one.
  */
 static void fsm_failed_end_has_another_reason(struct kunit *test)
 {
@@ -214,9 +221,9 @@ static void fsm_failed_end_has_another_reason(struct kunit *test)
 }
 
 /*
- * No path through the states goes back, with two exceptions, which iw_mpa_fsm_walk_kunit.c counts:
- * a Request is reported again when iw_cm has room, and revision 2 is offered once more. So every
- * path ends, and it ends in DEAD.
+ * Each event leads to a later state in the order of IW_MPA_STATES(), or to the same state. There
+ * are two exceptions: ROOM reports a waiting Request to iw_cm again, until the timer of AWAIT_ROOM
+ * ends that; V2_SENT offers revision 2 again, once, as iw_mpa_fsm_walk_kunit.c checks.
  */
 static void fsm_any_cell_goes_forward(struct kunit *test)
 {
@@ -235,8 +242,8 @@ static void fsm_any_cell_goes_forward(struct kunit *test)
 }
 
 /*
- * Local errors during startup, and the states in which the peer gets no message about them: see
- * E-9.3-1.
+ * Local errors during startup, and the states in which the peer gets neither a Reject nor a
+ * Terminate message: see rule E-9.3-1 in iw_mpa_conformance.rst.
  */
 static const struct local_end {
 	enum iw_mpa_event	event;
@@ -256,7 +263,7 @@ static const struct local_end {
 	/* TCP has refused a frame. */
 	{ IW_MPA_EV_SEND_FAILED,	ST_TCP },
 	{ IW_MPA_EV_REPLY_FAILED,	ST(HANDOFF) },
-	/* After these the peer gets a message in every state. */
+	/* After these events the peer gets a message, whatever the state is. */
 	{ IW_MPA_EV_TERM_DUE },
 	{ IW_MPA_EV_PREPARE_FAILED },
 	{ IW_MPA_EV_RTR_FAILED },
@@ -289,7 +296,10 @@ static void fsm_local_end_of_a_startup_told_but_for_those(struct kunit *test)
 	}
 }
 
-/* The removal of a device waits for its connections: DEV_GONE alone has to end each of them. */
+/*
+ * The removal of a device waits for its connections: DEV_GONE has to end each of them, in each
+ * state.
+ */
 static void fsm_device_ends_whatever_waits(struct kunit *test)
 {
 	int state;
@@ -302,7 +312,9 @@ static void fsm_device_ends_whatever_waits(struct kunit *test)
 	}
 }
 
-/* The actions of a cell are done by ascending number, so the numbers have to be in this order. */
+/*
+ * The runner does the actions of a transition by ascending number, so this has to be their order.
+ */
 static void fsm_actions_numbered_in_order_of_doing(struct kunit *test)
 {
 	static const u8 order[] = {
@@ -326,7 +338,10 @@ static void fsm_actions_numbered_in_order_of_doing(struct kunit *test)
 	KUNIT_EXPECT_LE(test, IW_MPA_ST_COUNT, 32);	/* for ST() here */
 }
 
-/* Events that wait are handled by ascending number: bytes that have arrived before any close. */
+/*
+ * Of several waiting events the one with the lowest number is handled first, so READABLE has to be
+ * below the events of a close: otherwise bytes before a FIN would be lost.
+ */
 static void fsm_events_raised_from_outside_numbered_by_urgency(struct kunit *test)
 {
 	static const u8 order[] = {
@@ -382,7 +397,7 @@ static void fsm_timer_any_wait_bounded(struct kunit *test)
 	}
 }
 
-/* The phase of each state, and the waits that share a limit */
+/* The phase of each state, and which states share one time limit */
 static void fsm_phase_any_state_known(struct kunit *test)
 {
 	const u32 up = ST(FENCED) | ST(UNANSWERED) | ST(OFFLOADED);
@@ -400,7 +415,7 @@ static void fsm_phase_any_state_known(struct kunit *test)
 				    "%s", iw_mpa_state_name(state));
 		KUNIT_EXPECT_EQ_MSG(test, info->total, !!(BIT(state) & total), "%s",
 				    iw_mpa_state_name(state));
-		/* Nothing leads back into a phase that is over. */
+		/* No event leads back to an earlier phase. */
 		for (event = 0; event < IW_MPA_EV_COUNT; event++) {
 			const struct iw_mpa_transition *tr = iw_mpa_fsm_step(state, event);
 
@@ -437,7 +452,10 @@ static void fsm_reason_of_a_timeout_is_the_states(struct kunit *test)
 	}
 }
 
-/* FIRST_FPDU has only actions that RX may do in a softirq. Actions that end a connection sleep. */
+/*
+ * A driver may call iw_mpa_first_fpdu() in a softirq. So FIRST_FPDU has only actions that do not
+ * sleep. Events that end a connection have actions that sleep.
+ */
 static void fsm_first_fpdu_alone_is_prompt(struct kunit *test)
 {
 	int state, event;
@@ -458,8 +476,8 @@ static void fsm_first_fpdu_alone_is_prompt(struct kunit *test)
 }
 
 /*
- * iw_mpa_close() may send FIN in the context of the ULP that closes. Actions that end the
- * connection are for the endpoint's work item.
+ * iw_mpa_close() may send FIN in the context of the ULP that closes, but not end the connection:
+ * the endpoint's work item does that.
  */
 static void fsm_close_leaves_ends_to_others(struct kunit *test)
 {
@@ -483,7 +501,9 @@ static void fsm_close_leaves_ends_to_others(struct kunit *test)
 	}
 }
 
-/* A number outside the enum has the name "?": the table of names is not read past its end. */
+/*
+ * iw_mpa_state_name() returns "?" for a number outside the enum, and does not read past its table.
+ */
 static void fsm_name_out_of_range_harmless(struct kunit *test)
 {
 	static const unsigned int wild[] = { IW_MPA_ST_COUNT, 64, 255, 0x7fffffff, 0xffffffff };

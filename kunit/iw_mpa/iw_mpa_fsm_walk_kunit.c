@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Guarantees of the state table of fsm.c. A walk visits every state with every history (PAST_*)
- * that can lead there, and follows each action to each event that it can raise. Each action is
+ * that can lead there, and follows each action to each event that it can return. Each action is
  * checked against the rules of iw_cm, of drivers, of RFC 5044 7.1.2 and of RFC 6581 9.
  */
 
@@ -17,7 +17,7 @@
 #define DO(name)	IW_MPA_DO_##name
 
 #define ST_ALL		(BIT(IW_MPA_ST_COUNT) - 1)
-/* The runner (the context that handles an endpoint's events) does not wait for events in these. */
+/* The runner (the context that handles an endpoint's events) does not wait in these states. */
 #define ST_PASSED	(ST(IDLE) | ST(ASKING) | ST(HANDOFF))
 #define ST_DIALS	(ST(TCP_CONNECT) | ST(V2_OFFERED) | ST(TCP_RECONNECT) | ST(AWAIT_REP))
 #define ST_ASKS		(ST(AWAIT_REQ) | ST(ASKING) | ST(AWAIT_ROOM) | ST(AWAIT_VERDICT))
@@ -27,19 +27,19 @@
 #define ST_UP		(ST(FENCED) | ST(UNANSWERED) | ST(OFFLOADED) | ST_FINISHES)
 #define ST_DRIVER	(ST_UP | ST(AWAIT_RTR))
 
-/* Bits for what has happened to a connection before it came into its present state */
+/* What has happened to a connection before it entered its present state, as bits */
 #define PAST_ACTIVE	BIT(0)
 #define PAST_PASSIVE	BIT(1)
 #define PAST_CALL	BIT(2)	/* iw_connect or iw_accept has not returned */
 #define PAST_OPENED	BIT(3)	/* initiator: it has a socket */
 #define PAST_REQ_SENT	BIT(4)
-#define PAST_RETRIED	BIT(5)	/* a second try was made */
+#define PAST_RETRIED	BIT(5)	/* initiator: it has connected again */
 #define PAST_BOUND	BIT(6)	/* the QP is bound now */
 #define PAST_EXPECTED	BIT(7)	/* iw_cm expects an event */
 #define PAST_UP		BIT(8)
 #define PAST_DOWN	BIT(9)
 #define PAST_CANCELLED	BIT(10)
-#define PAST_TAKEN	BIT(11)	/* a driver got the stream */
+#define PAST_TAKEN	BIT(11)	/* the driver's prepare has returned 0 */
 #define PAST_STOPPED	BIT(12)	/* the driver's stop was called */
 #define PAST_TX_OPEN	BIT(13)	/* RFC 5044 7.1.2: FPDUs may be sent */
 #define PAST_FINISHING	BIT(14)	/* finish_tx was called */
@@ -47,7 +47,7 @@
 #define PAST_ENDING	BIT(16)	/* STREAM_ENDED was raised and waits */
 #define PAST_FAILED	BIT(17)	/* iw_connect or iw_accept returns an errno */
 #define PAST_RELEASED	BIT(18)
-#define PAST_LAST_TRY	BIT(19)	/* a try with revision 1 was made */
+#define PAST_LAST_TRY	BIT(19)	/* only revision 1 is left to try */
 
 #define NODES_MAX	256
 
@@ -68,7 +68,7 @@ static bool driver_has_stream(u32 past)
 	return (past & PAST_TAKEN) && !(past & PAST_STOPPED);
 }
 
-/* The events that an action can raise, according to fsm.h; @always: it raises one of them */
+/* The events that an action can return, according to fsm.h; @always: it always returns one */
 static u64 action_outcomes(enum iw_mpa_action_nr action, u32 past, bool *always)
 {
 	const u64 read = EV(FRAME_BAD) | EV(FRAME_CUT) | EV(STREAM_ENDED) | EV(PEER_RESET) |
@@ -116,7 +116,9 @@ static u64 action_outcomes(enum iw_mpa_action_nr action, u32 past, bool *always)
 	}
 }
 
-/* Return the bits PAST_* after an action that has raised the event @outcome, or none */
+/*
+ * Return the bits PAST_* after an action that has returned the event @outcome, or IW_MPA_EV_NONE.
+ */
 static u32 action_done(u32 past, enum iw_mpa_action_nr action, enum iw_mpa_event outcome)
 {
 	bool well = outcome == IW_MPA_EV_NONE;
@@ -171,7 +173,9 @@ static u32 action_done(u32 past, enum iw_mpa_action_nr action, enum iw_mpa_event
 	}
 }
 
-/* iw_cm expects no event after a call that fails, or if the ULP rejects after its accept. */
+/*
+ * iw_cm expects no event if iw_connect or iw_accept fails, or if the ULP rejects after its accept.
+ */
 static bool event_is_withdrawn(u32 past, enum iw_mpa_event event)
 {
 	return event == IW_MPA_EV_ULP_REJECTED ||
@@ -227,7 +231,7 @@ static bool action_is_allowed(u32 past, enum iw_mpa_action_nr action, enum iw_mp
 	case IW_MPA_ACT_SEND_REJECT:
 		return (past & PAST_PASSIVE) && !(past & (PAST_TAKEN | PAST_LAST_WORD));
 	case IW_MPA_ACT_SHUTDOWN:
-		/* FIN is for the driver's stream only after TX_FINISHED, and only once. */
+		/* While the driver has the stream, FIN is sent only for TX_FINISHED, once. */
 		return driver_has_stream(past) ? event == IW_MPA_EV_TX_FINISHED &&
 						 !(past & PAST_LAST_WORD) :
 						 !(past & PAST_BOUND);
@@ -251,14 +255,14 @@ static bool action_is_allowed(u32 past, enum iw_mpa_action_nr action, enum iw_mp
 	}
 }
 
-/* Check what must be true in a state, whatever events have led there */
+/* Check what must be true in a state, by whatever events it was reached. */
 static bool state_is_sound(const struct node *node)
 {
 	u32 past = node->past, st = BIT(node->state);
 
 	if (!(st & ST(DEAD)) != !(past & PAST_RELEASED))
 		return false;
-	/* A raised STREAM_ENDED must have an effect in the state. */
+	/* STREAM_ENDED was raised: it must have an effect in the state. */
 	if ((past & PAST_ENDING) && !(st & ST(DEAD)) &&
 	    !iw_mpa_fsm_step(node->state, IW_MPA_EV_STREAM_ENDED)->defined)
 		return false;
@@ -308,9 +312,15 @@ static u32 event_facts(u32 past, enum iw_mpa_event event)
 	}
 }
 
-/* due_*(): exactly the actions that a cell has to have because of bits PAST_* and the next state */
+/*
+ * due_*() return the actions that a transition must have, and no others, by bits PAST_* and next
+ * state.
+ */
 
-/* At the end of a connection, what bits PAST_* show to have been done has to be undone. */
+/*
+ * The end of a connection has to undo what was done to it: for example STOP after a hand-off,
+ * UNBIND after BIND, and a last event if iw_cm expects one.
+ */
 static u32 due_at_end(u32 past, enum iw_mpa_event event, enum iw_mpa_state next)
 {
 	u32 due = 0;
@@ -408,7 +418,7 @@ static u32 due_actions(const struct node *from, enum iw_mpa_event event, enum iw
 		if (st & (ST(AWAIT_ROOM) | ST(AWAIT_VERDICT)))
 			due = DO(SEND_REJECT);
 		break;
-	case IW_MPA_EV_ULP_CLOSED:	/* last chance for a peer that missed the RTR message */
+	case IW_MPA_EV_ULP_CLOSED:	/* the peer may have missed the RTR message */
 		if (st & ST(UNANSWERED))
 			due = DO(REPEAT_RTR);
 		break;
@@ -449,9 +459,9 @@ static void walk_event(struct walk *w, struct node from, enum iw_mpa_event event
 }
 
 /*
- * Walk through the actions of one transition, and through every event that they can raise. The
- * library handles such an event at once, so this function and walk_event() call each other. The
- * recursion is short, since no event leads back to an earlier state.
+ * Walk through the actions of one transition, and through every event that they can return. iw_mpa
+ * handles such an event at once, so this function and walk_event() call each other. The recursion
+ * is short, since such events lead to later states.
  */
 static void walk_actions(struct walk *w, struct node at, enum iw_mpa_event event, u32 actions,
 			 int depth)
@@ -483,7 +493,7 @@ static void walk_actions(struct walk *w, struct node at, enum iw_mpa_event event
 		}
 		at.past = action_done(at.past, nr, IW_MPA_EV_NONE);
 	}
-	/* All actions are done: the ULP's call returns an errno, or an event will follow. */
+	/* All actions are done: iw_connect or iw_accept returns an errno, or an event follows. */
 	if (at.past & PAST_CALL)
 		KUNIT_EXPECT_EQ_MSG(w->test, !(at.past & PAST_FAILED),
 				    !!(at.past & (PAST_EXPECTED | PAST_DOWN)), "%s, past 0x%x",
@@ -496,7 +506,10 @@ static void walk_actions(struct walk *w, struct node at, enum iw_mpa_event event
 	walk_add(w, at);
 }
 
-/* Some events from outside are possible only in one of the roles. */
+/*
+ * Can @event occur in the state of @node, raised by another context or by a call of iw_cm? Some
+ * events are possible only in one role.
+ */
 static bool event_comes(const struct node *node, enum iw_mpa_event event)
 {
 	const u64 calls = EV(ULP_CONNECTS) | EV(TCP_ACCEPTED) | EV(ULP_ACCEPTED) |
@@ -520,7 +533,7 @@ static bool event_comes(const struct node *node, enum iw_mpa_event event)
 	return true;
 }
 
-/* Walk through all that can be reached from IDLE, and check each step */
+/* Walk through all states that can be reached from IDLE, and check each transition. */
 static struct walk *walk_all(struct kunit *test)
 {
 	struct walk *w = kunit_kzalloc(test, sizeof(*w), GFP_KERNEL);
@@ -540,10 +553,11 @@ static struct walk *walk_all(struct kunit *test)
 }
 
 /*
- * Every path keeps these promises: either the ULP's call returns an errno and there is no event, or
- * there is one REPORT_DOWN at the end and at most one REPORT_UP before it; after a hand-off there
- * is one STOP, and it comes before UNBIND; UNBIND comes before the report; RELEASE is last, and
- * comes once. The functions action_is_allowed() and state_is_sound() check them at every step.
+ * Every path keeps these promises. Either iw_connect or iw_accept returns an errno and there is no
+ * event; or there is one REPORT_DOWN at the end, or CANCEL if the ULP has rejected, and at most one
+ * REPORT_UP before it. After a hand-off there is one STOP, before UNBIND; UNBIND is before the
+ * report; RELEASE is last, and once. action_is_allowed() and state_is_sound() check this at every
+ * step.
  */
 /*
  * Rules: M-7.1.2-10 M-8-3: the order of the actions on each path through the state table; F-8-3:
@@ -556,7 +570,7 @@ static void fsm_any_path_keeps_promises(struct kunit *test)
 	u32 reached = 0, ends = 0;
 	int i;
 
-	/* The walk has reached all states and cells, or it has proved nothing. */
+	/* A walk that has not reached all states and transitions would prove nothing. */
 	for (i = 0; i < w->count; i++) {
 		reached |= BIT(w->nodes[i].state);
 		ends += w->nodes[i].state == IW_MPA_ST_DEAD;
@@ -576,16 +590,17 @@ static void fsm_any_path_keeps_promises(struct kunit *test)
 #define TICKS_WAIT	5	/* ticks of linger_timeout_ms */
 #define TICKS_UNTIL	13	/* ticks of finish_timeout_ms, no multiple of TICKS_WAIT */
 
-/* Return the jiffies at a tick. They wrap around during the test. */
+/* Return the jiffies at a tick; they wrap around during the test. */
 static unsigned long at_tick(unsigned int tick)
 {
 	return -2UL * TICKS_UNTIL + 2 * tick;
 }
 
 /*
- * An orderly end is over after finish_timeout_ms, whatever arrives. Time is only a number here. At
- * each tick any events arrive that keep the connection in the states of an orderly end. No deadline
- * is later than the limit, so TIMED_OUT is in time, and CHECK_PROGRESS finds that time is over.
+ * An orderly end takes at most finish_timeout_ms, in whatever order events arrive. The test
+ * simulates the time: at each tick it lets all events arrive that keep the connection in the states
+ * of an orderly end. No deadline may be later than the limit: then TIMED_OUT comes in time, and its
+ * action CHECK_PROGRESS ends the connection.
  */
 static void fsm_any_order_of_events_ends_in_time(struct kunit *test)
 {
@@ -613,8 +628,8 @@ static void fsm_any_order_of_events_ends_in_time(struct kunit *test)
 				if (!tr->defined || !(BIT(tr->next) & ST_FINISHES))
 					continue;
 				/*
-				 * Events arrive before the deadline: at the deadline TIMED_OUT is
-				 * first.
+				 * The event may arrive at any tick before the deadline: at the
+				 * deadline TIMED_OUT ends the wait.
 				 */
 				for (later = tick; (long)(at_tick(later) - deadline) < 0; later++)
 					seen[later] |= BIT(tr->next);
@@ -625,8 +640,9 @@ static void fsm_any_order_of_events_ends_in_time(struct kunit *test)
 }
 
 /*
- * States that share a time limit have no deadline after that limit. The deadlines of other states
- * do not depend on it, as that of LINGER, which follows a Terminate message, Reject or FIN.
+ * @until of iw_mpa_fsm_deadline() limits the states that share a time limit. In other states only
+ * the timer counts, for example in LINGER, which waits for the peer's FIN after a Terminate
+ * message, a Reject or a FIN.
  */
 static void fsm_deadline_is_limited_where_limits_are_shared(struct kunit *test)
 {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Limits of a responder: connections without a whole Request (half-open), or after a Reject */
+/*
+ * Limits of a responder for half-open connections: those without a whole Request, and those that
+ * wait after a Reject for the peer to close
+ */
 
 #include "backlog.h"
 #include "device.h"
@@ -186,7 +189,7 @@ static void half_open_yield_after_the_request_is_void(struct kunit *test)
 	FAKE_POLL(f, iw_mpa_run_claim(ep, IW_MPA_EV_YIELD));
 	conn_make_good_request(c);
 	peer_send(f, c->peer, c->frame.buf + HALF, c->frame.len - HALF);
-	/* READABLE may be for the first half only: poll for the whole Request. */
+	/* READABLE may have been for the first part: poll for the whole Request. */
 	FAKE_POLL(f, ep->reader.have + iw_mpa_sock_unread(&ep->sock) == c->frame.len);
 	iw_mpa_raise(ep, IW_MPA_EV_YIELD);
 	iw_mpa_run(iw_mpa_ep_hold(ep), IW_MPA_EV_READABLE, IW_MPA_BORROWED);
@@ -212,8 +215,9 @@ static void listener_gone_half_open_is_closed(struct kunit *test)
 }
 
 /*
- * While Requests wait for room in iw_cm, a delayed work item in the listener's memory polls for
- * that. Once the listener is being destroyed it must not be queued any more.
+ * While Requests wait for room in iw_cm, a work item of the listener polls for that room. Once
+ * iw_mpa_backlog_stop() has cancelled the work item, it must not be queued again: the listener's
+ * memory is freed.
  */
 static void listener_gone_looks_no_more(struct kunit *test)
 {
@@ -234,8 +238,8 @@ static void listener_gone_looks_no_more(struct kunit *test)
 }
 
 /*
- * The listener is destroyed while iw_cm refuses CONNECT_REQUEST for lack of room. The event is not
- * tried again.
+ * iw_destroy_listen is called while iw_cm refuses CONNECT_REQUEST for lack of memory: iw_mpa does
+ * not report the Request again, and the peer gets a Reject.
  */
 /* Rules: P-05; E-9.3-1: nothing after the Reject, and no FIN before the peer's */
 static void listener_gone_while_it_is_asked(struct kunit *test)
@@ -249,8 +253,8 @@ static void listener_gone_while_it_is_asked(struct kunit *test)
 	c->lis->frozen = true;
 	c->peer = peer_connect(f, c->lis);
 	/*
-	 * Destroying a listener waits for the listener's work item, which accepts connections. The
-	 * Request is sent after that, so that another work item reports it.
+	 * iw_destroy_listen waits for the work item that accepts connections. So the Request is
+	 * sent after the accept: then the endpoint's work item reports it.
 	 */
 	dev = iw_mpa_device_get(f->ibdev);
 	FAKE_POLL(f, half_opens(dev) == 1);
@@ -259,7 +263,7 @@ static void listener_gone_while_it_is_asked(struct kunit *test)
 	peer_send_frame(f, c->peer, &c->frame);
 	FAKE_WAIT(f, !READ_ONCE(c->lis->fail_events));
 	fake_destroy(c->lis);
-	/* The listener's cm_id stays until the event handler returns. */
+	/* iw_mpa holds the listener's cm_id until iw_cm's event handler returns. */
 	KUNIT_EXPECT_EQ(test, READ_ONCE(c->lis->refs), 1);
 	WRITE_ONCE(c->lis->frozen, false);
 	wake_up_all(&f->wake);
@@ -267,7 +271,9 @@ static void listener_gone_while_it_is_asked(struct kunit *test)
 	FAKE_WAIT(f, !READ_ONCE(c->lis->refs));
 }
 
-/* The listener is destroyed while the Request waits until iw_cm has room. */
+/*
+ * iw_destroy_listen is called while the Request waits until iw_cm has room: the peer gets a Reject.
+ */
 /* Rules: P-05; E-9.3-1: nothing after the Reject, and no FIN before the peer's */
 static void listener_gone_while_room_is_awaited(struct kunit *test)
 {
@@ -276,7 +282,7 @@ static void listener_gone_while_room_is_awaited(struct kunit *test)
 	conn_listen(c);
 	c->lis->fail_events = INT_MAX;
 	conn_send_request(c);
-	/* A second try shows that the endpoint waits until iw_cm has room for the event. */
+	/* iw_mpa has reported the Request a second time, so it is waiting for room. */
 	FAKE_POLL(c->f, READ_ONCE(c->lis->fail_events) < INT_MAX - 1);
 	fake_destroy(c->lis);
 	conn_expect_refusal(c, "", 0);
@@ -367,7 +373,7 @@ static void listener_gone_while_it_accepts(struct kunit *test)
 	conn_listen(c);
 	lis = the_listener(c->lis);
 	sk = lis->sock.sock->sk;
-	lock_sock(sk);		/* accept() waits, and TCP goes on */
+	lock_sock(sk);		/* accept() waits for it; handshakes go on */
 	for (i = 0; i < ARRAY_SIZE(peers); i++)
 		peers[i] = peer_connect(f, c->lis);
 	for (i = 0; i < HZ && !(work_busy(&lis->work.work) & WORK_BUSY_RUNNING); i++)
@@ -395,8 +401,8 @@ static void device_gone_half_open_is_closed(struct kunit *test)
 #define CROWD	6
 
 /*
- * iw_cm has no room for events for a while. No client is rejected: Requests that have arrived are
- * reported later in their order, and new connections stay in TCP's backlog.
+ * iw_cm refuses events for a while, for lack of memory. No client is rejected: Requests that have
+ * arrived are reported later, in their order, and new connections stay in TCP's backlog.
  */
 /* Rules: I-11 Q-06 */
 static void no_room_in_iw_cm_holds_requests_back(struct kunit *test)

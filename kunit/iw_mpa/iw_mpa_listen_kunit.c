@@ -12,7 +12,7 @@
 #include <net/inet_sock.h>
 
 #define LISTEN_TOS	0x10	/* TC_PRIO_INTERACTIVE */
-#define LISTEN_CROWD	130	/* more than two batches of a listener */
+#define LISTEN_CROWD	130	/* more than twice LISTEN_BATCH of listen.c */
 
 static void listen_takes_several_connections(struct kunit *test)
 {
@@ -40,8 +40,8 @@ static void listen_takes_several_connections(struct kunit *test)
 }
 
 /*
- * Many connections wait in TCP before the listener accepts the first. TCP calls data_ready for none
- * of them again, so the listener has to go on until it has accepted all.
+ * Many connections wait in TCP before the listener accepts the first. TCP does not call data_ready
+ * for them again, so the listener has to accept until the queue is empty.
  */
 static void listen_takes_all_of_a_crowd(struct kunit *test)
 {
@@ -58,7 +58,10 @@ static void listen_takes_all_of_a_crowd(struct kunit *test)
 	dev = iw_mpa_device_get(c->lis->id.device);
 	lis = list_first_entry(&dev->listeners, struct iw_mpa_listener, node);
 	iw_mpa_device_put(dev);
-	/* accept() waits for the socket lock, so no connection is accepted until it is released. */
+	/*
+	 * accept() waits for the lock of the socket: the first connection is accepted after
+	 * release_sock().
+	 */
 	lock_sock(lis->sock.sock->sk);
 	for (i = 0; i < LISTEN_CROWD; i++) {
 		KUNIT_EXPECT_EQ(test, 0, sock_create_kern(&init_net, AF_INET, SOCK_STREAM,
@@ -67,13 +70,16 @@ static void listen_takes_all_of_a_crowd(struct kunit *test)
 							sizeof(struct sockaddr_in), 0));
 	}
 	release_sock(lis->sock.sock->sk);
-	/* Polled, so a stale value does no harm. */
+	/* The count may be stale, since it is polled. */
 	FAKE_POLL(c->f, data_race(lis->half_open_count) == LISTEN_CROWD);
 	for (i = 0; i < LISTEN_CROWD; i++)
 		sock_release(peers[i]);
 }
 
-/* Make a wildcard listener, to which a peer of the same or the other family sends a Request */
+/*
+ * Make a wildcard listener of @family, to which a peer of @peer_family sends a Request. Return its
+ * cm_id.
+ */
 static struct fake_id *call_wildcard(struct fake_conn *c, struct fakes *f, int family,
 				     int peer_family)
 {
@@ -103,7 +109,7 @@ static struct fake_id *call_wildcard(struct fake_conn *c, struct fakes *f, int f
 	return lis;
 }
 
-/* CONNECT_REQUEST has the connection's real addresses, though the listener has wildcards. */
+/* CONNECT_REQUEST has the connection's addresses, not the wildcard of the listener. */
 static void listen_wildcard(struct kunit *test, int family, int peer_family)
 {
 	struct fake_conn *c = conn_new(test);
@@ -139,8 +145,9 @@ static void listen_wildcard_ipv6_tells_ipv4_as_ipv4(struct kunit *test)
 }
 
 /*
- * Packets of a connection have the TOS that rdma_set_option() has set, and the socket has the
- * priority that follows from the TOS: queueing disciplines and VLANs use only the priority.
+ * Packets of a responder have the TOS that the ULP of its listener has set by rdma_set_option().
+ * The socket has the priority that follows from the TOS: queueing disciplines and VLANs use only
+ * that.
  */
 static void listen_tos_and_priority_are_those_of_its_connections(struct kunit *test)
 {
@@ -178,7 +185,7 @@ static void expect_no_socket(struct fake_conn *c, struct fakes *f, struct fake_i
 
 /*
  * For a wildcard listener rdma_cm listens on each device, also on those of other network
- * namespaces. On these the library must use no port and accept no connection for the listener.
+ * namespaces. On these iw_mpa must use no port and accept no connection for the listener.
  */
 static void listen_wildcard_of_another_namespace_has_no_socket(struct kunit *test)
 {
@@ -270,7 +277,7 @@ static void listen_wildcard_leaves_addresses_of_other_devices_alone(struct kunit
 	peer = call_address(c, f, address);
 	KUNIT_EXPECT_EQ(test, fake_reject(fake_next_request(lis), NULL, 0), 0);
 	peer_recv_frame(f, peer, &c->frame);
-	peer_fin(peer);		/* while there is still a route */
+	peer_fin(peer);		/* before the interface and its route are removed */
 	peer_expect_eof(f, peer);
 	KUNIT_EXPECT_EQ(test, wrong_devices(), before);
 
@@ -343,9 +350,9 @@ static void listen_wildcard_on_a_second_device_of_an_interface(struct kunit *tes
 }
 
 /*
- * If a wildcard listener fails on a device, rdma_cm does not use the device at all. So a process
- * that occupies a TCP port must not make listening fail for rdma_cm; a ULP that listens later gets
- * the error.
+ * rdma_cm repeats its wildcard listeners on a new device. If one fails, rdma_cm does not use the
+ * device at all. So iw_mpa reports success even if another process occupies the TCP port; a ULP
+ * that listens later gets the error.
  */
 static void listen_wildcard_of_a_new_device_leaves_a_port_to_tcp(struct kunit *test)
 {
@@ -364,7 +371,7 @@ static void listen_wildcard_of_a_new_device_leaves_a_port_to_tcp(struct kunit *t
 	KUNIT_EXPECT_EQ(test, fake_listen(conn_wildcard(c, f)), -EADDRINUSE);
 }
 
-/* The setting fence (drivers have to hold TX back) is turned on after the listener was made. */
+/* The setting fence (a responder holds TX back) is turned on after iw_create_listen. */
 /* Rules: M-7.1.2-10: a driver that cannot hold TX back gets no stream */
 static void accept_without_fence_is_refused(struct kunit *test)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Negotiation of IRD, ORD and RTR types. Rows of tables and cases are named after the rules that
- * they show: E-9.1-5 is the fifth of RFC 6581 9.1, and M- stands for RFC 5044. A device has the
- * limits MAX_IRD and MAX_ORD unless a row has others.
+ * Negotiation of IRD, ORD and RTR types. Rows of tables and cases are named after the rules of
+ * iw_mpa_conformance.rst that they test: E-9.1-5 is rule 5 of RFC 6581 9.1, and M- stands for RFC
+ * 5044. A device has the limits MAX_IRD and MAX_ORD unless a row has others.
  */
 
 #include <kunit/test.h>
@@ -11,7 +11,7 @@
 
 #define MAX_IRD	16
 #define MAX_ORD	12
-#define OWN	8	/* what our ULP asks for unless a row says otherwise */
+#define OWN	8	/* IRD and ORD that our ULP asks for, unless a row has others */
 #define ULP	IW_MPA_DEPTH_ULP
 
 #define S	IW_MPA_RTR_SEND
@@ -43,9 +43,9 @@ struct depth_row {
 	bool			strict;
 	u16			own_ird, own_ord;
 	u16			peer_ird, peer_ord;
-	/* values for the device */
+	/* expected: IRD and ORD to program into the device */
 	u16			ird, ord;
-	/* responder: what the Reply says */
+	/* responder: IRD and ORD of the Reply */
 	u16			rep_ird, rep_ord;
 	enum iw_mpa_reason	reason;
 };
@@ -78,7 +78,7 @@ static const struct depth_row responder_rows[] = {
 	{ "E-9.1-9_ord_3fff_ird_0_kept", 0, 0, 8, 8, ULP, 0, 8, ULP, 8, OK },
 	{ "E-9.1-13_own_ird_3fff", 0, ULP, 8, 8, 1, 16, 8, 16, 8, OK },
 	{ "E-9.1-9_E-9.1-11_both_3fff_both_kept", 0, 3, 4, ULP, ULP, 3, 4, ULP, ULP, OK },
-	/* strict: what our ULP asks for is not changed */
+	/* with strict_ird_ord: what our ULP asks for is not changed */
 	{ "E-9.1-2b_strict_ird_enough", 1, 8, 8, 8, 8, 8, 8, 8, 8, OK },
 	{ "E-9.1-2b_strict_ird_more", 1, 8, 8, 9, 8, 8, 8, 8, 8, OK },
 	{ "E-9.1-4_strict_ird_short_required_ord_told", 1, 8, 8, 7, 8, 0, 0, 8, 8, FEW },
@@ -226,7 +226,7 @@ static const struct offer_row {
 	const char	*desc;
 	u8		offer;
 	u8		accept;
-	u8		named;	/* what the Reply names */
+	u8		named;	/* RTR types that the Reply names */
 } offer_rows[] = {
 	{ "E-9.2-7_offer_none_own_named", 0, W | R, W | R },
 	{ "E-9.2-7_offer_b_only_own_named", S, W | R, W | R },
@@ -376,7 +376,7 @@ static void negotiate_request_without_a_client_server(struct kunit *test)
 struct rtr_row {
 	const char		*desc;
 	u8			send;	/* types that our device can send */
-	u8			named;	/* what the Reply names */
+	u8			named;	/* RTR types that the Reply names */
 	u16			own_ord, max_ord, peer_ird;
 	u8			rtr;	/* type that is sent */
 	u16			ord;
@@ -439,7 +439,10 @@ static void negotiate_reply_with_a_one_rtr_chosen(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, params.ord, row->ord);
 }
 
-/* RFC 6581 9.2 does not define that only one of Request and Reply has A: no RTR message is sent */
+/*
+ * RFC 6581 9.2 does not say what a bit A in only one of Request and Reply means. iw_mpa then sends
+ * no RTR message.
+ */
 /* Rules: E-9.2-13: no RTR type is chosen */
 static void negotiate_reply_a_on_one_side_no_rtr(struct kunit *test)
 {
@@ -533,7 +536,7 @@ static void make_request_any_wish_told(struct kunit *test)
 }
 
 /*
- * RFC 6581 9.1: the depths of a Reject are reported to the ULP, too; its other fields are ignored.
+ * RFC 6581 9.1: IRD and ORD of a Reject are reported to the ULP; iw_mpa ignores its other fields.
  */
 /* Rules: E-9.1-8: the peer's depths */
 static void negotiate_reply_reject_depths_passed(struct kunit *test)

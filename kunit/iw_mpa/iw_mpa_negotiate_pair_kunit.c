@@ -23,7 +23,7 @@ struct pair {
 	struct iw_mpa_params	ini_got, res_got;
 	enum iw_mpa_reason	ini_says, res_says;
 	unsigned int		round;
-	unsigned int		raised;	/* rounds in which IRD 0 was raised for a Read */
+	unsigned int		raised;	/* rounds in which a Read raised IRD from 0 */
 	u8			buf[IW_MPA_FRAME_MAX];
 };
 
@@ -55,8 +55,8 @@ static u16 random_depth(struct rnd_state *rnd, u16 limit)
 }
 
 /*
- * Random parameters that iw_mpa_proto.h allows. A device without IRD has to accept other types than
- * Read.
+ * Random parameters that iw_mpa_proto.h allows. A device whose max_ird is 0 has to accept an RTR
+ * type other than Read.
  */
 static void random_local(struct rnd_state *rnd, struct iw_mpa_local *local)
 {
@@ -79,7 +79,7 @@ static void random_local(struct rnd_state *rnd, struct iw_mpa_local *local)
 	local->strict = (bits & BIT(14)) && (bits & BIT(15));
 }
 
-/* Encode @sent, and decode it as the other end does */
+/* Encode @sent, and decode the bytes as the other end does. */
 static void over_the_wire(struct pair *p, const struct iw_mpa_frame *sent,
 			  struct iw_mpa_frame *received)
 {
@@ -100,7 +100,7 @@ static void pair_negotiate(struct pair *p)
 	p->ini_says = iw_mpa_negotiate_reply(&p->ini, &req, &p->rep, &p->ini_got);
 }
 
-/* Also after a failure the parameters are within the limits of the device. */
+/* Also after a failed negotiation IRD, ORD and RTR types are within the limits of the device. */
 static void expect_limits(struct pair *p, const struct iw_mpa_local *local,
 			  const struct iw_mpa_params *params)
 {
@@ -199,7 +199,10 @@ static void expect_common_rtr(struct pair *p)
 	EXPECT(IMPLIES(i->rtr == IW_MPA_RTR_READ, i->ord && r->ird));
 }
 
-/* A Reject gives the initiator the reason REJECTED. Format and bit A are as in other Replies. */
+/*
+ * A Reject gives the initiator the reason REJECTED. Its format (with or without RFC 6581 data) and
+ * its bit A follow the Request, as in other Replies.
+ */
 static void expect_rejected(struct pair *p)
 {
 	EXPECT(p->rep.reject);
@@ -220,7 +223,7 @@ static void expect_rejected(struct pair *p)
 
 /*
  * Check that an initiator which refuses a Reply without R has a reason to. A Terminate message
- * follows, so both ends must have the same setting of CRC.
+ * follows, so both ends must agree on whether FPDUs have a CRC.
  */
 static void expect_refused(struct pair *p)
 {
@@ -286,7 +289,7 @@ static void negotiate_random_pair_ends_fit(struct kunit *test)
 		models[p->ini_got.p2p]++;
 	}
 
-	/* Assert: each result has occurred, or the checks would prove nothing */
+	/* Assert: each result has occurred, otherwise the checks of it would prove nothing */
 	KUNIT_EXPECT_GT(test, seen[IW_MPA_R_OK], ROUNDS / 4);
 	KUNIT_EXPECT_GT(test, seen[IW_MPA_R_BAD_REV], 100);
 	KUNIT_EXPECT_GT(test, seen[IW_MPA_R_MARKERS], 100);

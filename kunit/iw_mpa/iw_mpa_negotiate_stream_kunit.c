@@ -10,7 +10,7 @@
 
 #include "negotiate.h"
 
-#define OWN	8	/* what our ULP asks for */
+#define OWN	8	/* IRD and ORD that our ULP asks for */
 #define OK	IW_MPA_R_OK
 
 static const struct iw_mpa_local local_plain = {
@@ -27,7 +27,7 @@ static const struct iw_mpa_local local_plain = {
 
 static const struct stream_row {
 	const char		*desc;
-	bool			own, own_can, peer;	/* @own_can: Markers only */
+	bool			own, own_can, peer;	/* @own_can: we can send Markers */
 	bool			on;
 	enum iw_mpa_reason	reason;
 } crc_rows[] = {
@@ -67,7 +67,7 @@ KUNIT_ARRAY_PARAM_DESC(large, large_rows, desc);
 KUNIT_ARRAY_PARAM_DESC(crc, crc_rows, desc);
 KUNIT_ARRAY_PARAM_DESC(marker, marker_rows, desc);
 
-/* Whether CRC is used does not depend on the MPA revision. */
+/* The MPA revision has no influence on whether CRC is used. */
 /* Rules: M-4.4-2 M-7.1.1-7 M-7.1.1-8: whether CRC is on */
 static void negotiate_either_role_crc_if_one_asks(struct kunit *test)
 {
@@ -84,7 +84,7 @@ static void negotiate_either_role_crc_if_one_asks(struct kunit *test)
 					       .crc = row->peer };
 		local.rev = peer.rev;
 
-		/* Act, Assert: responder; its Reply has C if CRC is on */
+		/* Act, Assert: responder; its Reply has C set if CRC is on */
 		KUNIT_EXPECT_EQ(test, iw_mpa_negotiate_request(&local, &peer, &own, &params), OK);
 		KUNIT_EXPECT_EQ(test, params.crc, row->on);
 		KUNIT_EXPECT_EQ(test, own.crc, row->on);
@@ -183,7 +183,9 @@ static const struct interop_row {
 
 KUNIT_ARRAY_PARAM_DESC(interop, interop_rows, desc);
 
-/* An end that gets no RFC 6581 data uses what its own ULP asked for, and sends no RTR message */
+/*
+ * An end that gets no RFC 6581 data uses the IRD and ORD of its own ULP, and sends no RTR message.
+ */
 static void expect_unenhanced(struct kunit *test, const struct iw_mpa_params *params)
 {
 	KUNIT_EXPECT_FALSE(test, params->enhanced);
@@ -203,7 +205,7 @@ static void negotiate_request_any_format_answered_in_same(struct kunit *test)
 	struct iw_mpa_local local = local_plain;
 	struct iw_mpa_params params;
 
-	/* Arrange: our own revision 2, and strictness, have no effect if the peer has revision 1 */
+	/* Arrange: a higher own revision and strict_ird_ord have no effect on a plain Request */
 	local.rev = max(row->req_rev, row->rep_rev);
 	local.strict = !row->req_enhanced;
 

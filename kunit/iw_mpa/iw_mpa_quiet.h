@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* How long a test waits before it takes for granted that no byte or event arrives */
+/* How long a test waits for a byte or event that must not arrive */
 #ifndef _IW_MPA_QUIET_H
 #define _IW_MPA_QUIET_H
 
@@ -7,7 +7,7 @@
 #include <linux/sched.h>
 #include <linux/workqueue.h>
 
-/* In milliseconds: on a fast host no byte or event is as late as this. */
+/* In milliseconds; on an idle host a wrong byte or event would arrive earlier. */
 #define IW_MPA_QUIET_MS		100
 
 static inline void iw_mpa_quiet_hop(struct work_struct *work)
@@ -15,13 +15,13 @@ static inline void iw_mpa_quiet_hop(struct work_struct *work)
 }
 
 /*
- * Wait until a wrong byte or event would have arrived: @ms milliseconds on a fast host. A slow host
- * needs longer, so time is counted in rounds. In each round a tick passes and a work item runs, so
- * the wait is as much longer as these are.
+ * Wait until a byte or event that must not arrive would have arrived: @ms milliseconds on an idle
+ * host. A busy host delays ticks and work items, and would delay that byte as well. So this counts
+ * rounds, not time: each round waits for one tick and one work item.
  */
 static inline void iw_mpa_quiet(unsigned int ms)
 {
-	unsigned long rounds = msecs_to_jiffies(ms) + 1;	/* the first tick may be near */
+	unsigned long rounds = msecs_to_jiffies(ms) + 1;	/* a tick may come at once */
 	struct work_struct work;
 
 	INIT_WORK_ONSTACK(&work, iw_mpa_quiet_hop);

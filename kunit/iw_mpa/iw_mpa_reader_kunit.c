@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The reader that collects a startup frame from a stream (RFC 5044 7.1.1): however TCP splits a
- * frame, the result is the same, and bytes after the frame are left for the RNIC.
+ * The reader of iw_mpa_proto.h, which collects a startup frame from a stream (RFC 5044 7.1.1):
+ * however TCP splits a frame, the result is the same, and bytes after the frame are left for the
+ * RNIC.
  */
 
 #include <kunit/test.h>
@@ -18,9 +19,9 @@
 #define SEED	6581
 
 /*
- * Pass a stream of @len bytes to a reader, as many as it asks for, but at most @chunk at a time, or
- * a random number of them if there is @cuts. Return the last result of the reader; @used is set to
- * the number of bytes that it has taken.
+ * Pass @len bytes of a stream to a reader: in each call at most @chunk, or with @cuts a random
+ * number up to @chunk, but never more than the reader asks for. Return the last result of the
+ * reader; @used is set to the number of bytes that the reader has taken.
  */
 static enum iw_mpa_reason feed_cut(struct kunit *test, struct iw_mpa_reader *rd, bool reply,
 				   const u8 *stream, size_t len, size_t chunk,
@@ -57,7 +58,7 @@ static struct iw_mpa_reader *reader_alloc(struct kunit *test)
 	return rd;
 }
 
-/* Good frames through the reader, in chunks of every size up to the whole frame */
+/* Each valid frame is passed to the reader in chunks of every size, up to the whole frame. */
 /* Rules: M-7.1.2-16: each byte of the frame, for each cut */
 static void reader_feed_good_any_chunk_taken_whole(struct kunit *test)
 {
@@ -103,13 +104,16 @@ static void reader_feed_malformed_any_chunk_same_reason(struct kunit *test)
 		enum iw_mpa_reason reason = feed(test, rd, row->reply, buf, raw_len(&row->raw),
 						 chunk, &used);
 
-		/* Assert: and nothing is read after the header */
+		/*
+		 * Assert: the same reason for each chunk size, and no byte after the header is
+		 * taken
+		 */
 		KUNIT_ASSERT_EQ_MSG(test, reason, row->reason, "chunks of %zu", chunk);
 		KUNIT_EXPECT_LE(test, used, IW_MPA_HDR_SIZE);
 	}
 }
 
-/* The key of the other role with a wrong byte: the reason must not depend on the split. */
+/* However TCP splits the other role's key with a wrong byte, the reader gives the same reason. */
 /* Rules: M-7.1.2-14: the reason, for each cut */
 static void reader_feed_other_role_garbled_any_chunk_same_reason(struct kunit *test)
 {
@@ -137,7 +141,7 @@ static void reader_feed_other_role_garbled_any_chunk_same_reason(struct kunit *t
 	}
 }
 
-/* Garbage is refused at the first byte that fits no key, not after a whole key. */
+/* The reader refuses garbage at the first byte that fits no key, before the key is complete. */
 /* Rules: M-7.1.2-11 M-8-2: the reason, at the first byte that is wrong */
 static void reader_feed_garbage_known_at_once(struct kunit *test)
 {
@@ -199,7 +203,7 @@ static void reader_want_any_length_never_behind_frame(struct kunit *test)
 	}
 }
 
-/* With any bit before the length inverted, the reader and iw_mpa_frame_decode() return the same */
+/* Invert any bit before PD_Length: the reader and iw_mpa_frame_decode() give the same reason. */
 static void reader_feed_any_bit_inverted_agrees_with_decode(struct kunit *test)
 {
 	const struct good_row *row = test->param_value;
@@ -226,7 +230,7 @@ static void reader_feed_any_bit_inverted_agrees_with_decode(struct kunit *test)
 	}
 }
 
-/* A random header after a good key, at times with a wrong bit in it; some lengths are good */
+/* Make a random header after a valid key; some have a bit inverted, some a valid PD_Length. */
 static void random_header(struct rnd_state *rnd, bool reply, u8 *buf)
 {
 	u32 bit = prandom_u32_state(rnd) % (4 * 8 * IW_MPA_HDR_SIZE);
@@ -243,7 +247,7 @@ static void random_header(struct rnd_state *rnd, bool reply, u8 *buf)
 
 #define HOLDS(cond)	KUNIT_ASSERT_TRUE_MSG(test, cond, "seed %u, round %d", SEED, round)
 
-/* Any split gives the same result, and iw_mpa_frame_decode() agrees with the reader. */
+/* Whole or split, a random header gives the same reason, which iw_mpa_frame_decode() gives, too. */
 static void reader_feed_random_header_any_split_same_result(struct kunit *test)
 {
 	unsigned int seen[IW_MPA_R_COUNT] = {};
@@ -271,7 +275,9 @@ static void reader_feed_random_header_any_split_same_result(struct kunit *test)
 		whole = feed(test, rd, reply, buf, IW_MPA_FRAME_MAX, IW_MPA_FRAME_MAX, &used);
 		split = feed_cut(test, rd, reply, buf, IW_MPA_FRAME_MAX, chunk, &rnd, &taken);
 
-		/* Assert: split, a bad key is found earlier; all else is found at the same byte */
+		/*
+		 * Assert: in chunks a bad key is found earlier; all else is found at the same byte
+		 */
 		seen[whole]++;
 		HOLDS(split == whole);
 		HOLDS(memcmp(buf, reply ? REP : REQ, IW_MPA_KEY_SIZE) ? taken <= used :
@@ -285,7 +291,7 @@ static void reader_feed_random_header_any_split_same_result(struct kunit *test)
 
 #undef HOLDS
 
-/* The caller has a small buffer for the header: the rest goes into a larger one. */
+/* The caller begins with a buffer for the header, and gives a larger one for the private data. */
 static void reader_buffer_replaced_frame_goes_on(struct kunit *test)
 {
 	u8 stream[IW_MPA_HDR_SIZE + 8] = REQ "\x40\x02\x00\x08lateroom";
@@ -299,7 +305,7 @@ static void reader_buffer_replaced_frame_goes_on(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, large);
 	iw_mpa_reader_init(&rd, false, small);
 
-	/* Act: the header, then the rest elsewhere */
+	/* Act: the header, then the private data into the larger buffer */
 	KUNIT_ASSERT_EQ(test, rd.need, sizeof(small));
 	KUNIT_ASSERT_EQ(test, iw_mpa_reader_feed(&rd, stream, sizeof(small), &reason),
 			sizeof(small));

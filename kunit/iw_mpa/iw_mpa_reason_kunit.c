@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reasons for a failed startup: each has an errno for the ULP, a code for the peer and a text for
- * the log. RFC 5044 8 requires that the TCP connection is closed at once on a bad frame; RFC 6581 8
- * and 9 say when a TERM message is to be sent.
+ * Reasons why a connection ends: each has an errno for the ULP, a code for a Terminate message to
+ * the peer (0: none) and a text for the log. RFC 5044 8 requires that the TCP connection is closed
+ * at once on a bad frame; RFC 6581 8 and 9 say when a Terminate message is to be sent.
  */
 
 #include <kunit/test.h>
@@ -92,8 +92,8 @@ static void reason_any_errno_and_term_in_range(struct kunit *test)
 		timeouts++;
 		KUNIT_EXPECT_EQ_MSG(test, err, -ETIMEDOUT, "%s", name);
 		/*
-		 * Of all time limits only that for the ULP's answer is exceeded by this end: the
-		 * peer gets a code.
+		 * If the ULP does not answer in time, this end has failed, so the peer gets code 5.
+		 * All other timeouts are failures of the peer or of TCP.
 		 */
 		KUNIT_EXPECT_EQ_MSG(test, term, reason == IW_MPA_R_TIMEOUT_VERDICT ? 5 : 0, "%s",
 				    name);
@@ -101,7 +101,7 @@ static void reason_any_errno_and_term_in_range(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, timeouts, 6);
 }
 
-/* rdma_cm takes -ECONNREFUSED for a Reject by the peer's ULP */
+/* rdma_cm takes -ECONNREFUSED for a Reject, so no other reason may have that errno. */
 static void reason_any_refused_only_by_consumer(struct kunit *test)
 {
 	int reason;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Startup frames as bytes, good ones and bad ones, for the suites that test frame.c. They are
- * allocated with their exact size, so that KASAN detects a read after their end. Rows are named
- * after the rules that they show: E-6-4 is the fourth of RFC 6581 6, and M- stands for RFC 5044.
+ * MPA Requests and Replies as bytes, valid and malformed, for the suites that test frame.c.
+ * raw_alloc() gives each its exact size, so that KASAN detects a read beyond it. Rows are named
+ * after rules of iw_mpa_conformance.rst: E-6-4 is rule 4 of RFC 6581 6; M- stands for RFC 5044.
  */
 #ifndef _RAW_FRAME_H
 #define _RAW_FRAME_H
@@ -12,7 +12,7 @@
 #include <linux/unaligned.h>
 #include <rdma/iw_mpa_proto.h>
 
-#define KEY_ROLE_AT	9	/* the byte in which the two keys differ */
+#define KEY_ROLE_AT	9	/* index of the only byte in which the two keys differ */
 
 #define REQ	"MPA ID Req Frame"
 #define REP	"MPA ID Rep Frame"
@@ -22,9 +22,9 @@ struct raw {
 	const char	*key;
 	u8		flags;
 	u8		rev;
-	u16		pd_length;	/* length in the header */
+	u16		pd_length;	/* PD_Length of the header */
 	u16		pd_octets;	/* number of bytes after the header */
-	u16		word0;		/* first four bytes of these, if as many follow */
+	u16		word0;		/* IRD and ORD words after the header, if it has 4 bytes */
 	u16		word1;
 };
 
@@ -128,7 +128,7 @@ static const struct good_row good_rows[] = {
 
 KUNIT_ARRAY_PARAM_DESC(good, good_rows, desc);
 
-/* Malformed frames, which are refused by their header */
+/* Malformed frames: the header alone shows the error */
 
 static const struct bad_row {
 	const char		*desc;
@@ -166,7 +166,7 @@ static const struct bad_row {
 	{ "E-6-4_s_with_pd_3", { REQ, 0x10, 2, 3, 3 }, false, IW_MPA_R_SHORT_ENHANCED },
 	{ "E-6-4_s_with_pd_3_in_reply", { REP, 0x30, 2, 3, 3 }, true,
 	  IW_MPA_R_SHORT_ENHANCED },
-	/* Of several errors, the first one in the frame is reported */
+	/* If the header has several errors, the reason is that of the first one */
 	{ "M-7.1.1-2_key_before_rev", { "MPA ID Req frame", 0, 9, 513, 513 }, false,
 	  IW_MPA_R_BAD_KEY },
 	{ "M-7.1.2-14_role_before_rev", { REP, 0, 9, 513, 513 }, false, IW_MPA_R_SAME_ROLE },
