@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A TCP connection and a driver whose device takes it over, shared by the suites of the takeover */
+/* A TCP connection, and a fake driver whose device takes it over: for suites of takeover/ */
 
 #include "iw_mpa_leaving.h"
 #include "sock.h"
@@ -7,7 +7,7 @@
 #include <linux/sched/mm.h>
 #include <net/tcp.h>
 
-/* The connection of the running test, for the driver's ops, which get only the QP */
+/* The connection of the running test: the driver's ops get only the QP, and need it */
 static struct leaving *now;
 
 static void leaving_of_sock(struct iw_mpa_sock *ms, enum iw_mpa_event event, int err)
@@ -38,8 +38,8 @@ static int leaving_hold(struct ib_qp *qp, struct sock *sk)
 }
 
 /*
- * When the device lets go of the connection the host's TCP has to get packets again. So the socket
- * filter by which the library keeps them from TCP must be gone by then.
+ * When iw_mpa calls let_go the device passes packets to the host again. The host's TCP has to get
+ * them, so iw_mpa must have removed the socket filter that drops them.
  */
 static void leaving_let_go(struct ib_qp *qp)
 {
@@ -127,7 +127,7 @@ struct leaving *leaving_open(struct kunit *test)
 	struct leaving *lv = kunit_kzalloc(test, sizeof(*lv), GFP_KERNEL);
 	struct fakes *f = test->priv;
 
-	memalloc_noio_save();	/* as the library does; ends with the test's task */
+	memalloc_noio_save();	/* as in iw_mpa; lasts as long as the test's task */
 	KUNIT_ASSERT_NOT_NULL(test, lv);
 	lv->ms = &lv->ep.sock;
 	now = lv;
@@ -152,7 +152,7 @@ struct leaving *leaving_open(struct kunit *test)
 	return lv;
 }
 
-/* Release the endpoint's socket and its takeover, as the library does in the state DEAD. */
+/* Release the endpoint's socket and its takeover, as iw_mpa does at the end of a connection. */
 void leaving_release(struct leaving *lv)
 {
 	iw_mpa_sock_release(lv->ms);
@@ -172,7 +172,7 @@ void leaving_end_device(struct leaving *lv)
  */
 void leaving_close(struct leaving *lv)
 {
-	if (lv->ep.takeover && lv->ms->sock)	/* host's TCP silenced, no takeover yet */
+	if (lv->ep.takeover && lv->ms->sock)	/* host's TCP stopped, no prepare yet */
 		iw_mpa_takeover_undo(&lv->ep);
 	if (lv->ep.sock.stream.qp)
 		iw_mpa_offload_stop(&lv->ep, IW_MPA_R_ULP_CLOSE);
@@ -216,7 +216,7 @@ void leaving_read(struct leaving *lv, size_t len)
 	iw_mpa_sock_discard(lv->ms, len);
 }
 
-/* Both ends send bytes, and read those of the other. */
+/* Have iw_mpa's socket and the peer exchange bytes, so that sequence numbers have moved. */
 void leaving_talk(struct leaving *lv, struct kunit *test)
 {
 	struct fakes *f = test->priv;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A TCP connection and a driver whose device takes it over, shared by the suites of the takeover */
+/* A TCP connection, and a fake driver whose device takes it over: for suites of takeover/ */
 #ifndef _IW_MPA_LEAVING_H
 #define _IW_MPA_LEAVING_H
 
@@ -16,30 +16,30 @@
 
 /* A connection that a device takes over from the host's TCP */
 struct leaving {
-	struct iw_mpa_ep	ep;		/* the endpoint, of which few fields are used */
-	struct iw_mpa_sock	*ms;		/* the library's socket */
-	/* TCP's part of the socket, which belongs to the device after the takeover */
+	struct iw_mpa_ep	ep;		/* endpoint; no work item handles its events */
+	struct iw_mpa_sock	*ms;		/* iw_mpa's socket */
+	/* the socket's sock, also once the takeover has moved the socket out of @ms */
 	struct sock		*sk;
 	struct iw_mpa_device	dev;
 	struct iw_mpa_takeover_ops ops;		/* ops for takeover that the device has */
 	struct fake_id		*fid;		/* cm_id with the addresses */
 	struct socket		*listener;	/* the peer's listening socket */
 	struct socket		*peer;
-	struct iw_mpa_tcb	tcb;	/* the record of TCP's state that the device got */
-	/* copy of the received bytes that the record points to */
+	struct iw_mpa_tcb	tcb;	/* copy of the struct iw_mpa_tcb that prepare got */
+	/* copy of the unread bytes of the record, which are valid only within prepare */
 	u8			rx[RX_MAX];
-	struct iw_mpa_takeover	*takeover;	/* what a test has to release at its end */
+	struct iw_mpa_takeover	*takeover;	/* for iw_mpa_stream_released() */
 	char			log[80];	/* names of the driver's ops that were called */
-	/* how often the socket reported that the peer has closed */
+	/* how often the report callback of @ms got PEER_CLOSED */
 	unsigned int		closed;
-	int			failed;		/* error that the socket reported */
+	int			failed;		/* errno that the report callback got */
 	u8			rtr;		/* argument of send_rtr */
 	int			fail;		/* result of prepare */
 	/* function that is called within prepare, or NULL */
 	void			(*within)(void);
-	bool			watch;	/* prepare asks for reports of changes of the path */
+	bool			watch;	/* prepare calls iw_mpa_stream_watch() */
 	int			told;		/* how often path_changed was called */
-	struct iw_mpa_path	path;	/* last argument of path_changed, without the route */
+	struct iw_mpa_path	path;	/* copy of path_changed's last argument */
 };
 
 struct leaving *leaving_open(struct kunit *test);

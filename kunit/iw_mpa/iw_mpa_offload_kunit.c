@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The hand-off of a stream to a driver: which ops are called, in which order. Also how endpoints
- * adopt sockets.
+ * The hand-off of a stream to a driver (offload.c): which ops are called, in which order. Also how
+ * an endpoint takes an accepted socket over from its listener.
  */
 
 #include "device.h"
@@ -15,7 +15,8 @@
 #include <net/tcp.h>
 
 /*
- * A socket with the library's callbacks and a peer, a device and a QP; little else of @ep is used.
+ * An endpoint with a connected socket, a device and a QP. The tests call functions of offload.c
+ * directly; no events are handled.
  */
 struct line {
 	struct iw_mpa_ep	ep;
@@ -65,7 +66,7 @@ static enum iw_mpa_event line_passive(struct line *line, bool fence)
 	return iw_mpa_offload_passive(&line->ep, fence, LINE_REPLY, LINE_REPLY_LEN);
 }
 
-/* Return the number of bytes that were read. */
+/* Read at most @len bytes of the peer. Return the number of bytes. */
 static int line_read(struct line *line, size_t len)
 {
 	return iw_mpa_sock_discard(line->ms, len);
@@ -74,8 +75,8 @@ static int line_read(struct line *line, size_t len)
 static const struct iw_mpa_sock_opts called_opts;
 
 /*
- * Make a listener and a connection that it has accepted, but no endpoint has adopted. Return the
- * peer.
+ * Make a listener and a connection that it has accepted, but that no endpoint has adopted. Return
+ * the socket of the peer.
  */
 static struct socket *called_open(struct kunit *test, struct iw_mpa_sock *listener,
 				  struct socket **sock)
@@ -101,14 +102,14 @@ static struct socket *called_open(struct kunit *test, struct iw_mpa_sock *listen
 }
 
 /*
- * A BPF program may have put a connection into a sockmap before accept(), and then uses
- * sk_user_data: the library must not adopt that socket.
+ * A BPF program may put a connection into a sockmap before accept(), and then uses sk_user_data:
+ * iw_mpa must not adopt the socket of that connection.
  */
 static void sock_adopt_leaves_what_others_use(struct kunit *test)
 {
 	struct iw_mpa_sock listener = {}, ms = { .report = fake_sock_ignore };
 	struct socket *sock;
-	unsigned long marker;	/* TCP has flags in the low bits of the address */
+	unsigned long marker;	/* aligned: sk_user_data has flags in low bits */
 
 	called_open(test, &listener, &sock);
 	rcu_assign_sk_user_data(sock->sk, &marker);
@@ -124,7 +125,10 @@ static void others_data_ready(struct sock *sk)
 {
 }
 
-/* A refused connection is closed, but TCP still calls its callbacks: none may be the library's. */
+/*
+ * iw_mpa_sock_drop() closes a connection, but TCP may still call its callbacks: these must not be
+ * functions of iw_mpa, whose module may be unloaded.
+ */
 static void sock_drop_gives_the_callbacks_back(struct kunit *test)
 {
 	struct iw_mpa_sock listener = {};
@@ -151,7 +155,7 @@ static void sock_drop_gives_the_callbacks_back(struct kunit *test)
 	}
 }
 
-/* What arrived before the connection was adopted */
+/* What the peer has sent before iw_mpa adopts the connection */
 static const struct before {
 	const char	*desc;
 	size_t		octets;
@@ -225,7 +229,7 @@ static void active_gives_exact_sequence_numbers(struct kunit *test)
 	struct tcp_sock *peer = tcp_sk(line->peer->sk);
 	u8 buf[12];
 
-	/* both ends have sent and read before */
+	/* both ends have sent a frame and read that of the other end */
 	KUNIT_EXPECT_EQ(test, 0, iw_mpa_sock_send(line->ms, "request", 7));
 	peer_recv(test->priv, line->peer, buf, 7);
 	peer_send(test->priv, line->peer, "the reply", 9);
@@ -253,7 +257,7 @@ static void passive_counts_the_reply(struct kunit *test)
 	line_close(line);
 }
 
-/* Loopback may deliver in another context: wait until the bytes have arrived. */
+/* Wait until bytes have arrived: TCP over loopback may deliver them after the send has returned. */
 static void line_await_octets(struct line *line, int octets)
 {
 	struct sock *sk = line->ms->sock->sk;
@@ -279,7 +283,10 @@ static void early_data_is_refused(struct kunit *test)
 	line_close(line);
 }
 
-/* The byte arrives while prepare runs, so the hand-off has to be undone by stop. */
+/*
+ * A byte that the device cannot take arrives while prepare runs: iw_mpa has to undo the hand-off by
+ * stop.
+ */
 /* Rules: M-7.1.5-1: the reason, for a device that cannot start on queued bytes */
 static void early_data_while_the_driver_prepares_is_refused(struct kunit *test)
 {
@@ -311,7 +318,7 @@ static void early_data_is_told(struct kunit *test)
 	line_close(line);
 }
 
-/* RFC 793: a FIN has a sequence number, but it is no byte. */
+/* RFC 9293 3.4: a FIN has a sequence number but is no byte, so it is no early data. */
 static void fin_is_no_early_data(struct kunit *test)
 {
 	struct line *line = line_open(test->priv);
@@ -400,7 +407,7 @@ static void reply_that_fails_is_told(struct kunit *test)
 
 /*
  * Until stop, TCP has reported received bytes to the driver alone, and does not report them again.
- * So after stop the library has to check for unread bytes.
+ * So after stop iw_mpa has to check for unread bytes.
  */
 static void stop_takes_the_callbacks_back(struct kunit *test)
 {

@@ -52,7 +52,7 @@ static void prompt_fence_opens_where_the_first_fpdu_comes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->fid->nr_events, 1);
 }
 
-/* iw_cm refuses ESTABLISHED in a softirq. The end sleeps, so it is left to a work item. */
+/* iw_cm refuses ESTABLISHED in a softirq: a work item ends the connection, since that sleeps. */
 static void prompt_event_lost_ends_in_a_process(struct kunit *test)
 {
 	struct fake_conn *c = prompt_accept(test, true);
@@ -65,7 +65,7 @@ static void prompt_event_lost_ends_in_a_process(struct kunit *test)
 	peer_expect_eof(c->f, c->peer);
 }
 
-/* If kick_rx finds the RTR message, the library calls open_tx when kick_rx has returned. */
+/* kick_rx finds the RTR message: iw_mpa calls open_tx only after kick_rx has returned. */
 static void prompt_rtr_that_kick_rx_finds_waits_for_it(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -81,8 +81,8 @@ static void prompt_rtr_that_kick_rx_finds_waits_for_it(struct kunit *test)
 }
 
 /*
- * An earlier event still waits for its work item. iw_mpa_first_fpdu() must leave its own event to
- * that work item, too, so that events are handled in order.
+ * An earlier event waits for the endpoint's work item. So iw_mpa_first_fpdu() must not handle its
+ * own event at once: the work item handles both.
  */
 static void prompt_event_in_front_is_not_overtaken(struct kunit *test)
 {
@@ -100,7 +100,7 @@ static void prompt_event_in_front_is_not_overtaken(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach kick_rx open_tx stop");
 }
 
-/* An event that is raised while open_tx runs within RX is handled afterwards, by a work item. */
+/* The driver calls iw_mpa_stream_down() in open_tx, within data_ready: a work item handles it. */
 static void prompt_event_beside_is_handled(struct kunit *test)
 {
 	struct fake_conn *c = prompt_accept(test, true);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The library has one work queue for QPs of applications and one for those of kernel ULPs. A
- * driver's stop may wait long for a thread of an application, and must not delay kernel ULPs by
- * that. In these tests each queue has a single worker, so that one stop occupies it.
+ * iw_mpa has one work queue for QPs of applications and one for QPs of kernel ULPs: a driver's stop
+ * may wait long for a thread of an application, which must not delay kernel ULPs. The tests let
+ * each queue run a single work item at a time, so that one stop occupies it.
  */
 
 #include "iw_mpa_fakes.h"
@@ -24,10 +24,10 @@ static void queue_exit(struct kunit *test)
 	fakes_exit(test);
 }
 
-/* A connection whose QP, the first, belongs to an application */
+/* Prepare a connection whose QP, the first one, belongs to an application. */
 static struct fake_conn *queue_conn(struct kunit *test)
 {
-	/* never dereferenced: a uobject shows that the QP is an application's */
+	/* only compared with NULL: a uobject marks an application's QP */
 	static struct ib_uqp_object *const object = (void *)1;
 	struct fake_conn *c = conn_new(test);
 
@@ -47,7 +47,7 @@ static struct fake_conn *queue_user(struct kunit *test, bool initiator)
 	return c;
 }
 
-/* A connection of a ULP of the kernel, with the second QP */
+/* Make a connection of a kernel ULP, with the second QP. */
 static struct fake_conn *queue_kernel(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -105,8 +105,9 @@ static int queue_look_for_item(struct ib_qp *qp, const struct iw_mpa_handoff *ho
 }
 
 /*
- * A responder has no QP before iw_accept, so its work item is queued for kernel ULPs. If the QP is
- * an application's, a work item that is still in that queue must not call the driver's stop.
+ * A responder has no QP before iw_accept, so its work item is in the queue for kernel ULPs. If
+ * iw_accept binds an application's QP, the work item must leave that queue: otherwise it would call
+ * the driver's stop there.
  */
 static void queue_item_of_an_application_leaves_the_queue_of_others(struct kunit *test)
 {
@@ -153,8 +154,8 @@ static void queue_stop(struct ib_qp *qp, enum iw_mpa_reason why)
 }
 
 /*
- * Ops run within iw_accept and within a work item. In both cases the library holds the lockdep map
- * iw_mpa_runner, so lockdep sees which locks the ops take there.
+ * Ops run within iw_accept and within a work item. In both cases iw_mpa holds the lockdep map
+ * iw_mpa_runner, so that lockdep checks the locks of ops against those of their callers.
  */
 static void queue_runner_is_known_to_lockdep(struct kunit *test)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the library checks when a driver registers a device, the settings of a device, and which
- * process may use which QP.
+ * What iw_mpa checks when a driver registers a device, the settings of a device, and which process
+ * may use which QP.
  */
 
 #include "iw_mpa_fakes.h"
@@ -43,7 +43,7 @@ static const struct iw_mpa_takeover_ops __maybe_unused takeover_without_send_rep
 	takeover_without_let_go = { .send_reply = never_send_reply, .hold = never_hold },
 	takeover_of_unknown = { .send_reply = never_send_reply, .tcp_options = BIT(7) };
 
-/* A member of struct brought that a case has changed; @size 0: none */
+/* A change of a case: the member of struct brought, and its new value; @size 0: no change */
 struct change {
 	size_t		offset;
 	size_t		size;
@@ -188,7 +188,8 @@ static void register_refuses_missing_verbs(struct kunit *test)
 }
 
 /*
- * A driver that has neither op for statistics gets the library's; one that has only one is refused.
+ * A driver that sets neither get_hw_stats nor alloc_hw_port_stats gets those of iw_mpa; a driver
+ * that sets only one of them is refused.
  */
 static void register_refuses_half_of_the_statistics(struct kunit *test)
 {
@@ -226,7 +227,7 @@ static void unregister_twice_is_harmless(struct kunit *test)
 	f->registered = true;
 }
 
-/* Refused registrations leak no per-CPU counters: the number of their pages does not grow. */
+/* Refused registrations leak no per-CPU counters: the number of per-CPU pages does not grow. */
 static void register_refused_leaves_nothing(struct kunit *test)
 {
 	struct fakes *f = test->priv;
@@ -258,7 +259,7 @@ static const struct setting_case {
 
 KUNIT_ARRAY_PARAM_DESC(setting, setting_cases, desc);
 
-/* Settings in /sys/class/infiniband/DEVICE/iw_mpa: which text can be written, and what is read */
+/* Settings in /sys/class/infiniband/DEVICE/iw_mpa: which texts can be written, and what is read */
 static void register_device_has_settings(struct kunit *test)
 {
 	const struct setting_case *c = test->param_value;
@@ -289,7 +290,7 @@ static void register_device_has_settings(struct kunit *test)
 	free_page((unsigned long)page);
 }
 
-/* Return what iw_get_qp finds by the number of @qp if the caller is a process with @cred */
+/* Return what iw_get_qp finds for the number of @qp if a process with @cred calls iw_connect. */
 static struct ib_qp *named_by_process(const struct ib_qp *qp, const struct cred *cred)
 {
 	const struct cred *before = override_creds(cred);
@@ -305,7 +306,7 @@ static struct ib_qp *named_by_process(const struct ib_qp *qp, const struct cred 
 /* A QP number is easily guessed: a process must not use the QP of another user. */
 static void qp_is_for_its_own_user(struct kunit *test)
 {
-	/* only compared with NULL */
+	/* only compared with NULL: a uobject marks an application's QP */
 	static struct ib_uqp_object *const object = (void *)1;
 	struct fakes *f = test->priv;
 	struct ib_qp *qp = &f->qps[0].ib;

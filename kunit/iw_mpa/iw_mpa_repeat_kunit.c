@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Two waits for a peer that sends nothing: an initiator repeats its RTR message, and a responder
- * begins to send if a setting limits its wait for the first FPDU.
+ * begins to send if fence_timeout_ms limits its wait for the first FPDU.
  */
 
 #include "ep.h"
@@ -12,12 +12,15 @@
 
 #define UP	"prepare attach send_rtr kick_rx"
 #define REPEAT	" repeat_rtr"
-/* Time for all repeats and the wait after the last, in ms, if the first is after 1 ms */
+/*
+ * In ms with rtr_repeat_ms 1: five repeats and the wait after the last; each wait is four times
+ * longer
+ */
 #define ALL_REPEATS_MS	(1 + 4 + 16 + 64 + 256 + 1024)
 
 /*
  * Make an initiator that has sent its RTR message, to a peer that sends nothing. The Reply has
- * named only Write, so the driver can repeat the RTR message.
+ * named Write alone, so iw_mpa repeats the RTR message.
  */
 static struct fake_conn *unanswered(struct kunit *test, unsigned int repeat_ms)
 {
@@ -34,7 +37,7 @@ static void expect_repeat(struct fake_conn *c)
 	peer_recv_rtr(c->f, c->peer, IW_MPA_RTR_WRITE);
 }
 
-/* Have the peer close, and expect that it receives FIN with no further byte before that. */
+/* Have the peer close, and expect that it receives FIN, and no byte before that. */
 static void end(struct fake_conn *c)
 {
 	peer_fin(c->peer);
@@ -54,22 +57,22 @@ static void repeat_five_times_to_a_silent_peer(struct kunit *test)
 	end(c);
 }
 
-/* Any byte of the peer shows that it has the RTR message, so that is not repeated any more. */
+/* Any byte from the peer shows that it has read the RTR message: iw_mpa repeats it no more. */
 static void repeat_until_the_peer_speaks(struct kunit *test)
 {
 	struct fake_conn *c = unanswered(test, 300);
 
 	expect_repeat(c);
 	peer_send(c->f, c->peer, "", 1);
-	iw_mpa_quiet(1500);	/* the next one would be sent after 1200 ms */
+	iw_mpa_quiet(1500);	/* the next repeat would be sent after 1200 ms */
 	KUNIT_EXPECT_STREQ(test, c->qp->log, UP REPEAT);
 	peer_rst(c->f, c->peer);
 	fake_expect_closed(c->fid, 2);
 }
 
 /*
- * If the ULP closes while the peer is silent, the RTR message is repeated before the FIN. The peer
- * may have missed the first one, and need not react to FIN alone.
+ * If the ULP closes while the peer is silent, iw_mpa repeats the RTR message before the FIN. The
+ * peer may have missed the first one, and need not react to a FIN alone.
  */
 static void repeat_before_the_end(struct kunit *test)
 {
@@ -118,9 +121,9 @@ static unsigned long ulp_speaks(struct kunit *test, struct fake_conn *c, unsigne
 }
 
 /*
- * For most peers the ULP's data does as the first FPDU. So if the ULP has sent something, the RTR
- * message is repeated only at the third timeout. On a slow host the first timeout may come before
- * the ULP's data; then the test tries again with longer timeouts.
+ * FPDUs of the ULP wake most peers as well as an RTR message does. So after such FPDUs iw_mpa
+ * repeats the RTR message only at the third timeout. On a slow host the first timeout may expire
+ * before the ULP's data are sent: then the test begins again with longer timeouts.
  */
 static void repeat_waits_longer_behind_the_ulp(struct kunit *test)
 {
@@ -135,7 +138,7 @@ static void repeat_waits_longer_behind_the_ulp(struct kunit *test)
 		start = ulp_speaks(test, c, ms);
 		if (time_before(jiffies, start + msecs_to_jiffies(ms)))
 			break;
-		KUNIT_ASSERT_LT(test, ms, 800);	/* or FAKE_WAIT() is too short */
+		KUNIT_ASSERT_LT(test, ms, 800);	/* longer waits would exceed FAKE_WAIT_MS */
 		peer_rst(c->f, c->peer);
 		fake_expect_closed(c->fid, 2);
 		c->qp->log[0] = '\0';
@@ -213,7 +216,7 @@ static void repeat_is_not_for_all(struct kunit *test)
 	end(c);
 }
 
-/* Make a responder for the client-server model that has sent its Reply, so waits for an FPDU. */
+/* Make a responder for the client-server model that has sent its Reply and waits for an FPDU. */
 static struct fake_conn *fenced(struct kunit *test, unsigned int timeout_ms)
 {
 	struct fake_conn *c = conn_new(test);
@@ -270,7 +273,7 @@ static int hog(void *unused)
 	unsigned long end;
 
 	while (!kthread_should_stop()) {
-		/* Not mdelay(): its loops may have been counted while the host was busy. */
+		/* Not mdelay(): its loops may have been calibrated while the host was busy. */
 		for (end = jiffies + msecs_to_jiffies(40); time_before(jiffies, end);)
 			cpu_relax();
 		schedule();
@@ -278,7 +281,7 @@ static int hog(void *unused)
 	return 0;
 }
 
-/* iw_mpa_quiet() has to wait longer on a slow host, where a wrong byte would arrive later, too. */
+/* iw_mpa_quiet() has to wait longer on a busy host, where a wrong byte would be later, too. */
 static void quiet_is_longer_where_the_kernel_is_slow(struct kunit *test)
 {
 	unsigned long start;

@@ -7,7 +7,7 @@
 #include <linux/net.h>
 #include <linux/sizes.h>
 
-/* Requests in error, and ends of a connection before the whole Request: iw_cm gets no event. */
+/* Malformed Requests, and ends of the connection before the whole Request: iw_cm gets no event. */
 static const struct bad_case {
 	const char	*desc;
 	u8		flags;
@@ -65,8 +65,8 @@ static void bad_request_is_closed_quietly(struct kunit *test)
 }
 
 /*
- * Have iw_cm drop a CONNECT_REQUEST silently, as it does while it destroys the listener. So the
- * library never gets an answer of the ULP.
+ * Have iw_cm drop a CONNECT_REQUEST silently, as it does while it destroys the listener: iw_mpa
+ * never gets an answer of the ULP.
  */
 static void unanswered(struct fake_conn *c, struct fakes *f)
 {
@@ -109,8 +109,8 @@ static void unanswered_is_rejected_by_timer_and_freed(struct kunit *test)
 }
 
 /*
- * The library identifies a connection by the provider_data of its cm_id. After the connection has
- * ended, an accept with this cm_id must fail, and not accept a newer connection.
+ * iw_mpa identifies a connection by the provider_data of its cm_id. After the connection has ended,
+ * an accept with this cm_id must fail, and not accept a newer connection.
  */
 static void accept_after_end_leaves_others_alone(struct kunit *test)
 {
@@ -128,12 +128,12 @@ static void accept_after_end_leaves_others_alone(struct kunit *test)
 }
 
 /*
- * RFC 5044 7.1.2: an initiator waits for the Reply. The library ends a connection whose initiator
- * sends more than this number of bytes after the Request and before the Reply.
+ * RFC 5044 7.1.2: an initiator waits for the Reply. iw_mpa ends a connection whose initiator sends
+ * more than this number of bytes after the Request and before the Reply.
  */
 #define EARLY_MAX	SZ_16K
 
-/* Return a buffer of zeros: room for a Request, and one byte more than the limit */
+/* Return a buffer of zeros with room for a Request and EARLY_MAX + 1 further bytes. */
 static u8 *early_octets(struct kunit *test)
 {
 	u8 *octets = kunit_kzalloc(test, IW_MPA_FRAME_MAX + EARLY_MAX + 1, GFP_KERNEL);
@@ -163,7 +163,7 @@ static void early_octets_past_the_limit_end_the_wait(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), -ECONNRESET);
 }
 
-/* A read stops at urgent data, but the bytes after it count against the limit, too. */
+/* A read stops at urgent data, but bytes after urgent data count against EARLY_MAX, too. */
 static void early_octets_past_urgent_data_end_the_wait(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -177,7 +177,7 @@ static void early_octets_past_urgent_data_end_the_wait(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), -ECONNRESET);
 }
 
-/* Too many bytes in one segment with the Request: the ULP gets no CONNECT_REQUEST. */
+/* More than EARLY_MAX bytes arrive together with the Request: the ULP gets no CONNECT_REQUEST. */
 static void early_octets_past_the_limit_with_the_request_end_it(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -192,7 +192,7 @@ static void early_octets_past_the_limit_with_the_request_end_it(struct kunit *te
 	KUNIT_EXPECT_EQ(test, c->lis->nr_events, 0);
 }
 
-/* Too many bytes arrive while the Request waits for room in iw_cm. */
+/* More than EARLY_MAX bytes arrive while the Request waits until iw_cm has memory for the event. */
 static void early_octets_past_the_limit_end_the_wait_for_room(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);

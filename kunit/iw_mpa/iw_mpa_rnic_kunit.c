@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The library's list of registered devices. */
+/* iw_mpa's list of registered devices. */
 
 #include "device.h"
 
@@ -18,7 +18,7 @@ static int rnic_count(struct iw_mpa_device *dev, void *arg)
 	return ++look->count == 2 ? look->err : 0;
 }
 
-/* Each device is in the list once; a walk ends at the first error, and leaves no lock held. */
+/* iw_mpa_device_for_each() visits each device once, stops at an error, and unlocks its mutex. */
 static void rnic_list_of_devices(struct kunit *test)
 {
 	static struct ib_device ib[3];

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How long a call of iw_cm takes while events arrive faster than they are handled. iw_cm calls
- * iw_reject from a single worker, which serves all connections of the host: a peer that sends one
- * byte after the other must not keep the worker busy.
+ * How many events a call of iw_cm (iw_accept or iw_reject) handles while events arrive faster than
+ * they are handled. iw_cm has a single worker for all connections of the host, which calls
+ * iw_reject: a peer that sends one byte after the other must not keep that worker busy.
  *
  * The runner is the context that handles an endpoint's events: a work item, or a call of iw_cm. The
- * socket's recvmsg is replaced: each time the runner reads, a further byte has arrived.
+ * tests replace the recvmsg of the endpoint's socket: each time the runner reads, a further byte
+ * has arrived.
  *
- * The last tests are about a timeout of an earlier wait, and an event that another runner handles.
+ * The last tests are about a TIMED_OUT that was raised for an earlier wait, and about an event that
+ * is left to another runner.
  */
 
 #include "ep.h"
@@ -15,19 +17,19 @@
 
 #include <linux/net.h>
 
-/* The most events that are handled between the beginning of a call and its return */
+/* Events that one call of iw_cm handles at most: its own, and IW_MPA_BORROWED more */
 #define RUNNER_EVENTS	5
 /* Bytes of a flood. It is finite, so that a test whose runner handles all of it fails, and ends. */
 #define RUNNER_FLOOD	200
 
-/* Bytes that arrive while an endpoint lingers */
+/* A peer that sends bytes to a lingering endpoint without end */
 struct flood {
 	struct iw_mpa_ep	*ep;
 	struct sock		*peer;	/* the peer's end of the connection */
 	struct proto_ops	ops;	/* ops of the endpoint's socket, with another recvmsg */
 	int			found;	/* result of recvmsg */
 	int			reads;	/* how often the runner has read */
-	/* how often the runner has read while a call of iw_cm waited */
+	/* how often the runner has read while a call of iw_cm waited to be the runner */
 	int			awaited;
 	/* data_ready of the peer's socket */
 	void			(*data_ready)(struct sock *sk);
@@ -35,7 +37,7 @@ struct flood {
 
 static struct flood *flood;
 
-/* In place of recvmsg: raise READABLE for another byte, and sleep, so that other tasks can run. */
+/* In place of recvmsg: raise READABLE for one more byte, and sleep, so that other tasks can run. */
 static int flood_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flags)
 {
 	if (READ_ONCE(flood->ep->awaited))
@@ -48,7 +50,9 @@ static int flood_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, in
 	return flood->found;
 }
 
-/* In place of the peer's data_ready, called for the Reject: raise READABLE while iw_reject runs */
+/*
+ * In place of the peer's data_ready, called when the Reject arrives: raise READABLE in iw_reject.
+ */
 static void flood_peer_ready(struct sock *sk)
 {
 	iw_mpa_raise(flood->ep, IW_MPA_EV_READABLE);
@@ -86,7 +90,7 @@ static void flood_unhook_peer(void)
 	write_unlock_bh(&flood->peer->sk_callback_lock);
 }
 
-/* Check that no event was lost: the flood was read to its end, and the peer's FIN after it. */
+/* Check that no event was lost: the flood was read to its end, and then the peer's FIN. */
 static void flood_end(struct fake_conn *c)
 {
 	FAKE_POLL(c->f, READ_ONCE(flood->reads) == RUNNER_FLOOD);
@@ -96,7 +100,7 @@ static void flood_end(struct fake_conn *c)
 	iw_mpa_ep_drop(flood->ep);
 }
 
-/* Make a responder whose ULP has not answered in time, while a peer sends byte after byte. */
+/* Make a responder whose ULP has not answered in time, and whose peer sends byte after byte. */
 static struct fake_conn *flood_after_the_verdict(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -131,7 +135,7 @@ static void runner_lets_an_accept_in(struct kunit *test)
 	flood_end(c);
 }
 
-/* iw_reject is the runner that reads what the peer sends: it may read at most @reads times. */
+/* iw_reject is the runner (handles the endpoint's events) and may call recvmsg @reads times. */
 static void runner_reject(struct kunit *test, int found, int reads)
 {
 	struct fake_conn *c = conn_new(test);
@@ -156,7 +160,7 @@ static void runner_of_a_reject_stops_at_its_budget(struct kunit *test)
 }
 
 /*
- * recvmsg returns a byte each time. After a read that returns bytes the library reads once more for
+ * Here recvmsg returns a byte each time. After a read that returns bytes iw_mpa reads once more for
  * the same event, so twice as many reads are allowed.
  */
 static void runner_of_a_reject_reads_in_turns(struct kunit *test)
@@ -164,7 +168,7 @@ static void runner_of_a_reject_reads_in_turns(struct kunit *test)
 	runner_reject(test, 1, 2 * RUNNER_EVENTS);
 }
 
-/* Return an endpoint that waits for the ULP's answer and has no runner, with a reference. */
+/* Return an endpoint, with a reference, that waits for the ULP's answer and handles no event. */
 static struct iw_mpa_ep *runner_of_none(struct kunit *test, struct fake_conn *c)
 {
 	struct iw_mpa_ep *ep;
@@ -176,7 +180,7 @@ static struct iw_mpa_ep *runner_of_none(struct kunit *test, struct fake_conn *c)
 	return ep;
 }
 
-/* TIMED_OUT was raised for an earlier wait: it must not end the wait that has begun since. */
+/* TIMED_OUT was raised for an earlier wait: it must not end the present wait. */
 static void runner_drops_the_end_of_an_earlier_wait(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -190,14 +194,14 @@ static void runner_drops_the_end_of_an_earlier_wait(struct kunit *test)
 	conn_establish(c);
 }
 
-/* The work item runs while iw_accept is the runner: it leaves the event to iw_accept. */
+/* The work item starts while iw_accept handles events: it must leave PEER_CLOSED to iw_accept. */
 static void runner_that_is_late_leaves_all_to_the_other(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
 	struct iw_mpa_ep *ep = runner_of_none(test, c);
 
 	c->qp->nap[FAKE_PREPARE] = HZ / 10;
-	/* No runner handles the event before iw_accept runs. */
+	/* The queued work item has not begun when iw_accept becomes the runner. */
 	iw_mpa_raise(ep, IW_MPA_EV_PEER_CLOSED);
 	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), 0);
 	iw_mpa_ep_drop(ep);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Endpoints and listeners in debugfs; the files are read as user space reads them. */
+/* The files endpoints and listeners in debugfs; they are read as user space reads them. */
 
 #include "device.h"
 #include "ep.h"
@@ -22,7 +22,7 @@ static void show_walk(struct seq_file *seq)
 	     at = seq->op->next(seq, at, &pos)) {
 		size_t count = seq->count;
 
-		/* An element that is skipped leaves no text. */
+		/* If show() skips an element, the text that it has written is dropped. */
 		if (seq->op->show(seq, at))
 			seq->count = count;
 	}
@@ -120,7 +120,7 @@ static const struct lost_case {
 	const char	*shown;
 	bool		p2p;		/* asked for */
 	bool		fin;		/* the peer closes on revision 2 */
-	bool		enhanced;	/* the Reply has enhanced data, without A */
+	bool		enhanced;	/* the Reply has RFC 6581 data, without A */
 	u8		rev;		/* of its Reply */
 } lost_cases[] = {
 	{ "closed", " lost=p2p,depths\n", true, true, false, 1 },

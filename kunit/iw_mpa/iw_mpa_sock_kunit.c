@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Callbacks of a socket: the library's, a driver's, and TCP's. */
+/* Callbacks of a socket, which are iw_mpa's, a driver's or TCP's, and options of a socket */
 
 #include "iw_mpa_fakes.h"
 #include "sock.h"
@@ -10,11 +10,11 @@
 
 static unsigned int sock_drivers_calls, sock_drivers_calls_locked;
 
-/* A driver's callback. It takes sk_callback_lock, so the library must not hold this lock. */
+/* In place of a driver's data_ready, which takes sk_callback_lock: count calls with it held. */
 static void sock_drivers(struct sock *sk)
 {
 	sock_drivers_calls++;
-	/* Without SMP the lock only disables bottom halves. */
+	/* Without SMP read_lock_bh() only turns softirqs off. */
 	sock_drivers_calls_locked += !!softirq_count();
 }
 
@@ -81,7 +81,10 @@ static void sock_unhook_leaves_alone_what_is_not_ours(struct kunit *test)
 	}
 }
 
-/* bind() succeeds, as another socket shared the port; listen() fails, as it does not any more. */
+/*
+ * Another socket was bound to the port with SO_REUSEADDR, which it does not have any more. So
+ * bind() succeeds and listen() fails: iw_mpa has to close its socket.
+ */
 static void sock_that_cannot_listen_is_closed(struct kunit *test)
 {
 	union iw_mpa_addr addr = {
@@ -106,7 +109,9 @@ static void sock_that_cannot_listen_is_closed(struct kunit *test)
 	sock_release(other);
 }
 
-/* Detaching undoes what a driver may change: the library's data_ready and TCP's write_space. */
+/*
+ * iw_mpa_sock_detach() restores what a driver may replace: iw_mpa's data_ready, TCP's write_space.
+ */
 static void sock_detach_takes_both_callbacks_back(struct kunit *test)
 {
 	struct fake_id *fid = fake_id_create(test->priv);
@@ -125,7 +130,9 @@ static void sock_detach_takes_both_callbacks_back(struct kunit *test)
 	tcps = sk->sk_write_space;
 	sk->sk_data_ready = sock_drivers;
 	sk->sk_write_space = sock_drivers;
-	/* TCP may still call the library's data_ready: that has to call the driver's callback. */
+	/*
+	 * TCP may have read the pointer to iw_mpa's data_ready before: this must call the driver's.
+	 */
 	sock_drivers_calls = 0;
 	sock_drivers_calls_locked = 0;
 	ours(sk);
@@ -138,8 +145,8 @@ static void sock_detach_takes_both_callbacks_back(struct kunit *test)
 }
 
 /*
- * A driver may allow a socket to use the emergency reserves of memory (SOCK_MEMALLOC). A send of
- * the library must leave this flag as it is.
+ * A driver may set SOCK_MEMALLOC on a socket, so that its sends may use the emergency reserves of
+ * memory. A send of iw_mpa must leave that flag as it is.
  */
 static void sock_send_leaves_the_reserves_to_the_socket(struct kunit *test)
 {

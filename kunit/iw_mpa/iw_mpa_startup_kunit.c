@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Startup frames and TCP: step by step, with an endpoint whose events are not handled. */
+/*
+ * Sending and reading of startup frames over TCP. The tests call functions of startup.c directly,
+ * with an endpoint whose events are not handled.
+ */
 
 #include "device.h"
 #include "ep.h"
@@ -10,7 +13,7 @@
 
 #define STARTUP_MSS	16	/* less than a Request */
 
-/* An initiator's endpoint and its peer */
+/* An initiator's endpoint, and the peer's socket */
 struct startup {
 	struct iw_mpa_ep	*ep;
 	struct socket		*peer;
@@ -66,7 +69,7 @@ static void startup_request_of_revision_1_sent(struct kunit *test)
 	startup_close(&s);
 }
 
-/* If the stream has ended, the socket's callbacks report that; sending reports no failure, too. */
+/* If the stream has ended, the socket's callbacks report that: sending must not report it, too. */
 static void startup_request_to_a_stream_that_has_ended(struct kunit *test)
 {
 	static const int errors[] = { 0, ECONNRESET, EPIPE };
@@ -95,7 +98,7 @@ static void startup_request_that_tcp_refuses(struct kunit *test)
 	startup_close(&s);
 }
 
-/* TCP takes only a part of the Request. That is a failure: the library does not send the rest. */
+/* TCP accepts a part of the Request: a failure, since no event reports when it accepts more. */
 static void startup_request_that_tcp_takes_in_part(struct kunit *test)
 {
 	struct startup s = startup_open(test);
@@ -114,7 +117,7 @@ static void startup_request_that_tcp_takes_in_part(struct kunit *test)
 	startup_close(&s);
 }
 
-/* A frame that is longer than the endpoint's buffer, cut by TCP at several places */
+/* A Reply longer than @frame of struct iw_mpa_ep arrives in two parts, cut at several places. */
 static void startup_longest_reply_taken(struct kunit *test)
 {
 	static const size_t cuts[] = { 1, IW_MPA_HDR_SIZE, IW_MPA_EP_FRAME, 500 };
@@ -142,7 +145,7 @@ static void startup_longest_reply_taken(struct kunit *test)
 	}
 }
 
-/* Replies as long as the endpoint's buffer, or longer: for these a larger buffer is allocated. */
+/* Replies as long as @frame of struct iw_mpa_ep, or longer, which need a larger buffer */
 static void startup_reply_has_room(struct kunit *test)
 {
 	static const u8 lens[] = {
@@ -190,7 +193,7 @@ static void startup_long_request_stays(struct kunit *test)
 	startup_close(&s);
 }
 
-/* For an error in the peer's frame @reason is set. @err stays 0: it is for functions that fail. */
+/* An error in the peer's frame sets @reason of struct iw_mpa_ep. @err, an errno, stays 0. */
 static void startup_reply_that_is_none(struct kunit *test)
 {
 	static const u8 junk[IW_MPA_HDR_SIZE] = "HTTP/1.1 400 Bad";

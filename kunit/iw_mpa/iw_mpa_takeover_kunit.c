@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Takeover of a TCP connection by a device: the record of TCP's state, the silence of the host's
- * TCP from then on, and a takeover that is undone.
+ * TCP once the record is made, and takeovers that are undone.
  */
 
 #include "iw_mpa_leaving.h"
@@ -11,7 +11,10 @@
 #include <linux/tcp.h>
 #include <net/tcp.h>
 
-/* The record for the device agrees with the peer's TCP: snd_nxt with the peer's rcv_nxt, etc. */
+/*
+ * The record for the device fits the state of the peer's TCP: for example snd_nxt the peer's
+ * rcv_nxt.
+ */
 static void record_agrees_with_the_peer(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
@@ -24,7 +27,7 @@ static void record_agrees_with_the_peer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tcb->snd_una, tcb->snd_nxt);
 	KUNIT_EXPECT_EQ(test, tcb->rcv_nxt, peer->snd_nxt);
 	KUNIT_EXPECT_EQ(test, tcb->copied_seq, tcb->rcv_nxt);
-	/* The host has acknowledged all bytes, and the peer has that acknowledgment. */
+	/* The host has acknowledged each byte, and the peer has got the acknowledgment. */
 	KUNIT_EXPECT_EQ(test, tcb->rcv_wup, tcb->rcv_nxt);
 	KUNIT_EXPECT_EQ(test, tcb->rcv_wup, peer->snd_una);
 	KUNIT_EXPECT_EQ(test, tcb->rcv_wup + tcb->rcv_wnd, peer->snd_una + peer->snd_wnd);
@@ -67,7 +70,7 @@ static void record_has_what_came_early(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, lv->tcb.rcv_nxt, tcp_sk(lv->peer->sk)->snd_nxt);
 }
 
-/* The TTL is the host's setting, unless the socket has its own */
+/* The record has the TTL of the socket, or the host's default if the socket has none of its own. */
 static void record_has_the_time_to_live(struct kunit *test)
 {
 	u8 was = READ_ONCE(init_net.ipv4.sysctl_ip_default_ttl);
@@ -95,7 +98,10 @@ static void record_without_a_route(struct kunit *test)
 	KUNIT_EXPECT_NE(test, lv->tcb.remote.in.sin_port, 0);
 }
 
-/* A socket that has sent a frame keeps no page for later sends, and does not allocate with I/O. */
+/*
+ * After iw_mpa has sent a frame the socket keeps no page fragment: 100,000 connections would hold 3
+ * GiB. Its allocations must not start I/O, since storage may depend on the connection.
+ */
 static void frame_leaves_no_page_behind(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
@@ -106,7 +112,7 @@ static void frame_leaves_no_page_behind(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sk->sk_allocation, IW_MPA_SOCK_GFP);
 }
 
-/* If segments do not leave the host in time, the takeover fails with the reason TCP_BUSY. */
+/* If segments of the host's TCP do not leave the host in time, the takeover fails: TCP_BUSY. */
 static void segment_under_way_is_a_reason(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
@@ -118,7 +124,10 @@ static void segment_under_way_is_a_reason(struct kunit *test)
 	WARN_ON(refcount_sub_and_test(100, &sk->sk_wmem_alloc));
 }
 
-/* The silenced socket's timers are stopped; each one drops its reference on the socket by that. */
+/*
+ * A takeover cancels TCP's pacing timer and its timer for compressed ACKs, and drops the reference
+ * on the socket that each of them held.
+ */
 static void timers_of_a_frozen_socket_are_stopped(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
@@ -143,8 +152,8 @@ static void timers_of_a_frozen_socket_are_stopped(struct kunit *test)
 }
 
 /*
- * From the beginning of a takeover on the host's TCP must accept no byte, even if the device lets a
- * packet through: the device would not have the byte, while the peer had its acknowledgment.
+ * Once iw_mpa_takeover_begin() has returned the host's TCP must accept no byte, even if the device
+ * lets a packet through: the device would lack the byte, while the peer had an acknowledgment.
  */
 static void octets_behind_the_hold_are_not_for_tcp(struct kunit *test)
 {
@@ -167,7 +176,7 @@ static void octets_behind_the_hold_are_not_for_tcp(struct kunit *test)
 	FAKE_POLL(f, tcp_inq(sk) == 4);
 }
 
-/* Keepalive with the first probe at once; one probe without an answer ends the connection. */
+/* Set keepalive with the first probe at once; one probe without an answer ends the connection. */
 static void leaving_probes(struct sock *sk)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
@@ -179,8 +188,8 @@ static void leaving_probes(struct sock *sk)
 }
 
 /*
- * A keepalive handler that finds the socket locked starts its timer again, maybe after the library
- * has stopped all timers. The silenced socket must then send no probe.
+ * The keepalive handler starts its timer again if it finds the socket locked, maybe after iw_mpa
+ * has stopped all timers. The socket of a taken-over connection must then send no probe.
  */
 static void late_keepalive_finds_nothing_to_do(struct kunit *test)
 {
@@ -227,8 +236,8 @@ static void undone_takeover_has_no_keepalive_of_its_own(struct kunit *test)
 }
 
 /*
- * A socket that is silenced for a takeover sends nothing, and accepts no byte. That the bytes would
- * arrive otherwise is shown by undone_takeover_leaves_no_trace().
+ * Once the record is made the host's socket sends nothing and accepts no byte.
+ * undone_takeover_leaves_no_trace() shows that the bytes would arrive otherwise.
  */
 static void frozen_socket_is_silent(struct kunit *test)
 {
@@ -250,14 +259,17 @@ static void frozen_socket_is_silent(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tcp_inq(sk), 0);
 	KUNIT_EXPECT_EQ(test, leaving_count(lv, IW_MPA_CNT_held_back), 0);
 
-	/* Even if TCP is asked to send */
+	/* An ACK and a FIN that TCP is asked to send do not leave the host. */
 	lock_sock(sk);
 	tcp_send_ack(sk);
 	release_sock(sk);
 	kernel_sock_shutdown(lv->ms->sock, SHUT_WR);
 	iw_mpa_quiet(QUIET_MS);
 	KUNIT_EXPECT_EQ(test, peer->segs_in, segs_in);
-	/* tcp_abort() makes TCP forget the socket: what the peer repeats later would get a RST. */
+	/*
+	 * Last, since it removes the socket from TCP's tables: then what the peer repeats gets an
+	 * RST.
+	 */
 	tcp_abort(sk, ECONNABORTED);
 	KUNIT_EXPECT_EQ(test, peer->segs_in, segs_in);
 	KUNIT_EXPECT_EQ(test, lv->peer->sk->sk_state, TCP_ESTABLISHED);
@@ -286,8 +298,8 @@ static void undone_takeover_leaves_no_trace(struct kunit *test)
 }
 
 /*
- * Before the takeover TCP owed the peer an acknowledgment, since memory was short. When the
- * takeover is undone, TCP has to send that.
+ * Before the takeover an acknowledgment was due that TCP could not send for lack of memory. When
+ * the takeover is undone TCP has to send it.
  */
 static void undone_takeover_acknowledges_what_came_before(struct kunit *test)
 {
@@ -307,8 +319,8 @@ static void undone_takeover_acknowledges_what_came_before(struct kunit *test)
 }
 
 /*
- * The host's socket keeps the connection's addresses and ports in use until the driver calls
- * iw_mpa_stream_released(), even after the endpoint has gone.
+ * The host's socket keeps the 4-tuple in use until the driver calls iw_mpa_stream_released(), even
+ * after the endpoint was released.
  */
 static void four_tuple_is_held_until_released(struct kunit *test)
 {
@@ -325,7 +337,9 @@ static void four_tuple_is_held_until_released(struct kunit *test)
 	iw_mpa_sock_shutdown(lv->ms);
 	KUNIT_EXPECT_EQ(test, lv->closed, 0);
 	iw_mpa_offload_stop(&lv->ep, IW_MPA_R_ULP_CLOSE);
-	/* After stop the device reports no FIN of the peer, so the library does that itself. */
+	/*
+	 * After stop the device does not report the FIN of the peer, so iw_mpa reports one itself.
+	 */
 	iw_mpa_sock_shutdown(lv->ms);
 	KUNIT_EXPECT_EQ(test, lv->closed, 1);
 	leaving_release(lv);
@@ -342,7 +356,9 @@ static void four_tuple_is_held_until_released(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, lv->log, "hold prepare open_tx stop");
 }
 
-/* "ss -K" ends the connection in the host's TCP, which reports an error and sends nothing. */
+/*
+ * "ss -K" on the host's socket ends the connection: TCP reports an error, and the peer gets no RST.
+ */
 static void end_by_the_administrator_is_reported(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
@@ -358,7 +374,7 @@ static void end_by_the_administrator_is_reported(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, peer->segs_in, segs_in);
 }
 
-/* After a takeover none of the library's calls may make the host's TCP send anything. */
+/* After a takeover no function that iw_mpa calls may make the host's TCP send a segment. */
 static void endpoint_without_a_socket_does_nothing_to_tcp(struct kunit *test)
 {
 	struct leaving *lv = leaving_open(test);
@@ -411,7 +427,8 @@ static void stream_behind_a_fin_is_refused(struct kunit *test)
 }
 
 /*
- * The options of TCP. A connection of these tests uses all of them, unless a test says otherwise.
+ * TCP options, and the sysctls for them. A connection of these tests uses all options, unless a
+ * test says otherwise.
  */
 static const struct {
 	u8	option;
@@ -423,7 +440,9 @@ static const struct {
 	{ IW_MPA_TCP_ECN, &init_net.ipv4.sysctl_tcp_ecn },
 };
 
-/* A connection with all options except @without, and a device that lacks the options @lacks */
+/*
+ * Make a connection with all options except @without, and a device that lacks the options @lacks.
+ */
 static struct leaving *leaving_open_with(struct kunit *test, u8 without, u8 lacks)
 {
 	u8 old[ARRAY_SIZE(options)];
@@ -443,7 +462,7 @@ static struct leaving *leaving_open_with(struct kunit *test, u8 without, u8 lack
 	return lv;
 }
 
-/* A device that lacks one option, for each of the options */
+/* For each TCP option: a device that lacks the option does not get a connection that uses it. */
 static void option_that_the_device_lacks_is_refused(struct kunit *test)
 {
 	int i;
@@ -459,7 +478,10 @@ static void option_that_the_device_lacks_is_refused(struct kunit *test)
 	}
 }
 
-/* The device lacks a TCP option, but can use sockets: so the host's TCP keeps the connection. */
+/*
+ * The device lacks a TCP option, but its driver can use sockets: the host's TCP keeps the
+ * connection.
+ */
 static void option_that_the_device_lacks_keeps_it_on_the_socket(struct kunit *test)
 {
 	struct fakes *f = test->priv;
@@ -479,7 +501,7 @@ static void option_that_the_device_lacks_keeps_it_on_the_socket(struct kunit *te
 	}
 }
 
-/* The device need not have an option that the connection does not use. */
+/* A device may lack a TCP option that the connection does not use. */
 static void option_that_was_not_agreed_on_is_no_reason(struct kunit *test)
 {
 	int i;

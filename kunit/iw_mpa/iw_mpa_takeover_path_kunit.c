@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Reports to the driver when the path of a taken-over TCP connection changes */
+/* path_changed: calls of the driver when the path of a taken-over TCP connection changes */
 
 #include "iw_mpa_leaving.h"
 #include "takeover/path.h"
@@ -33,7 +33,7 @@ static void neighbour_moves(struct kunit *test, const struct dst_entry *dst, con
 	neigh_release(neigh);
 }
 
-/* The driver gets reports until it releases the connection, also after stop was called. */
+/* path_changed is called, also after stop, until the driver calls iw_mpa_stream_released(). */
 static void driver_is_told_of_a_neighbour_that_moves(struct kunit *test)
 {
 	static const u8 home[ETH_ALEN], away[ETH_ALEN] = { 2, 0, 0, 0, 0, 1 };
@@ -49,7 +49,7 @@ static void driver_is_told_of_a_neighbour_that_moves(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, lv->path.mtu, lv->tcb.path.mtu);
 	KUNIT_EXPECT_EQ(test, lv->path.ifindex, lv->tcb.path.ifindex);
 
-	/* The same address again is not reported. */
+	/* The same link-layer address is set again: this is not reported. */
 	neighbour_moves(test, dst, away);
 	iw_mpa_quiet(QUIET_MS);
 	KUNIT_EXPECT_EQ(test, leaving_told(lv), 1);
@@ -67,7 +67,7 @@ static void driver_is_told_of_a_neighbour_that_moves(struct kunit *test)
 	dst_release(dst);
 }
 
-/* The driver releases the connection while the library is checking its path: there is no report. */
+/* The driver releases the connection while iw_mpa checks its path: path_changed is not called. */
 static void driver_that_releases_amid_a_look_is_told_nothing(struct kunit *test)
 {
 	static const u8 home[ETH_ALEN], away[ETH_ALEN] = { 2, 0, 0, 0, 0, 1 };
@@ -76,7 +76,7 @@ static void driver_that_releases_amid_a_look_is_told_nothing(struct kunit *test)
 	struct fakes *f = test->priv;
 
 	KUNIT_ASSERT_NOT_NULL(test, dst);
-	lock_sock(lv->sk);	/* the library waits for this lock */
+	lock_sock(lv->sk);	/* the check of the path waits for this lock */
 	neighbour_moves(test, dst, away);
 	FAKE_POLL(f, mutex_is_locked(&lv->dev.takeovers->looking));
 	iw_mpa_stream_released(lv->takeover);
@@ -95,8 +95,8 @@ static void loopback_mtu(struct kunit *test, int mtu)
 }
 
 /*
- * No notifier reports this change of the route: the library finds it as it checks all paths once a
- * second.
+ * No netevent reports that the MTU of a route has changed: iw_mpa finds that when it checks all
+ * paths, once a second.
  */
 static void driver_is_told_of_a_route_that_changes(struct kunit *test)
 {
@@ -112,7 +112,10 @@ static void driver_is_told_of_a_route_that_changes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, lv->path.mtu, lv->tcb.path.mtu);
 }
 
-/* Does a netevent start a check of all paths? Preemption is off, so the flag is not cleared yet. */
+/*
+ * Does a netevent start a check of paths? With preemption off the work item cannot clear the flag
+ * yet.
+ */
 static bool event_stirs(struct leaving *lv, unsigned long event, void *arg)
 {
 	bool stirs;
@@ -124,7 +127,7 @@ static bool event_stirs(struct leaving *lv, unsigned long event, void *arg)
 	return stirs;
 }
 
-/* A redirect makes the library check the path, a change of the multipath hash does not. */
+/* A netevent for a redirect starts a check of the path; one for the multipath hash does not. */
 static void redirect_has_the_path_looked_at(struct kunit *test)
 {
 	struct leaving *lv = leaving_open_watched(test);
@@ -132,7 +135,7 @@ static void redirect_has_the_path_looked_at(struct kunit *test)
 	struct fakes *f = test->priv;
 	unsigned int round;
 
-	/* The driver's request for reports starts a check, too: wait for that. */
+	/* iw_mpa_stream_watch() in prepare starts a check, too: wait until this has begun. */
 	FAKE_POLL(f, READ_ONCE(lv->dev.takeovers->round) && !READ_ONCE(lv->dev.takeovers->stirred));
 	KUNIT_EXPECT_FALSE(test, event_stirs(lv, NETEVENT_IPV4_MPATH_HASH_UPDATE, &init_net));
 	round = READ_ONCE(lv->dev.takeovers->round);
@@ -141,7 +144,7 @@ static void redirect_has_the_path_looked_at(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, leaving_told(lv), 0);
 }
 
-/* Change the path, and leave time for a report. */
+/* Change the MTU of the path, and wait until path_changed would have been called. */
 static void path_changes_within_prepare(void)
 {
 	rtnl_lock();
@@ -151,8 +154,8 @@ static void path_changes_within_prepare(void)
 }
 
 /*
- * prepare may ask for reports, with an argument of its own for them. If prepare fails it may have
- * freed that, so no report is made before prepare has returned.
+ * prepare may call iw_mpa_stream_watch() with an argument for path_changed, and free it if it
+ * fails. So path_changed must not be called before prepare has returned 0.
  */
 static void driver_is_told_nothing_before_it_has_prepared(struct kunit *test)
 {
@@ -183,7 +186,7 @@ static void driver_is_told_when_it_has_prepared(struct kunit *test)
 	loopback_mtu(test, mtu);
 }
 
-/* A driver that has refused the connection gets no reports, though it had asked for them. */
+/* path_changed is not called for a driver whose prepare has asked for it, and then failed. */
 static void driver_that_refuses_is_told_nothing(struct kunit *test)
 {
 	int mtu = init_net.loopback_dev->mtu;
@@ -199,7 +202,9 @@ static void driver_that_refuses_is_told_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, leaving_told(lv), 0);
 }
 
-/* Two paths differ by interface, MTU, next hop or lack of a route, not by another @dst alone. */
+/*
+ * Two paths differ by interface, MTU, next hop or lack of a route. Another @dst is no difference.
+ */
 static void path_differs_in_one_thing(struct kunit *test)
 {
 	static const struct dst_entry routes[2];
@@ -227,7 +232,7 @@ static void path_differs_in_one_thing(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, iw_mpa_path_differs(&one, &other));
 }
 
-/* A neighbour entry without an address, and a closed socket */
+/* The path of a next hop whose neighbour entry has no address, and the path of a closed socket */
 static void path_that_is_not_known(struct kunit *test)
 {
 	static const u8 home[ETH_ALEN];
@@ -263,7 +268,8 @@ static void path_that_is_not_known(struct kunit *test)
 }
 
 /*
- * The duration of a long round of checks is recorded, since the next round is delayed by as much.
+ * iw_mpa records how long a round of checks takes, since it delays the next round by as much.
+ * Otherwise checks could occupy the CPU if neighbour entries change all the time.
  */
 static void look_that_takes_long_is_measured(struct kunit *test)
 {

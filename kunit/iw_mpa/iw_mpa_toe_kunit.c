@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The example driver for devices with a TCP engine of their own: two such devices, and a wire of
- * bytes between them.
+ * The example driver iw_mpa_toe.c, for devices with a TCP of their own. Two fake devices exchange
+ * bytes over a wire, which is a buffer in each of them.
  */
 
 #include "iw_mpa_toe.h"
@@ -16,13 +16,13 @@
 struct end {
 	struct toe_conn		conn;
 	struct end		*other;		/* the device at the other end of the wire */
-	/* bytes that it has sent and the other device has not read */
+	/* bytes that this device has sent and the other device has not read */
 	u8			wire[WIRE_SIZE];
 	size_t			wire_len;	/* number of bytes in @wire */
-	bool			started;	/* the function start was called */
+	bool			started;	/* start of struct toe_hw has returned 0 */
 	bool			refuse;		/* make start fail */
-	bool			asked;		/* the function ask was called */
-	/* argument of the function close, IW_MPA_R_OK if it was not called */
+	bool			asked;		/* ask of struct toe_hw was called */
+	/* argument of close of struct toe_hw; IW_MPA_R_OK if that was not called */
 	enum iw_mpa_reason	why;
 };
 
@@ -100,7 +100,7 @@ static int toe_test_init(struct kunit *test)
 	return 0;
 }
 
-/* Pass the bytes on the wire to @to, in pieces of at most @size bytes, until @to accepts no more */
+/* Pass the bytes on the wire to @to, in pieces of at most @size, until @to accepts no more. */
 static void carry(struct end *to, size_t size)
 {
 	struct end *from = to->other;
@@ -137,7 +137,7 @@ static void expect_wire(struct kunit *test, const struct end *end,
 	KUNIT_EXPECT_EQ(test, memcmp(end->wire, want, len), 0);
 }
 
-/* Bytes may arrive in pieces of any size. */
+/* Sizes of the pieces in which bytes arrive: a driver cannot choose how TCP splits a frame. */
 static const size_t sizes[] = { 1, 7, 20, 24, WIRE_SIZE };
 
 static void size_desc(const size_t *size, char *desc)
@@ -203,7 +203,9 @@ static void toe_garbage_is_closed_at_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, toe_rx(&p->res.conn, "more", 4), 0);
 }
 
-/* RFC 6581 10: a revision 1 responder closes without a Reply: the peer may try revision 1 then. */
+/*
+ * RFC 6581 10: a responder of revision 1 closes without a Reply. Then the peer may try revision 1.
+ */
 static void toe_revision_above_its_own_is_closed(struct kunit *test)
 {
 	struct toe_pair *p = test->priv;
@@ -217,7 +219,7 @@ static void toe_revision_above_its_own_is_closed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p->res.wire_len, 0);
 }
 
-/* The Terminate message of RFC 6581 8 has layer 2, type 0, and code 7. */
+/* RFC 6581 8: for lack of a common RTR type the Terminate message has layer 2, type 0, code 7. */
 static void toe_no_common_rtr_is_terminated(struct kunit *test)
 {
 	struct toe_pair *p = test->priv;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events to iw_cm: each call of upcall.c in each phase of a connection, and the fields of the
+ * Events to iw_cm: each function of upcall.c, in each phase of a connection, and the fields of the
  * events
  */
 
@@ -12,7 +12,7 @@
 
 static const u8 some_pd[IW_MPA_PD_MAX] = { 1, 2, 3, [254] = 5, [255] = 6 };
 
-/* An endpoint that is used only to report events to iw_cm */
+/* An endpoint of which only the fields for events to iw_cm are used */
 struct line {
 	struct iw_mpa_ep	ep;
 	struct iw_mpa_device	dev;
@@ -30,7 +30,10 @@ static struct iw_mpa_ep *line_new(struct kunit *test)
 	return &line->ep;
 }
 
-/* An endpoint in @phase, as after iw_connect (IW_MPA_UP_REPLY) or iw_accept */
+/*
+ * Make an endpoint in @phase, as after iw_connect (IW_MPA_UP_REPLY) or iw_accept
+ * (IW_MPA_UP_ESTABLISHED). Return its cm_id.
+ */
 static struct fake_id *line_up(struct kunit *test, struct iw_mpa_ep **ep,
 			       enum iw_mpa_upcall_phase phase)
 {
@@ -155,8 +158,8 @@ static void upcall_up_hands_on_private_data(struct kunit *test)
 }
 
 /*
- * iw_cm does not copy the private data of ESTABLISHED before it queues the event, so the library
- * must pass none. The fake iw_cm checks this, too.
+ * iw_cm does not copy the private data of ESTABLISHED before it queues the event, so iw_mpa must
+ * pass none. The fake iw_cm checks this, too.
  */
 static void upcall_up_established_has_no_private_data(struct kunit *test)
 {
@@ -218,7 +221,7 @@ static void upcall_active_down_is_a_failed_reply(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, event->ord, 9);
 	KUNIT_EXPECT_EQ(test, event->pd_len, 3);
 	KUNIT_EXPECT_EQ(test, memcmp(event->pd, some_pd, 3), 0);
-	/* rdma_cm overwrites its own addresses with those of the event. */
+	/* rdma_cm takes its addresses from the event, so the event has those of the cm_id. */
 	KUNIT_EXPECT_EQ(test, memcmp(&event->local, &fid->id.local_addr,
 				     sizeof(event->local)), 0);
 	KUNIT_EXPECT_EQ(test, memcmp(&event->remote, &fid->id.remote_addr,
@@ -272,7 +275,7 @@ static void upcall_cancel_is_silent(struct kunit *test)
 	fid->state = FAKE_IDLE;		/* as after an iw_accept that has failed */
 }
 
-/* After a reject iw_cm is in IDLE, where an event is a BUG(): the library must report none. */
+/* After a reject iw_cm is in IDLE, where an event is a BUG(): iw_mpa must report none. */
 static void upcall_rejected_is_silent(struct kunit *test)
 {
 	struct iw_mpa_ep *ep;
@@ -341,7 +344,7 @@ static void upcall_request_makes_a_passive_id(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, child->id.provider_data, (void *)77);
 	KUNIT_EXPECT_EQ(test, child->refs, 1);
 
-	/* Not real connections: nothing to destroy. */
+	/* Neither cm_id has a connection or listener in iw_mpa that fakes_exit() could end. */
 	child->state = FAKE_IDLE;
 	lis->state = FAKE_IDLE;
 	lis->id.rem_ref(&lis->id);

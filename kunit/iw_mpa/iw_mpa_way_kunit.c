@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* When the library binds a connection's socket to the interface that rdma_cm has chosen. */
+/* When iw_mpa binds a connection's socket to the interface that rdma_cm has chosen. */
 
 #include "iw_mpa_fakes.h"
 #include "sock.h"
@@ -15,7 +15,7 @@
 
 /*
  * rdma_cm has chosen eth1, whose best route to the peer is @chosen; TCP would use the route @host.
- * @tie: the two rank alike, so the library may bind the socket to eth1.
+ * @tie: the routing tables rank both routes alike, so iw_mpa binds the socket to eth1.
  */
 static const struct way_case {
 	const char		*desc;
@@ -55,8 +55,8 @@ static void way_is_tie_as_the_tables_rank(struct kunit *test)
 }
 
 /*
- * The interface that a connection from @local to @remote is bound to if rdma_cm has chosen @netdev;
- * 0 if TCP may choose the interface
+ * Return the interface that iw_mpa binds a connection from @local to @remote to, if rdma_cm has
+ * chosen @netdev; 0 if TCP may choose the interface.
  */
 static int way_of(__be32 local, __be32 remote, const struct net_device *netdev)
 {
@@ -67,7 +67,7 @@ static int way_of(__be32 local, __be32 remote, const struct net_device *netdev)
 	return iw_mpa_way(&opts, netdev ? netdev->ifindex : 0);
 }
 
-/* Two interfaces are in the peer's network, and TCP would use eth0: rdma_cm's choice decides. */
+/* Two interfaces are in the peer's network, and TCP would always use eth0: rdma_cm decides. */
 static void way_of_two_cards_is_what_rdma_cm_chose(struct kunit *test)
 {
 	const __be32 first = htonl(0x0a4d0001), second = htonl(0x0a4d0002);
@@ -88,7 +88,9 @@ static void way_of_two_cards_is_what_rdma_cm_chose(struct kunit *test)
 	fake_netdev_remove(eth0);
 }
 
-/* A link-local address has a scope id, by which TCP finds the interface: no binding is needed. */
+/*
+ * A link-local address has a scope id, by which TCP finds the interface. So iw_mpa binds no socket.
+ */
 static void way_of_a_link_local_address_is_tcps(struct kunit *test)
 {
 	union iw_mpa_addr local = { .in6 = { .sin6_family = AF_INET6, .sin6_scope_id = 1 } };
