@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A listener reports at most as many unanswered Requests to the ULP as the backlog that the ULP has
- * passed to rdma_listen(). Further Requests wait.
+ * passed to rdma_listen(). Further Requests wait in iw_mpa for an answer of the ULP to one of
+ * these.
  */
 
 #include "backlog.h"
@@ -47,7 +48,7 @@ static struct iw_mpa_listener *listener_of(struct fake_id *child)
 
 static bool so_many_wait(const struct iw_mpa_listener *lis, unsigned int count)
 {
-	/* The count may be stale, since the caller polls. */
+	/* A stale value is harmless: the caller polls until the value fits. */
 	return data_race(lis->no_room_count) == count;
 }
 

@@ -521,7 +521,7 @@ static void expect_ended(struct fake_conn *c, enum stage stage,
 		conn_expect_failed(c, -ECONNABORTED);
 }
 
-/* Errors of TCP (sk_err), and the reason that stop and the statistics get */
+/* For each error of TCP (sk_err) the reason for the end that iw_mpa passes to stop */
 static const struct tcp_end {
 	const char		*desc;
 	int			err;
@@ -557,8 +557,8 @@ static void connect_qp_gone_ends_it(struct kunit *test)
 	c->qp->slow_put = true;
 	fake_qp_gone(c->qp);
 	/*
-	 * iw_mpa_qp_gone() has returned, so iw_mpa has no reference. iw_cm may have one until it
-	 * handles the event.
+	 * iw_mpa_qp_gone() has returned, so iw_mpa has no reference on the QP. iw_cm may have one
+	 * until it handles the event.
 	 */
 	KUNIT_EXPECT_LE(test, c->qp->refs, 2);
 	expect_ended(c, sc->stage, IW_MPA_R_QP_GONE);

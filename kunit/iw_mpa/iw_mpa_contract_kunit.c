@@ -262,8 +262,8 @@ static void qp_is_found_while_it_goes(struct kunit *test)
 }
 
 /*
- * Mistake 7: stop calls iw_mpa_qp_gone(), which waits until all ops of the QP, stop too, have
- * returned.
+ * Mistake 7: stop calls iw_mpa_qp_gone(), which waits until all ops of the QP, and so also this
+ * stop, have returned.
  */
 static void wrong_stop_destroys(struct ib_qp *ib, enum iw_mpa_reason why)
 {
@@ -313,12 +313,12 @@ static void stop_keeps_the_socket(struct kunit *test)
 		fake_expect_closed(c->fid, 2);
 		EXPECT_LOG(test, "after stop", socket_names[i]);
 		peer_expect_eof(c->f, c->peer);
-		peer_fin(c->peer);	/* reaches iw_mpa only by its own callbacks */
+		peer_fin(c->peer);	/* iw_mpa gets the FIN only by its own callbacks */
 		FAKE_POLL(c->f, fakes_has_no_endpoint());
 	}
 }
 
-/* Mistake 9: the driver never drops its reference on an endpoint, or (next test) drops it twice. */
+/* Mistake 9: the driver never drops a reference on an endpoint, or drops a reference twice. */
 static void reference_is_leaked(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -354,7 +354,7 @@ static void reference_is_dropped_twice(struct kunit *test)
 	fake_expect_closed(c->fid, 2);
 }
 
-/* In a thread of its own, since iw_mpa_unregister_device() waits for iw_mpa_qp_freed(). */
+/* This is a thread of its own, since iw_mpa_unregister_device() waits for iw_mpa_qp_freed(). */
 static int unregister_thread(void *arg)
 {
 	struct fakes *f = arg;

@@ -22,7 +22,7 @@ struct count_row {
 
 /* Values of the counters at the beginning of a test */
 struct counts {
-	struct iw_mpa_device	*dev;	/* its own counters begin at 0 */
+	struct iw_mpa_device	*dev;	/* the device under test; its counters begin at 0 */
 	/* counters of the whole machine, which do not begin at 0 */
 	unsigned long		before[IW_MPA_CNT_COUNT];
 };
@@ -208,7 +208,7 @@ static void count_a_fence_that_is_lifted(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, fake_accept(c->fid, &c->param));
 	fake_expect_event(c->fid, 0, IW_CM_EVENT_ESTABLISHED, 0);
 	FAKE_WAIT(c->f, strstr(c->qp->log, " open_tx"));
-	/* TX is open already, so this FPDU must not change a counter. */
+	/* TX is open already, so the arrival of this FPDU must not change a counter. */
 	conn_send_rtr(c);
 	FAKE_WAIT(c->f, c->qp->nr_fpdus == 1);
 	count_expect(test, counts, want);

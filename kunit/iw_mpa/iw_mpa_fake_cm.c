@@ -200,7 +200,7 @@ static int fake_answer_thread(void *data)
  */
 int fake_answer_of(struct fake_id *child)
 {
-	/* Pairs with the threads that answer: @answered was written before the flag. */
+	/* Pairs with the smp_store_release() that follows the store to @answered */
 	FAKE_WAIT(child->f, smp_load_acquire(&child->has_answered));
 	return child->answered;
 }
@@ -257,7 +257,7 @@ static int fake_event_handler(struct iw_cm_id *id, struct iw_cm_event *event)
 		fid->budget--;
 		fid->held[fid->nr_held++] = *event;
 	} else if (room && !dropped) {
-		/* iw_cm takes a listener's work items back, so CONNECT_REQUEST uses none up. */
+		/* iw_cm reuses a listener's work items, so CONNECT_REQUEST does not use one up. */
 		fid->budget -= !child;
 		fake_step(fid, event, &qp);
 		fake_record(fid, event);

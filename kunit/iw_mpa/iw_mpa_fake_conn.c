@@ -79,7 +79,7 @@ struct fake_conn *conn_new(struct kunit *test)
 	return c;
 }
 
-/* Listen on a new port: TCP may still have connections of earlier tests on the ports of these. */
+/* Listen on a port that no earlier test has used: TCP may still have connections on old ports. */
 void conn_listen(struct fake_conn *c)
 {
 	static atomic_t port = ATOMIC_INIT(20000);

@@ -311,7 +311,9 @@ static void fake_finish_tx(struct ib_qp *ib)
 
 	fake_op_sleep(ib, FAKE_FINISH_TX);
 	qp->finishing = true;
-	/* The peer has closed within an FPDU, so the driver must not finish. */
+	/*
+	 * The peer has closed within an FPDU: the stream has failed, so finish_tx cannot succeed.
+	 */
 	if (qp->rx_have && iw_mpa_sk_stream(qp->sk) && (qp->sk->sk_shutdown & RCV_SHUTDOWN))
 		iw_mpa_stream_down(qp->ho.ep, &fake_broken);
 	else if (!qp->slow_finish)

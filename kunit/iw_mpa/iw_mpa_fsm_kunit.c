@@ -260,7 +260,7 @@ static const struct local_end {
 	{ IW_MPA_EV_DEV_GONE,		ST_DIALS | ST(AWAIT_REQ) },
 	/* The error is in the peer's frame, or in what the peer sends before the Reply. */
 	{ IW_MPA_EV_FRAME_BAD,		ST_READS_REP | ST(AWAIT_REQ) | ST(ASKING) | ST_ASKS },
-	/* TCP has refused a frame. */
+	/* TCP has refused to send a startup frame. */
 	{ IW_MPA_EV_SEND_FAILED,	ST_TCP },
 	{ IW_MPA_EV_REPLY_FAILED,	ST(HANDOFF) },
 	/* After these events the peer gets a message, whatever the state is. */

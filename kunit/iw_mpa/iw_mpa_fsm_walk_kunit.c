@@ -524,7 +524,7 @@ static bool event_comes(const struct node *node, enum iw_mpa_event event)
 		       event == IW_MPA_EV_TCP_FAILED;
 	/*
 	 * While the driver has the stream, only the action END_STREAM raises STREAM_ENDED. In other
-	 * states a read finds the end of the stream.
+	 * states an action that reads the socket returns it.
 	 */
 	if (event == IW_MPA_EV_STREAM_ENDED)
 		return node->past & PAST_ENDING;

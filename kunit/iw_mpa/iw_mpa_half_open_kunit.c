@@ -215,9 +215,9 @@ static void listener_gone_half_open_is_closed(struct kunit *test)
 }
 
 /*
- * While Requests wait for room in iw_cm, a work item of the listener polls for that room. Once
- * iw_mpa_backlog_stop() has cancelled the work item, it must not be queued again: the listener's
- * memory is freed.
+ * While Requests wait until iw_cm has memory for their events, a work item of the listener polls
+ * for that. Once iw_mpa_backlog_stop() has cancelled the work item, it must not be queued again:
+ * the listener's memory is freed.
  */
 static void listener_gone_looks_no_more(struct kunit *test)
 {
@@ -272,7 +272,8 @@ static void listener_gone_while_it_is_asked(struct kunit *test)
 }
 
 /*
- * iw_destroy_listen is called while the Request waits until iw_cm has room: the peer gets a Reject.
+ * iw_destroy_listen is called while a Request waits until iw_cm has memory for its event: the peer
+ * gets a Reject.
  */
 /* Rules: P-05; E-9.3-1: nothing after the Reject, and no FIN before the peer's */
 static void listener_gone_while_room_is_awaited(struct kunit *test)
@@ -282,7 +283,7 @@ static void listener_gone_while_room_is_awaited(struct kunit *test)
 	conn_listen(c);
 	c->lis->fail_events = INT_MAX;
 	conn_send_request(c);
-	/* iw_mpa has reported the Request a second time, so it is waiting for room. */
+	/* iw_mpa has reported the Request a second time: so it waits until iw_cm has memory. */
 	FAKE_POLL(c->f, READ_ONCE(c->lis->fail_events) < INT_MAX - 1);
 	fake_destroy(c->lis);
 	conn_expect_refusal(c, "", 0);
@@ -373,7 +374,7 @@ static void listener_gone_while_it_accepts(struct kunit *test)
 	conn_listen(c);
 	lis = the_listener(c->lis);
 	sk = lis->sock.sock->sk;
-	lock_sock(sk);		/* accept() waits for it; handshakes go on */
+	lock_sock(sk);		/* accept() waits for this lock; TCP connects the peers */
 	for (i = 0; i < ARRAY_SIZE(peers); i++)
 		peers[i] = peer_connect(f, c->lis);
 	for (i = 0; i < HZ && !(work_busy(&lis->work.work) & WORK_BUSY_RUNNING); i++)

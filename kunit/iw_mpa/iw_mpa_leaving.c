@@ -7,7 +7,7 @@
 #include <linux/sched/mm.h>
 #include <net/tcp.h>
 
-/* The connection of the running test: the driver's ops get only the QP, and need it */
+/* The connection of the running test, for the driver's ops: these get only the QP. */
 static struct leaving *now;
 
 static void leaving_of_sock(struct iw_mpa_sock *ms, enum iw_mpa_event event, int err)
@@ -127,7 +127,7 @@ struct leaving *leaving_open(struct kunit *test)
 	struct leaving *lv = kunit_kzalloc(test, sizeof(*lv), GFP_KERNEL);
 	struct fakes *f = test->priv;
 
-	memalloc_noio_save();	/* as in iw_mpa; lasts as long as the test's task */
+	memalloc_noio_save();	/* iw_mpa's calls run in this scope; it ends with the task */
 	KUNIT_ASSERT_NOT_NULL(test, lv);
 	lv->ms = &lv->ep.sock;
 	now = lv;

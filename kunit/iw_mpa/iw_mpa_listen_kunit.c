@@ -70,7 +70,7 @@ static void listen_takes_all_of_a_crowd(struct kunit *test)
 							sizeof(struct sockaddr_in), 0));
 	}
 	release_sock(lis->sock.sock->sk);
-	/* The count may be stale, since it is polled. */
+	/* half_open_count may be stale: FAKE_POLL() reads it again. */
 	FAKE_POLL(c->f, data_race(lis->half_open_count) == LISTEN_CROWD);
 	for (i = 0; i < LISTEN_CROWD; i++)
 		sock_release(peers[i]);

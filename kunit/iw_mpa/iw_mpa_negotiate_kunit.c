@@ -67,7 +67,9 @@ static const struct depth_row responder_rows[] = {
 	{ "E-9.1-2b_own_ord_0", 0, 8, 0, 8, 8, 8, 0, 8, 0, OK },
 	{ "E-9.1-13_own_ord_3fff", 0, 8, ULP, 5, 8, 8, 5, 8, 5, OK },
 	{ "E-9.1-13_own_ord_3fff_limited", 0, 8, ULP, 0x3ffe, 8, 8, 12, 8, 12, OK },
-	/* IRD: as much of the initiator's ORD as the device has, at least what our ULP asks for */
+	/*
+	 * IRD: the initiator's ORD, up to the device's limit, but not below what our ULP asks for
+	 */
 	{ "E-9.1-3_ord_0", 0, 8, 8, 8, 0, 8, 8, 8, 8, OK },
 	{ "E-9.1-3_ord_0_own_ird_0", 0, 0, 8, 8, 0, 0, 8, 0, 8, OK },
 	{ "E-9.1-3_ord_1", 0, 0, 8, 8, 1, 1, 8, 1, 8, OK },
@@ -220,7 +222,7 @@ static void negotiate_reply_any_depths_as_ruled(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, params.ord, row->ord);
 }
 
-/* RTR types, responder: all eight offers, to three devices */
+/* RTR types, responder: all eight offers of an initiator, to three devices */
 
 static const struct offer_row {
 	const char	*desc;
@@ -265,7 +267,7 @@ static void negotiate_request_any_offer_answered(struct kunit *test)
 	/* Act */
 	KUNIT_ASSERT_EQ(test, iw_mpa_negotiate_request(&local, &req, &rep, &params), OK);
 
-	/* Assert: the Reply has A, too, and the driver gets the types that may arrive */
+	/* Assert: the Reply has A, too, and the driver gets the RTR types that may arrive */
 	KUNIT_EXPECT_TRUE(test, rep.p2p);
 	KUNIT_EXPECT_TRUE(test, params.p2p);
 	KUNIT_EXPECT_EQ(test, rep.rtr, row->named);

@@ -205,7 +205,7 @@ static void negotiate_request_any_format_answered_in_same(struct kunit *test)
 	struct iw_mpa_local local = local_plain;
 	struct iw_mpa_params params;
 
-	/* Arrange: a higher own revision and strict_ird_ord have no effect on a plain Request */
+	/* Arrange: own revision and strict_ird_ord have no effect without enhanced data */
 	local.rev = max(row->req_rev, row->rep_rev);
 	local.strict = !row->req_enhanced;
 

@@ -100,7 +100,7 @@ static void prompt_event_in_front_is_not_overtaken(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach kick_rx open_tx stop");
 }
 
-/* The driver calls iw_mpa_stream_down() in open_tx, within data_ready: a work item handles it. */
+/* open_tx, called within data_ready, reports STREAM_DOWN: a work item ends the connection. */
 static void prompt_event_beside_is_handled(struct kunit *test)
 {
 	struct fake_conn *c = prompt_accept(test, true);

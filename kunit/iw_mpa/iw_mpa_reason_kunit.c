@@ -92,8 +92,8 @@ static void reason_any_errno_and_term_in_range(struct kunit *test)
 		timeouts++;
 		KUNIT_EXPECT_EQ_MSG(test, err, -ETIMEDOUT, "%s", name);
 		/*
-		 * If the ULP does not answer in time, this end has failed, so the peer gets code 5.
-		 * All other timeouts are failures of the peer or of TCP.
+		 * Only a late answer of the ULP is a local error, for which the peer gets code 5
+		 * (RFC 6581 9.3). Other timeouts send no Terminate message.
 		 */
 		KUNIT_EXPECT_EQ_MSG(test, term, reason == IW_MPA_R_TIMEOUT_VERDICT ? 5 : 0, "%s",
 				    name);
@@ -101,7 +101,7 @@ static void reason_any_errno_and_term_in_range(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, timeouts, 6);
 }
 
-/* rdma_cm takes -ECONNREFUSED for a Reject, so no other reason may have that errno. */
+/* rdma_cm takes -ECONNREFUSED for a Reject, so only the two reasons for a Reject may have it. */
 static void reason_any_refused_only_by_consumer(struct kunit *test)
 {
 	int reason;

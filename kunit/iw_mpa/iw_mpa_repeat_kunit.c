@@ -13,8 +13,8 @@
 #define UP	"prepare attach send_rtr kick_rx"
 #define REPEAT	" repeat_rtr"
 /*
- * In ms with rtr_repeat_ms 1: five repeats and the wait after the last; each wait is four times
- * longer
+ * Sum in ms of the six waits for an answer to the RTR message, if rtr_repeat_ms is 1: each wait is
+ * four times as long as the one before.
  */
 #define ALL_REPEATS_MS	(1 + 4 + 16 + 64 + 256 + 1024)
 
@@ -102,7 +102,7 @@ static void repeat_that_fails_is_no_error(struct kunit *test)
 	end(c);
 }
 
-/* The ULP sends data after the RTR message. Return a time before both, in jiffies. */
+/* Have the ULP send data after the RTR message. Return jiffies of before the RTR message. */
 static unsigned long ulp_speaks(struct kunit *test, struct fake_conn *c, unsigned int repeat_ms)
 {
 	struct kvec iov = { .iov_base = "word", .iov_len = 4 };
@@ -247,7 +247,7 @@ static void fence_is_lifted_if_the_administrator_says_when(struct kunit *test)
 
 	FAKE_WAIT(c->f, strstr(c->qp->log, " open_tx"));
 	KUNIT_EXPECT_GE(test, jiffies_to_msecs(jiffies - start), 500);
-	/* TX is open already when the first FPDU arrives. */
+	/* TX is open already when the first FPDU arrives, so open_tx must not be called again. */
 	conn_send_rtr(c);
 	iw_mpa_quiet(50);
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "prepare attach kick_rx open_tx");

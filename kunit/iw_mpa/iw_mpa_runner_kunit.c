@@ -135,7 +135,7 @@ static void runner_lets_an_accept_in(struct kunit *test)
 	flood_end(c);
 }
 
-/* iw_reject is the runner (handles the endpoint's events) and may call recvmsg @reads times. */
+/* iw_reject handles the endpoint's events itself, and may call recvmsg at most @reads times. */
 static void runner_reject(struct kunit *test, int found, int reads)
 {
 	struct fake_conn *c = conn_new(test);

@@ -69,7 +69,7 @@ static void startup_request_of_revision_1_sent(struct kunit *test)
 	startup_close(&s);
 }
 
-/* If the stream has ended, the socket's callbacks report that: sending must not report it, too. */
+/* A stream that has ended: the socket's callbacks have reported that, so SEND_FAILED must not. */
 static void startup_request_to_a_stream_that_has_ended(struct kunit *test)
 {
 	static const int errors[] = { 0, ECONNRESET, EPIPE };

@@ -88,9 +88,7 @@ static void way_of_two_cards_is_what_rdma_cm_chose(struct kunit *test)
 	fake_netdev_remove(eth0);
 }
 
-/*
- * A link-local address has a scope id, by which TCP finds the interface. So iw_mpa binds no socket.
- */
+/* A link-local address has a scope id, by which TCP finds the interface: no binding is needed. */
 static void way_of_a_link_local_address_is_tcps(struct kunit *test)
 {
 	union iw_mpa_addr local = { .in6 = { .sin6_family = AF_INET6, .sin6_scope_id = 1 } };
