@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A fake adapter (an RNIC with its own TCP), shared by the suites of cxgb4_mpa. A test passes
- * received bytes to cxgb4_mpa and reads what cxgb4_mpa has sent. The events for iw_cm are recorded,
- * and each operation of the adapter can be made to fail.
+ * A fake adapter (an RNIC with its own TCP), shared by the suites of cxgb4_mpa, which is the MPA
+ * startup code for iw_cxgb4. A test passes bytes to cxgb4_mpa as if the peer had sent them, and
+ * reads the bytes that cxgb4_mpa sends. The adapter records the events for iw_cm, and a test can
+ * make each function of struct c4mpa_ops fail.
  */
 #ifndef _CXGB4_ADAPTER_H
 #define _CXGB4_ADAPTER_H
@@ -27,12 +28,12 @@
 struct adapter {
 	struct c4mpa_conn	conn;
 	struct c4mpa_settings	settings;		/* settings of the module */
-	/* bytes that were sent, and that the test has not read yet */
+	/* bytes that cxgb4_mpa has sent, and that the test has not read yet */
 	u8			out[OUT_SIZE];
 	size_t			out_len;		/* number of bytes in @out */
-	unsigned int		sends;			/* how often something was sent */
-	unsigned int		starts;			/* how often the QP was started */
-	/* parameters with which the QP was started last */
+	unsigned int		sends;			/* successful calls of adapter_send() */
+	unsigned int		starts;			/* successful calls of adapter_start() */
+	/* MPA parameters at the last successful call of adapter_start() */
 	struct iw_mpa_params	program;
 	struct c4mpa_event	event[EVENTS_MAX];	/* the events for iw_cm, in order */
 	unsigned int		events;			/* number of elements of @event */
@@ -41,7 +42,7 @@ struct adapter {
 	bool			no_send;		/* sending fails */
 	bool			no_start;		/* starting the QP fails */
 	bool			no_abort;		/* aborting the connection fails */
-	unsigned int		aborts;		/* how often the connection was aborted */
+	unsigned int		aborts;		/* successful calls of adapter_abort() */
 	unsigned int		events_lost;	/* iw_cm refuses this many further events */
 };
 
@@ -141,7 +142,7 @@ static inline struct adapter *adapter_new(struct kunit *test, bool initiator)
 	return a;
 }
 
-/* Have @a send its Request as initiator, and discard the Request from @a->out */
+/* Have @a send its MPA Request as initiator, and empty @a->out, so that a test reads the rest */
 static inline void adapter_connect(struct kunit *test, struct adapter *a)
 {
 	KUNIT_ASSERT_EQ(test, c4mpa_connect(&a->conn, 4, 2, "hello", 5), 0);
@@ -151,8 +152,8 @@ static inline void adapter_connect(struct kunit *test, struct adapter *a)
 }
 
 /*
- * Pass @octets to cxgb4_mpa in pieces of at most @piece bytes, each in a buffer of exactly its
- * size, so that KASAN detects a read after it
+ * Pass @octets to cxgb4_mpa as received bytes, in pieces of at most @piece bytes. Each piece is in
+ * an allocation of exactly its size, so that KASAN detects a read beyond its end.
  */
 static inline enum c4mpa_verdict adapter_rx(struct kunit *test, struct adapter *a,
 					    const u8 *octets, size_t len, size_t piece)

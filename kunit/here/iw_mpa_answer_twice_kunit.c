@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Tests of a ULP that accepts a connection twice, or rejects it after accepting it. iw_cm allows
- * both until it has handled ESTABLISHED, but loses references on QPs when a ULP does so.
+ * both until it has handled ESTABLISHED. But at each further accept iw_cm overwrites its pointer to
+ * the QP of the accept before, and so never drops its reference on that QP: iw_mpa has to.
  */
 
 #include "iw_mpa_fakes.h"
 
 /*
- * With a second accept iw_cm takes another reference on the QP, and never drops its first one. So
- * the library has to drop that.
+ * At a second accept with the same QP iw_cm takes another reference on the QP, and never drops the
+ * one that it took at the first accept. iw_mpa has to drop it, or destroy_qp would wait for ever.
  */
 static void accept_again_is_accepted_once(struct kunit *test)
 {
@@ -30,7 +31,7 @@ static int accept_with(struct fake_conn *c, u32 qpn)
 	return fake_accept(c->fid, &c->param);
 }
 
-/* After CLOSE each QP has one reference left, that of its creator. */
+/* Expect CLOSE, and then on each of the first @nr_qps QPs one reference, that of its creator. */
 static void closed_with_references(struct fake_conn *c, int nr_qps)
 {
 	struct fakes *f = c->fid->f;
@@ -43,8 +44,9 @@ static void closed_with_references(struct fake_conn *c, int nr_qps)
 }
 
 /*
- * An accept with another QP ends the connection: iw_cm would close that QP, and not the one that
- * the connection has. With each accept iw_cm forgets its reference on the QP of the accept before.
+ * A second accept that names another QP ends the connection: if the ULP disconnected, iw_cm would
+ * close that other QP, and not the connection's. At each accept iw_cm forgets its reference on the
+ * QP of the accept before, so iw_mpa drops these references.
  */
 static void accept_of_another_qp_ends_the_connection(struct kunit *test)
 {
@@ -66,7 +68,10 @@ static void accept_of_another_qp_ends_the_connection(struct kunit *test)
 	closed_with_references(c, 3);
 }
 
-/* An accept with another QP ends the connection also if iw_cm has ESTABLISHED in its queue. */
+/*
+ * A second accept that names another QP ends the connection also after the RTR message has arrived,
+ * while ESTABLISHED is in iw_cm's queue and not handled yet.
+ */
 static void accept_of_another_qp_ends_what_is_up(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -88,8 +93,8 @@ static void accept_of_another_qp_ends_what_is_up(struct kunit *test)
 }
 
 /*
- * Accept with QP 1 and reset the connection. The events of its end are queued: iw_cm has not
- * handled them yet.
+ * Have the ULP accept with QP 1, and the peer reset the connection. ESTABLISHED with an error and
+ * CLOSE are then in the fake iw_cm's queue, which handles them only in fake_catch_up().
  */
 static void accept_and_end_late(struct fake_conn *c, struct fakes *f)
 {
@@ -101,8 +106,8 @@ static void accept_and_end_late(struct fake_conn *c, struct fakes *f)
 }
 
 /*
- * iw_accept returns 0 although the connection has ended. After an error iw_cm would enter the state
- * IDLE, and then handling the queued ESTABLISHED would be a BUG().
+ * A further iw_accept returns 0 although the peer has reset the connection. After an error iw_cm
+ * would enter IDLE, and in IDLE iw_cm's handler of the queued ESTABLISHED has a BUG_ON().
  */
 static void accept_behind_the_end_is_void(struct kunit *test)
 {
@@ -118,8 +123,9 @@ static void accept_behind_the_end_is_void(struct kunit *test)
 }
 
 /*
- * After the end of a connection, two accepts make iw_cm forget two references on QP 1, and for the
- * first iw_get_qp does not find the QP. The library drops both when the QP is destroyed.
+ * After the connection has ended the ULP accepts twice more, and iw_cm forgets two references on
+ * QP 1. iw_get_qp does not find QP 1 then, as if its destruction had begun, so iw_mpa cannot drop
+ * the references at once: it drops both in iw_mpa_qp_gone().
  */
 static void accept_behind_the_end_of_its_qp_is_void(struct kunit *test)
 {
@@ -140,8 +146,9 @@ static void accept_behind_the_end_of_its_qp_is_void(struct kunit *test)
 }
 
 /*
- * iw_accept returns 0 even if the device was removed: an error would make iw_cm enter IDLE, where
- * ESTABLISHED, which it has queued, is a BUG(). iw_cm should not call iw_accept then at all.
+ * iw_accept returns 0 even after iw_mpa_unregister_device(): at an error iw_cm would enter IDLE,
+ * and in IDLE iw_cm's handler of the queued ESTABLISHED has a BUG_ON(). iw_cm must not call
+ * iw_accept of a removed device at all.
  */
 static void accept_behind_the_end_of_the_device_is_void(struct kunit *test)
 {
@@ -158,18 +165,19 @@ static void accept_behind_the_end_of_the_device_is_void(struct kunit *test)
 	closed_with_references(c, 1);
 }
 
-/* The moment at which destroy_qp hides the QP and calls the library */
+/* When destroy_qp calls iw_mpa_qp_gone() for the QP of the first of two calls of iw_accept */
 enum destroy {
-	DESTROY_BEFORE,		/* after iw_cm has its reference, before iw_accept */
-	DESTROY_BETWEEN,	/* before the next iw_accept, which forgets the reference */
+	DESTROY_BEFORE,		/* after iw_cm took its reference, before the first iw_accept */
+	DESTROY_BETWEEN,	/* between both calls of iw_accept */
 	DESTROY_BEHIND,		/* after both calls of iw_accept */
 	DESTROYS
 };
 
 /*
- * An accept with QP 2 is followed by one with QP 3, by which iw_cm forgets its reference on QP 2.
- * At the moment @when QP 2 begins to be destroyed, and iw_get_qp no longer finds it. The
- * destruction waits for that reference, so the library has to drop it.
+ * Accept with QP 2, then with QP 3: at the second accept iw_cm forgets its reference on QP 2. As
+ * soon as iw_cm has taken that reference, iw_get_qp no longer finds QP 2. At the moment @when
+ * destroy_qp calls iw_mpa_qp_gone() for QP 2, and then it waits for the last reference on QP 2. So
+ * iw_mpa has to drop the forgotten one.
  */
 static void accept_and_destroy(struct fake_conn *c, struct fakes *f, enum destroy when)
 {
@@ -237,8 +245,9 @@ static void accept_of_a_qp_that_is_being_destroyed_is_refused(struct kunit *test
 }
 
 /*
- * iw_cm stays in CONN_RECV until ESTABLISHED. So if the ULP destroys the cm_id of a connection that
- * it has accepted, iw_cm calls iw_reject. The connection ends without an event.
+ * The cm_id of an accepted connection is in CONN_RECV until iw_cm has handled ESTABLISHED. So if
+ * the ULP destroys the cm_id, iw_cm calls iw_reject. iw_mpa then ends the connection, and raises no
+ * event, since iw_cm is about to free the cm_id.
  */
 static void accept_destroyed_before_rtr_ends_silently(struct kunit *test)
 {
@@ -263,10 +272,10 @@ static void accepted_and_held(struct fake_conn *c, struct fakes *f, enum fake_op
 }
 
 /*
- * The ULP rejects while the driver runs @op, after which the library would report an event. The
- * reject brings iw_cm to the state IDLE, in which it accepts no event of the connection. After the
- * reject iw_cm destroys the cm_id, possibly in its own work queue: if the library still had a
- * reference on the cm_id, that queue would wait for itself.
+ * The ULP rejects a connection that it has accepted, while iw_mpa calls the driver's @op, after
+ * which iw_mpa would raise an event. iw_reject waits for @op, and no event follows: the reject has
+ * brought iw_cm to IDLE, in which it accepts none. When iw_reject returns iw_mpa must not hold the
+ * cm_id: iw_cm may destroy it in its ordered work queue, which must not wait for a reference.
  */
 static void reject_is_silent_during(struct fake_conn *c, const char *op, int err)
 {
@@ -307,8 +316,9 @@ static void reject_while_accepted_comes_up_is_silent(struct kunit *test)
 }
 
 /*
- * The connection ends in order before iw_cm has handled ESTABLISHED, and the ULP rejects. Then the
- * library must not report CLOSE, since after a reject iw_cm does not accept it.
+ * An accepted connection ends by FIN before iw_cm has handled ESTABLISHED, and during that end the
+ * ULP rejects. iw_mpa must not raise CLOSE any more: the reject has brought iw_cm to IDLE, in which
+ * its handler of CLOSE has a BUG().
  */
 static void reject_of_what_ends(struct fakes *f, int nr, void (*end)(struct fake_conn *c))
 {
@@ -396,8 +406,8 @@ static void reject_within_prepare(struct work_struct *work)
 }
 
 /*
- * The ULP rejects while iw_accept runs the driver's prepare. iw_accept must then return 0 even if
- * prepare fails, since iw_cm has a BUG_ON() for an error of iw_accept after a reject.
+ * The ULP rejects while iw_accept runs the driver's op prepare. iw_accept must then return 0 even
+ * if prepare fails, since iw_cm has a BUG_ON() for an error of iw_accept after a reject.
  */
 static void reject_while_accept_runs(struct fake_conn *c, struct fakes *f, int err)
 {
@@ -437,8 +447,9 @@ static void reject_while_accept_fails_is_silent(struct kunit *test)
 }
 
 /*
- * The ULP rejects at the end of a connection, while the library drops its reference on the QP.
- * After that reject the library must report no event.
+ * The peer resets an accepted connection, and the ULP rejects it while iw_mpa drops its reference
+ * on the QP, just before iw_mpa would raise ESTABLISHED with an error. No event may follow the
+ * reject, since it has brought iw_cm to IDLE, in which iw_cm accepts none.
  */
 static void reject_while_the_qp_is_let_go_is_silent(struct kunit *test)
 {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-/* All other suites need a kernel with a correct crc32c(), and without the RDMA core. */
+/* All other suites need a kernel whose crc32c() is correct, and which is without the RDMA core. */
 
 #include <kunit/test.h>
 #include <linux/crc32c.h>
 #include <linux/kconfig.h>
 
 /*
- * The CRC of 32 zero bytes in RFC 3720 B.4, which lists it as it is sent, least significant byte
- * first.
+ * The CRC32c of 32 zero bytes is a test vector of RFC 3720 B.4. The RFC lists the four bytes of the
+ * CRC in the order in which they are sent, least significant byte first: aa 36 91 8a.
  */
 static void crc32c_rfc3720_b4_zeroes_matches(struct kunit *test)
 {
@@ -16,7 +16,7 @@ static void crc32c_rfc3720_b4_zeroes_matches(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ~crc32c(~0, zeroes, sizeof(zeroes)), 0x8a9136aaU);
 }
 
-/* These suites replace functions of the RDMA core, so the kernel must not have it. */
+/* The other suites define functions of the RDMA core, so CONFIG_INFINIBAND must be off. */
 static void kernel_without_infiniband_is_used(struct kunit *test)
 {
 	KUNIT_EXPECT_FALSE(test, IS_ENABLED(CONFIG_INFINIBAND));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Encoding and decoding of chunks of DDP over SCTP. The expected bytes were written by hand from
- * RFC 5043 5.2 and RFC 6581 7 and 9. Names of rules: S-5.2.1-1 is the first of section 5.2.1 of RFC
- * 5043, E-7-1 the first of section 7 of RFC 6581.
+ * RFC 5043 5.2 and RFC 6581 7 and 9. Names of rules: S-5.2.1-1 is the first rule of section 5.2.1
+ * of RFC 5043, E-7-1 the first rule of section 7 of RFC 6581.
  */
 
 #include <kunit/test.h>
@@ -14,7 +14,7 @@
 
 #define SEED	5043
 
-/* Chunks that are good, byte by byte */
+/* Well-formed control chunks, and each byte that they are encoded to */
 
 struct vec_row {
 	const char		*desc;
@@ -86,7 +86,7 @@ static void chunk_encode_good_each_byte(struct kunit *test)
 	/* Arrange */
 	memset(buf, 0xa5, sizeof(buf));
 
-	/* Act: there is room for exactly this chunk */
+	/* Act: the buffer has room for exactly this chunk */
 	len = iw_mpa_chunk_encode(row->ssn, vec_frame(row), buf, row->len);
 
 	/* Assert */
@@ -96,7 +96,7 @@ static void chunk_encode_good_each_byte(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, iw_mpa_chunk_code(vec_frame(row)), row->code);
 }
 
-/* Copy @len bytes to a buffer of exactly this size, so that KASAN detects a read after it */
+/* Copy @len bytes to a buffer of exactly this size, so that KASAN detects a read beyond its end */
 static u8 *exact(struct kunit *test, const u8 *bytes, size_t len)
 {
 	u8 *buf = kunit_kmalloc(test, len, GFP_KERNEL);
@@ -193,7 +193,7 @@ static const struct bad_row {
 	u32			ppid;
 	u16			ssn;
 	u16			code;
-	size_t			len;	/* of the chunk: 4 and private data */
+	size_t			len;	/* of the chunk: 4 bytes and private data */
 	enum iw_mpa_reason	reason;
 } bad_rows[] = {
 	{ "S-5.1-2_ppid_0", 0, 1, 1, 4, IW_MPA_R_BAD_KEY },
@@ -244,7 +244,7 @@ static void chunk_decode_bad_reason_named(struct kunit *test)
 
 	decode(row->ppid, buf, row->len, &chunk);
 
-	/* No field of the chunk is returned but its DDP-SSN */
+	/* Of a malformed chunk only the DDP-SSN is returned, so that it is taken in order. */
 	KUNIT_EXPECT_EQ(test, chunk.reason, row->reason);
 	KUNIT_EXPECT_EQ(test, chunk.code, IW_MPA_CHUNK_BAD);
 	KUNIT_EXPECT_EQ(test, chunk.ssn, row->ssn);
@@ -269,7 +269,7 @@ static void most(struct kunit *test, bool enhanced, u16 pd_len)
 		pd[i] = 0x80 + 7 * i;
 	frame.pd = pd;
 
-	/* With one byte less room nothing is written. */
+	/* If the buffer is one byte too short the encoder writes nothing. */
 	memset(buf, 0xa5, sizeof(buf));
 	KUNIT_EXPECT_EQ(test, -ENOSPC,
 			iw_mpa_chunk_encode(0, &frame, buf,
@@ -283,7 +283,7 @@ static void most(struct kunit *test, bool enhanced, u16 pd_len)
 	KUNIT_ASSERT_EQ(test, chunk.frame.pd_len, pd_len);
 	KUNIT_EXPECT_EQ(test, 0, memcmp(chunk.frame.pd, pd, pd_len));
 
-	/* One byte more is refused. */
+	/* One byte more of private data is refused, and nothing is written. */
 	memset(buf, 0xa5, sizeof(buf));
 	frame.pd_len++;
 	KUNIT_EXPECT_EQ(test, -EMSGSIZE,
@@ -304,7 +304,8 @@ static void chunk_508_bytes_after_enhanced_data(struct kunit *test)
 }
 
 /*
- * Encode each frame for MPA and as session message: only the headers differ, of 20 and of 4 bytes.
+ * Encode random frames both as an MPA Request or Reply and as a control chunk of SCTP. Only the
+ * headers differ, 20 bytes in MPA and 4 in the chunk: RFC 6581 9 has one format for the rest.
  */
 /* Rules: E-9-1: enhanced data and private data of random frames are those of an MPA frame */
 static void chunk_encode_random_same_as_mpa(struct kunit *test)
@@ -348,11 +349,14 @@ static void chunk_encode_random_same_as_mpa(struct kunit *test)
 	}
 }
 
-/* Segments: RTR and Terminate messages of RFC 5040 4, without length, padding and CRC */
+/*
+ * Segment chunks with RTR and Terminate messages (RFC 5040 4): the DDP-SSN replaces the length
+ * field of the FPDU, and there is neither padding nor CRC.
+ */
 
 static const struct segment_row {
 	const char	*desc;
-	u8		rtr;		/* RTR type, 0 for Terminate */
+	u8		rtr;		/* RTR type, or 0 for a Terminate message */
 	u8		term;
 	u16		ssn;
 	u8		bytes[IW_MPA_FPDU_MAX];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests of cxgb4_mpa with a fake adapter: failures that have other causes than a bad frame, MPA
- * revision 1, and two instances that connect to each other.
+ * Tests of cxgb4_mpa, the MPA startup code for iw_cxgb4, with a fake adapter: failures with other
+ * causes than a malformed frame, MPA revision 1, and two instances that connect to each other.
  */
 
 #include "cxgb4_adapter.h"
@@ -51,8 +51,8 @@ static void expect_failed(struct kunit *test, const struct adapter *a, enum iw_m
 }
 
 /*
- * FPDUs that follow a startup frame in one buffer are for the QP, but cannot be returned to the
- * device: the connection is aborted.
+ * Bytes that follow a startup frame in the same buffer are FPDUs for the QP. cxgb4_mpa cannot give
+ * them back to the device, which processes FPDUs itself, so it aborts the connection.
  */
 static void cxgb4_octets_behind_a_frame_abort(struct kunit *test)
 {
@@ -74,7 +74,10 @@ static void cxgb4_octets_behind_a_frame_abort(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, a->armed);
 }
 
-/* Bytes that arrive before the ULP's answer have no buffer: the connection is aborted. */
+/*
+ * Bytes that arrive after the Request and before the ULP has answered cannot be kept until the QP
+ * is bound, so cxgb4_mpa aborts the connection.
+ */
 static void cxgb4_octets_while_the_ulp_thinks_abort(struct kunit *test)
 {
 	struct adapter *a = connecting(test);
@@ -92,8 +95,8 @@ static void cxgb4_octets_while_the_ulp_thinks_abort(struct kunit *test)
 }
 
 /*
- * If the timer has expired when a Reply arrives, the Reply is ignored: the timer's handler ends the
- * connection and reports to the ULP.
+ * If the initiator's timer has expired when a Reply arrives, cxgb4_mpa ignores the Reply and raises
+ * no event: the timer's handler ends the connection, and raises the one CONNECT_REPLY.
  */
 static void cxgb4_reply_behind_the_timer_is_left_alone(struct kunit *test)
 {
@@ -124,7 +127,7 @@ static void cxgb4_bad_frame_behind_the_timer_is_told_to_nobody(struct kunit *tes
 	KUNIT_EXPECT_EQ(test, a->out_len, 0);
 }
 
-/* A part of a startup frame causes no event, and nothing is sent, until the rest has arrived. */
+/* Until a startup frame is complete cxgb4_mpa raises no event and sends nothing. */
 static void cxgb4_part_of_a_frame_waits_for_the_rest(struct kunit *test)
 {
 	const struct good_row *row = test->param_value;
@@ -183,8 +186,8 @@ static void cxgb4_device_that_does_not_send_fails_the_connection(struct kunit *t
 }
 
 /*
- * Private data that does not fit into a frame is refused, though iw_cm never has more than 255
- * bytes.
+ * c4mpa_connect() refuses private data that does not fit into a Request, more than 508 bytes. No
+ * ULP reaches this limit, since rdma_cm takes at most 255 bytes.
  */
 static void cxgb4_private_data_beyond_a_frame_are_refused(struct kunit *test)
 {
@@ -198,7 +201,10 @@ static void cxgb4_private_data_beyond_a_frame_are_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a->out_len, IW_MPA_FRAME_MAX);
 }
 
-/* No Terminate message is sent to a peer that asks for Markers, since it would have none. */
+/*
+ * A peer that asks for Markers cannot parse an FPDU without them, and cxgb4_mpa cannot insert them
+ * into a Terminate message. So it sends none, and aborts the connection.
+ */
 static void cxgb4_no_terminate_message_to_a_peer_that_wants_markers(struct kunit *test)
 {
 	static const struct raw raw = { REP, 0xd0, 2, 4, 4, 0xc004, 0x0002 };
@@ -213,7 +219,7 @@ static void cxgb4_event_lost_ends_the_connection(struct kunit *test)
 {
 	struct adapter *a = connecting(test);
 
-	/* iw_cm refuses the event for a Reply: a second event reports that, without private data */
+	/* iw_cm refuses CONNECT_REPLY: a second one, without private data, reports -ENOMEM. */
 	a->events_lost = 1;
 	KUNIT_EXPECT_EQ(test, rx(test, a, &reply_v2), C4MPA_ABORT);
 	KUNIT_EXPECT_EQ(test, a->conn.why, IW_MPA_R_EVENT_LOST);
@@ -223,7 +229,7 @@ static void cxgb4_event_lost_ends_the_connection(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a->event[1].status, -ENOMEM);
 	KUNIT_EXPECT_EQ(test, a->event[1].pd_len, 0);
 
-	/* iw_cm refuses the event for a Reject: a second event reports the same reason */
+	/* iw_cm refuses CONNECT_REPLY for a Reject: a second one has its status, and no data. */
 	a = connecting(test);
 	a->events_lost = 1;
 	KUNIT_EXPECT_EQ(test, rx(test, a, &reject_v2), C4MPA_CLOSE);
@@ -232,7 +238,7 @@ static void cxgb4_event_lost_ends_the_connection(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a->event[1].status, -ECONNREFUSED);
 	KUNIT_EXPECT_EQ(test, a->event[1].pd_len, 0);
 
-	/* iw_cm refuses the event for a Request: abort, since no ULP will answer */
+	/* iw_cm refuses CONNECT_REQUEST: cxgb4_mpa aborts, since no ULP will answer. */
 	a = adapter_new(test, false);
 	a->events_lost = 1;
 	KUNIT_EXPECT_EQ(test, rx(test, a, &request_v2), C4MPA_ABORT);
@@ -305,7 +311,7 @@ static void cxgb4_fin_in_place_of_a_reply_falls_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c4mpa_rx_fin(&a->conn), C4MPA_FIN_ENDS);
 	KUNIT_EXPECT_TRUE(test, a->armed);
 
-	/* The timer has expired: its handler ends the connection, and reports to the ULP. */
+	/* If the timer has expired, its handler ends the connection: there is no second attempt. */
 	adapter_reset(a, &settings, true);
 	adapter_connect(test, a);
 	a->expired = true;
@@ -334,8 +340,9 @@ static void cxgb4_fin_is_an_answer_once(struct kunit *test)
 }
 
 /*
- * Before the second attempt the first connection is aborted. If that fails, the device will never
- * report its end, so there is no second attempt, and the ULP gets the failure at once.
+ * Before an initiator connects once more with revision 1, it aborts the first connection. If the
+ * abort fails the device never reports the end of that connection. So there is no second attempt,
+ * and CONNECT_REPLY with an error is raised at once.
  */
 static void cxgb4_fin_is_the_end_without_an_abort(struct kunit *test)
 {
@@ -351,8 +358,8 @@ static void cxgb4_fin_is_the_end_without_an_abort(struct kunit *test)
 }
 
 /*
- * RFC 5044 has no RTR message. With revision 1 the module's settings say whether the initiator
- * sends one.
+ * RFC 5044 (MPA revision 1) has no RTR message. With revision 1 the settings of cxgb4_mpa say
+ * whether the initiator sends one, and the responder awaits it.
  */
 static void cxgb4_revision_1_has_the_rtr_of_the_settings(struct kunit *test)
 {
@@ -405,8 +412,8 @@ static void cxgb4_peer_to_peer_is_the_initiators_to_ask(struct kunit *test)
 }
 
 /*
- * A ULP that rejects gives no IRD and ORD. So the Reject has the Request's ORD as IRD, and its IRD
- * as ORD, within the device's limits.
+ * A ULP that rejects gives no IRD and ORD. So the Reject has the ORD of the Request as IRD, and the
+ * IRD of the Request as ORD, but not more than the device's limits.
  */
 static void cxgb4_reject_has_the_depths_that_were_asked_for(struct kunit *test)
 {
@@ -459,7 +466,10 @@ static void expect_pair(struct kunit *test, const struct adapter *ini, const str
 	KUNIT_EXPECT_EQ(test, r->ord, 4);
 }
 
-/* Two instances connect, with all combinations of their settings, and frames in pieces. */
+/*
+ * Two instances of cxgb4_mpa connect to each other, with all combinations of their settings. Each
+ * receives the other's frame in pieces.
+ */
 static void cxgb4_two_of_them_connect(struct kunit *test)
 {
 	struct c4mpa_settings settings[2] = { settings_plain, settings_plain };

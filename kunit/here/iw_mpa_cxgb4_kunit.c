@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests of cxgb4_mpa with a fake adapter: every startup frame, good and bad, in both roles,
- * received in pieces. Frames that cxgb4_mpa sends are compared byte by byte, not parsed by the
- * library's codec.
+ * Tests of cxgb4_mpa, the MPA startup code for iw_cxgb4, with a fake adapter: every kind of startup
+ * frame, well-formed or not, in both roles, received in pieces. Frames that cxgb4_mpa sends are
+ * compared byte by byte: iw_mpa's decoder might share a fault with the encoder that built them.
  */
 
 #include "cxgb4_adapter.h"
@@ -11,7 +11,7 @@
 
 #define OK	IW_MPA_R_OK
 
-/* The good frames that are Replies if @reply, else Requests */
+/* Return the next well-formed frame of good_rows that is a Reply if @reply, else a Request. */
 static const void *good_of(const void *prev, char *desc, bool reply)
 {
 	const struct good_row *row = prev;
@@ -32,7 +32,7 @@ static const void *good_reply_gen_params(const void *prev, char *desc)
 	return good_of(prev, desc, true);
 }
 
-/* Expect that @event has the private data of the frame @octets, cut to 255 bytes as for iw_cm. */
+/* Expect the private data of the frame @octets in @event, at most 255 bytes as in iw_cm's events. */
 static void expect_pd(struct kunit *test, const struct c4mpa_event *event,
 		      const struct iw_mpa_frame *peer, const u8 *octets)
 {
@@ -66,7 +66,10 @@ static void expect_asked(struct kunit *test, const struct adapter *a,
 	KUNIT_EXPECT_TRUE(test, a->armed);
 }
 
-/* The device awaits a single RTR type, Read or Write. Return it: one that the Request has, or R */
+/*
+ * Return the one RTR type that a responder's device awaits: Read, which its settings prefer, unless
+ * the Request names Write and not Read; 0 in the client-server model.
+ */
 static u8 rtr_awaited(const struct iw_mpa_frame *req)
 {
 	if (!req->enhanced)
@@ -76,7 +79,7 @@ static u8 rtr_awaited(const struct iw_mpa_frame *req)
 	return (req->rtr & (W | R)) == W ? W : R;
 }
 
-/* Expect each byte of a Reply: key, flags, revision, length, RFC 6581 data, private data */
+/* Expect a Reply in @a->out: key, flags, revision, length, RFC 6581 data, private data @pd */
 static void expect_reply(struct kunit *test, const struct adapter *a,
 			 const struct iw_mpa_frame *req, bool reject, const char *pd)
 {
@@ -248,7 +251,7 @@ static void cxgb4_good_reply_is_taken_for_what_it_is(struct kunit *test)
 	take_reply(test);
 }
 
-/* Replies to an enhanced Request with A and Read; IRD 4, ORD 2 */
+/* Replies to an enhanced Request with bit A, RTR type Read, IRD 4 and ORD 2 */
 #define ANSWER(...)	ENH(.reply = true, .p2p = true, .ird = 4, .ord = 2, __VA_ARGS__)
 
 static const struct good_row reply_rows[] = {
@@ -280,7 +283,7 @@ static void cxgb4_reply_that_fits_the_request_or_not_is_taken(struct kunit *test
 	take_reply(test);
 }
 
-/* IRD and ORD of a Reply, and the expected reason, IRD and ORD of the device's QP */
+/* IRD and ORD of a Reply; the expected reason; and IRD and ORD that the QP is programmed with */
 static const struct depth_row {
 	const char		*desc;
 	u16			ird, ord;	/* of the Reply */
@@ -321,7 +324,7 @@ static void cxgb4_depths_of_a_reply_are_programmed_or_terminated(struct kunit *t
 	KUNIT_EXPECT_EQ(test, a->program.rtr, R);
 }
 
-/* Each byte of the Request */
+/* Compare each byte of the Requests that cxgb4_mpa sends with several settings. */
 static void cxgb4_request_names_one_rtr_type(struct kunit *test)
 {
 	static const u8 read[] = { 0x50, 2, 0, 9, 0x80, 4, 0x40, 2, 'h' };
@@ -352,7 +355,7 @@ static void cxgb4_request_names_one_rtr_type(struct kunit *test)
 	EXPECT_REQUEST(v1);
 }
 
-/* Bad frames, in either role */
+/* A malformed frame, in either role, makes cxgb4_mpa abort the connection and send nothing. */
 static void cxgb4_bad_frame_is_aborted(struct kunit *test)
 {
 	const struct bad_row *row = test->param_value;

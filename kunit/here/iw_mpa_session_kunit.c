@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Sessions of DDP over SCTP: which chunk is legal in which state (RFC 5043 6 and RFC 6581 7), and
- * in which order chunks are checked. Names of rules: S-6.1-1 is the first of section 6.1 of RFC
- * 5043, E-7-1 the first of section 7 of RFC 6581.
+ * that chunks are checked in the order of their DDP-SSNs. Names of rules: S-6.1-1 is the first rule
+ * of section 6.1 of RFC 5043, E-7-1 the first rule of section 7 of RFC 6581.
  */
 
 #include <kunit/test.h>
@@ -38,8 +38,8 @@ static int may_send(const struct iw_mpa_session *session, char letter)
 }
 
 /*
- * Receive a chunk with the DDP-SSN that is expected next. It may be illegal in this state, or
- * malformed.
+ * Receive a chunk with the DDP-SSN that the session expects next. The chunk may be illegal in the
+ * session's state, or malformed.
  */
 static enum iw_mpa_reason receive(struct iw_mpa_session *session, char letter)
 {
@@ -55,7 +55,10 @@ static enum iw_mpa_reason receive(struct iw_mpa_session *session, char letter)
 	return iw_mpa_session_received(session, &chunk);
 }
 
-/* Send and receive a legal sequence, as the active or passive end. */
+/*
+ * Bring a new session, as its active or passive end, to the state after a legal sequence of chunks:
+ * send those of this end, and receive those of the peer.
+ */
 static void walk(struct kunit *test, struct iw_mpa_session *session,
 		 bool active, const char *sequence)
 {
@@ -84,11 +87,11 @@ static void walk(struct kunit *test, struct iw_mpa_session *session,
 
 struct step_row {
 	const char	*desc;
-	const char	*before;	/* a legal sequence */
-	const char	*next;		/* all letters that are legal after it */
+	const char	*before;	/* a legal sequence of chunks */
+	const char	*next;		/* all chunks that are legal after @before */
 };
 
-/* Each state, and how it is reached */
+/* For each state of a session: chunks that lead to it, and chunks that are legal in it */
 static const struct step_row step_rows[] = {
 	{ "S-6.2-1_nothing", "", "IE" },
 	{ "S-6.2-1_initiate", "I", "art" },
@@ -113,8 +116,8 @@ static const struct step_row step_rows[] = {
 KUNIT_ARRAY_PARAM_DESC(step, step_rows, desc);
 
 /*
- * Return the state of an end after an illegal chunk from its peer: BROKEN if it may still send a
- * Terminate, OVER if the session has ended.
+ * Return the state of an end after an illegal chunk from its peer: BROKEN if this end may still
+ * send a Terminate, OVER if it has sent its last chunk or the session has ended.
  */
 static enum iw_mpa_session_state broken(const struct step_row *row, bool active)
 {
@@ -143,7 +146,7 @@ static void receive_step(struct kunit *test, const struct step_row *row,
 	enum iw_mpa_reason reason;
 	bool legal = strchr(row->next, letter);
 
-	/* An answer to an enhanced request by a plain Reject is accepted, but never sent. */
+	/* A plain Reject of an Enhanced Initiate is accepted, but this end never sends one. */
 	legal |= letter == 'r' && !strcmp(row->before, "E");
 	walk(test, &session, active, row->before);
 
@@ -178,8 +181,9 @@ static void session_each_chunk_at_each_point(struct kunit *test)
 }
 
 /*
- * An Enhanced Initiate may be answered by a Reject of RFC 5043, which ends the session like an
- * Enhanced Reject: the peer may not support RFC 6581.
+ * A peer may answer an Enhanced Initiate by a Reject of RFC 5043, which ends the session like an
+ * Enhanced Reject: RFC 6581 7 demands an Enhanced Reject only if the enhanced data is the reason,
+ * not if the peer's ULP refuses.
  */
 static void session_reject_of_enhanced_taken(struct kunit *test)
 {
@@ -195,7 +199,7 @@ static void session_reject_of_enhanced_taken(struct kunit *test)
 
 static const struct fault_row {
 	const char		*desc;
-	bool			active;		/* the end that receives @fault */
+	bool			active;		/* the active end receives @fault */
 	const char		*before;
 	char			fault;
 	enum iw_mpa_reason	reason;
@@ -263,8 +267,8 @@ static void session_bad_chunk_breaks_in_its_turn(struct kunit *test)
 
 static const struct side_row {
 	const char	*desc;
-	bool		active;		/* the end whose peer breaks the session */
-	const char	*letters;	/* of the peer: two illegal chunks, Terminate */
+	bool		active;		/* this end is the active one */
+	const char	*letters;	/* the peer's chunks: two illegal ones, Terminate */
 } side_rows[] = {
 	{ "active", true, "ast" },
 	{ "passive", false, "IST" },
@@ -304,7 +308,7 @@ static void session_broken_one_terminate(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, session.state, IW_MPA_SESSION_OVER);
 }
 
-/* The peer's Terminate ends a session that it has broken. */
+/* After an illegal chunk of the peer, its Terminate ends the session: this end need send none. */
 static void session_broken_peer_terminates(struct kunit *test)
 {
 	const struct side_row *row = test->param_value;
@@ -339,7 +343,7 @@ static void session_break_state(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, session.state, IW_MPA_SESSION_BROKEN);
 }
 
-/* DDP-SSNs: which chunk is next, and what number the next sent chunk gets */
+/* Which received chunk is the next by its DDP-SSN, and which DDP-SSN the next sent chunk gets */
 
 static const struct place_row {
 	const char			*desc;
@@ -377,7 +381,7 @@ static void session_place_each(struct kunit *test)
 			row->place);
 }
 
-/* Chunks of the active side by number, as bytes: Initiate, three Segments, Terminate */
+/* The active side's chunks as bytes, indexed by DDP-SSN: Initiate, three Segments, Terminate */
 static const u8 sent_chunks[][4] = {
 	{ 0, 0, 0, 1 }, { 0, 1 }, { 0, 2 }, { 0, 3 }, { 0, 4, 0, 4 },
 };
@@ -433,7 +437,7 @@ static void session_ssn_taken_when_sent(struct kunit *test)
 	for (i = 1; i < 0x10010; i++) {
 		KUNIT_ASSERT_EQ(test, session.tx_ssn, (u16)i);
 		KUNIT_ASSERT_EQ(test, 0, may_send(&session, 's'));
-		/* As if SCTP refused the first of two tries */
+		/* As if SCTP had refused the chunk: only iw_mpa_session_sent() takes a DDP-SSN. */
 		if (i & 1)
 			KUNIT_ASSERT_EQ(test, 0, may_send(&session, 's'));
 		iw_mpa_session_sent(&session, IW_MPA_CHUNK_SEGMENT);
@@ -454,7 +458,7 @@ static void session_ssn_restarts_with_a_session(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, session.state, IW_MPA_SESSION_NONE);
 }
 
-/* Order of chunks that SCTP delivers unordered */
+/* Which chunk has to wait for an answer, since SCTP may deliver it before an earlier chunk */
 
 /* Rules: S-6.6-1: no Terminate until the Accept was acknowledged, while Segments may be sent */
 static void session_terminate_waits_for_ack(struct kunit *test)
@@ -507,7 +511,7 @@ static void session_segment_waits_for_accept(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, may_send(&session, 's'));
 }
 
-/* Which end has to send a Terminate */
+/* Which end has to send a Terminate before it gives the session up */
 
 static const struct owe_row {
 	const char	*before;
