@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A fake rdma_cm, from which the library reads the network namespace of a ULP: the namespace is in
- * rdma_cm's id, to which the context of a cm_id points. The patch series for the kernel has another
- * file of this name, for an iw_cm whose cm_ids have the namespace.
+ * Fakes of rdma_cm's ids (struct rdma_cm_id). The member context of iw_cm's cm_id points to one,
+ * and iw_mpa reads the ULP's network namespace from it. The patch series for the kernel adds the
+ * namespace to iw_cm's cm_id, and has another file of this name.
  */
 
 #include "iw_mpa_fake_owner.h"
@@ -12,8 +12,8 @@
 #include <rdma/rdma_cm.h>
 
 /*
- * Make rdma_cm's id the context of a cm_id whose addresses are set. Return rdma_cm's id, so that a
- * test can change what rdma_cm has decided.
+ * Make a struct rdma_cm_id the context of @fid->id, and copy that cm_id's device and addresses into
+ * it. Return the struct rdma_cm_id, so that a test can change what rdma_cm would have set.
  */
 struct rdma_cm_id *fake_own(struct fake_id *fid)
 {
@@ -29,14 +29,15 @@ struct rdma_cm_id *fake_own(struct fake_id *fid)
 	return owner;
 }
 
-/* Move the ULP to another network namespace than the device's. */
+/* Make the ULP of @fid one in another network namespace than the device's. */
 void fake_live_elsewhere(struct fake_id *fid)
 {
 	fake_own(fid)->route.addr.dev_addr.net = fakes_elsewhere(fid->f);
 }
 
 /*
- * Nothing to do: the library takes a cm_id without rdma_cm's id for one of the device's namespace.
+ * Nothing to do: if a cm_id has no struct rdma_cm_id as context, iw_mpa assumes that its ULP is in
+ * the device's network namespace.
  */
 void fake_live_here(struct fake_id *fid)
 {

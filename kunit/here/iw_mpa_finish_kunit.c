@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Orderly ends of connections whose driver has the op finish_tx. Each half of the stream ends
- * separately: RFC 5044 7.2, RFC 5041 6.2.1.
+ * Orderly ends (by FIN, not RST) of connections whose driver has the op finish_tx, which sends what
+ * the ULP has posted. Each direction of the stream ends separately: RFC 5044 7.2, RFC 5041 6.2.1.
  */
 
 #include "ep.h"
@@ -15,8 +15,8 @@
 #define UP	"prepare attach send_rtr kick_rx"
 
 /*
- * A connected initiator. Its driver completes finish_tx at once, or, if @slow, when the test calls
- * fake_qp_tx_finished().
+ * Return an initiator's established connection. Its driver calls iw_mpa_tx_finished() within
+ * finish_tx, or, if @slow, when the test calls fake_qp_tx_finished().
  */
 static struct fake_conn *active_up(struct kunit *test, bool slow)
 {
@@ -36,7 +36,7 @@ static void expect_closed(struct fake_conn *c, enum iw_mpa_reason why, const cha
 	KUNIT_EXPECT_STREQ(test, c->qp->log, log);
 }
 
-/* Expect that nothing arrives at the peer for a while, and that the ULP gets no event. */
+/* Expect that neither bytes nor FIN reach the peer, and that the ULP gets no second event. */
 static void expect_nothing(struct fake_conn *c)
 {
 	peer_expect_quiet(c->f, c->peer);
@@ -73,8 +73,8 @@ static void ulp_closes_and_fin_waits_for_the_driver(struct kunit *test)
 }
 
 /*
- * The ULP closes, and while the driver still sends what was posted before, the peer closes, too.
- * The driver must be able to send all of it.
+ * The ULP closes, and the peer closes while the driver still sends what the ULP had posted before
+ * its close. iw_mpa waits until the driver has sent all of that.
  */
 /* Rules: M-7.2-1: neither FIN nor CLOSE before the driver has finished */
 static void peer_closes_while_the_driver_finishes(struct kunit *test)
@@ -112,7 +112,7 @@ static void peer_closes_and_what_was_posted_goes_out(struct kunit *test)
 	peer_expect_eof(c->f, c->peer);
 }
 
-/* RFC 5044 7.2 and 8: a FIN within an FPDU is an error. */
+/* RFC 5044 7.2 and 8: a FIN within an FPDU is an error, which the driver reports in finish_tx. */
 /*
  * Rules: M-7.2-1: kick_rx, then finish_tx, in which the driver finds a part of an FPDU, then stop
  */
@@ -127,10 +127,10 @@ static void peer_closes_within_an_fpdu(struct kunit *test)
 	peer_expect_end(c->f, c->peer);
 }
 
-/* Orderly ends that do not go on, as the driver does not finish, or the peer does not close */
+/* Orderly ends that cannot complete: the driver still has to send, or the peer does not close. */
 static const struct stuck {
 	const char *desc;
-	bool slow;		/* the driver does not finish by itself */
+	bool slow;		/* the driver does not call iw_mpa_tx_finished() */
 	bool ulp;		/* the ULP closes first, else the peer */
 	bool fin;		/* this end has sent FIN */
 } stuck_cases[] = {
@@ -165,11 +165,11 @@ static void end_is_bounded_by_a_timer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->qp->why, IW_MPA_R_TIMEOUT_FINISH);
 	if (!tc->fin)
 		peer_expect_end(c->f, c->peer);
-	/* A late call of the driver has no effect. */
+	/* After stop the driver has no endpoint to call iw_mpa_tx_finished() for. */
 	fake_qp_tx_finished(c->qp);
 }
 
-/* Send a byte, which shows progress: from the driver, or after this end's FIN from the peer */
+/* Let TCP transfer bytes, as progress of the end: from the peer after this end's FIN, else to it */
 static void move_an_octet(struct fake_conn *c, const struct stuck *tc)
 {
 	struct kvec iov = { .iov_base = "x", .iov_len = 1 };
@@ -185,15 +185,19 @@ static void move_an_octet(struct fake_conn *c, const struct stuck *tc)
 #define MOVE_TRIES	5
 
 /*
- * Was the host too slow? A byte was sent at the time @moved. If so much time has passed since then
- * that the linger timer may have seen no progress, the test proves nothing, and is repeated.
+ * Was the host too slow? The test has last sent bytes at the time @moved, in jiffies. If the linger
+ * timer may have expired since then, iw_mpa was right to end the connection: then the test proves
+ * nothing, and is repeated.
  */
 static bool too_slow(unsigned long moved)
 {
 	return time_after_eq(jiffies, moved + msecs_to_jiffies(MOVE_LINGER_MS));
 }
 
-/* Return: false if the host was too slow; the connection then ends by the linger timer. */
+/*
+ * Send bytes for three times linger_timeout_ms; until then the connection must not end. Return
+ * false if the host was too slow: then iw_mpa's linger timer ends the connection.
+ */
 static bool octets_move(struct kunit *test, struct fake_conn *c, const struct stuck *tc)
 {
 	unsigned long moved = jiffies;
@@ -205,7 +209,7 @@ static bool octets_move(struct kunit *test, struct fake_conn *c, const struct st
 		events = READ_ONCE(c->fid->nr_events);
 		if (too_slow(moved))
 			return false;
-		KUNIT_ASSERT_EQ(test, events, 1);	/* else the socket is gone */
+		KUNIT_ASSERT_EQ(test, events, 1);	/* CLOSE frees the socket */
 		moved = jiffies;
 		move_an_octet(c, tc);
 	}
@@ -216,7 +220,7 @@ static bool octets_move(struct kunit *test, struct fake_conn *c, const struct st
 	return true;
 }
 
-/* Without further bytes the connection ends by the linger timer. */
+/* The test sends no more bytes: wait until iw_mpa's linger timer has ended the connection. */
 static void ended_by_a_slow_host(struct fake_conn *c)
 {
 	conn_expect_closed(c, IW_MPA_R_TIMEOUT_FINISH);
@@ -248,8 +252,9 @@ static void end_takes_as_long_as_octets_move(struct kunit *test)
 }
 
 /*
- * Let one byte move before each of the library's checks of progress, until the library ends the
- * connection. Return false if the host was too slow for that.
+ * Send bytes every 50 ms, so that each of iw_mpa's checks finds progress, until iw_mpa ends the
+ * connection all the same. Return false if the host was too slow for that. @took: how long the
+ * orderly end took, in milliseconds.
  */
 static bool move_until_closed(struct fake_conn *c, const struct stuck *tc, unsigned int *took)
 {
@@ -286,7 +291,7 @@ static void end_has_a_limit_whatever_moves(struct kunit *test)
 			break;
 		ended_by_a_slow_host(c);
 	}
-	/* The limit is measured from when the end began, and @took from a little later. */
+	/* finish_timeout_ms runs from the begin of the orderly end, @took from a little later. */
 	KUNIT_EXPECT_GE(test, took, 700);
 	conn_expect_closed(c, IW_MPA_R_TIMEOUT_FINISH);
 }
@@ -303,7 +308,7 @@ static void device_that_goes_ends_what_is_ending(struct kunit *test)
 	c->f->config->finish_timeout_ms = 600000;
 	bring_to(c, tc);
 	no_core.client->remove(c->f->ibdev, NULL);
-	/* The reason is that for which the end began. */
+	/* stop gets the reason for which the orderly end began, not DEVICE_GONE. */
 	conn_expect_closed(c, tc->ulp ? IW_MPA_R_ULP_CLOSE : IW_MPA_R_PEER_CLOSED);
 }
 
@@ -320,7 +325,7 @@ static void end_on_a_device_that_goes_is_short(struct kunit *test)
 	conn_expect_closed(c, IW_MPA_R_TIMEOUT_FINISH);
 }
 
-/* Events that cut an orderly end short */
+/* Events at which iw_mpa completes an orderly end at once */
 enum breaker {
 	BREAK_ABORT,
 	BREAK_RST,
@@ -331,8 +336,8 @@ enum breaker {
 };
 
 /*
- * Return the reason that stop gets: PEER_RESET after RST, STREAM after a bad FPDU if the ULP closed
- * first; else the reason for which the orderly end began stays.
+ * Return the reason that stop gets: PEER_RESET after RST, STREAM after an FPDU in error if the ULP
+ * closed first; else the reason for which the orderly end began.
  */
 static enum iw_mpa_reason why_broken(const struct stuck *tc, enum breaker breaker)
 {
@@ -395,7 +400,7 @@ static void abrupt_end_does_not_finish(struct kunit *test)
 	peer_fin(c->peer);
 }
 
-/* Before open_tx nothing was sent that the ULP has posted, so there is nothing to finish. */
+/* Before open_tx the driver must not send what the ULP has posted, so finish_tx is not called. */
 /* Rules: M-7.1.2-10: neither open_tx nor finish_tx */
 static void fenced_end_does_not_finish(struct kunit *test)
 {
@@ -411,8 +416,8 @@ static void fenced_end_does_not_finish(struct kunit *test)
 }
 
 /*
- * Without the op finish_tx, work that was posted but not sent is lost, as the contract of drivers
- * says.
+ * If the driver has no op finish_tx, iw_mpa calls stop at once when the ULP closes. Work requests
+ * that are posted and not sent are then lost, as struct iw_mpa_driver_ops says.
  */
 static void driver_that_cannot_finish_stops(struct kunit *test)
 {
@@ -425,7 +430,10 @@ static void driver_that_cannot_finish_stops(struct kunit *test)
 	peer_fin(c->peer);
 }
 
-/* The ULP closes before the peer has sent anything: RTR is repeated before finish_tx, not later. */
+/*
+ * The ULP closes before the peer has sent anything, so the peer may have missed the RTR message:
+ * iw_mpa calls repeat_rtr before finish_tx, and never afterwards.
+ */
 static void unanswered_end_finishes(struct kunit *test)
 {
 	struct fakes *f = test->priv;
@@ -444,7 +452,10 @@ static void unanswered_end_finishes(struct kunit *test)
 	expect_closed(c, IW_MPA_R_ULP_CLOSE, UP " repeat_rtr finish_tx kick_rx stop");
 }
 
-/* librdmacm closes a QP, and iw_cm closes it again. The second close must not queue a work item. */
+/*
+ * When an application disconnects, librdmacm closes its QP, and then iw_cm closes the QP again.
+ * The second close must not queue a work item, which could do nothing.
+ */
 static void second_close_queues_no_work(struct kunit *test)
 {
 	struct fake_conn *c = active_up(test, false);
@@ -489,7 +500,7 @@ static void close_sends_fin_at_once(struct kunit *test)
 	expect_closed(c, IW_MPA_R_ULP_CLOSE, UP " finish_tx kick_rx stop");
 }
 
-/* FIN waits for a slow driver, but the caller of iw_mpa_close() does not. */
+/* FIN is sent only when a slow driver has finished, but iw_mpa_close() returns before. */
 static void close_leaves_fin_to_a_slow_driver(struct kunit *test)
 {
 	struct fake_conn *c = active_up(test, true);
@@ -508,8 +519,8 @@ static void close_leaves_fin_to_a_slow_driver(struct kunit *test)
 }
 
 /*
- * The driver's stop may wait for a lock that the caller of iw_mpa_close() holds, so the work item
- * calls stop.
+ * The driver's op stop may take a lock that the caller of iw_mpa_close() holds. So iw_mpa_close()
+ * does not call stop, but leaves that to the endpoint's work item.
  */
 static void close_leaves_stop_to_the_work_item(struct kunit *test)
 {
@@ -529,7 +540,7 @@ static void close_leaves_stop_to_the_work_item(struct kunit *test)
 	peer_fin(c->peer);
 }
 
-/* An error that was raised before iw_mpa_close() is handled first, and is the reason of the end. */
+/* If the driver reports an error before the ULP closes, the error is the reason of the end. */
 static void close_does_not_overtake(struct kunit *test)
 {
 	struct fake_conn *c = active_up(test, false);
@@ -546,8 +557,9 @@ static void close_does_not_overtake(struct kunit *test)
 }
 
 /*
- * An event for which the present state has no transition is not dropped if another event is raised
- * that may lead to a state with one. If a driver reports two faults, the first one is logged.
+ * iw_mpa_raise() must not drop an event for which the endpoint's state has no transition if another
+ * event waits: that other event may lead to a state that has one. If a driver reports two faults,
+ * iw_mpa keeps the first one for the log.
  */
 static void event_waits_behind_another(struct kunit *test)
 {

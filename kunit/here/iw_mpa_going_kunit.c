@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * When a device is removed, or moved to another network namespace, the RDMA core calls remove() of
- * its clients, iw_cm and the library. iw_cm waits there for its connections, so the library has to
- * end those that are just being set up.
+ * its clients, among them rdma_cm and iw_mpa. rdma_cm's remove() waits for each connection that is
+ * being set up, which may take minutes if the peer is silent. So iw_mpa's remove() ends these.
  */
 
 #include "iw_mpa_fakes.h"
@@ -61,7 +61,7 @@ static void going_request_that_awaits_room_is_rejected(struct kunit *test)
 	conn_listen(c);
 	c->lis->fail_events = INT_MAX;
 	conn_send_request(c);
-	/* A second try shows that the endpoint waits until iw_cm has room for the event. */
+	/* A second refusal by iw_cm shows that the endpoint is waiting in the state AWAIT_ROOM. */
 	FAKE_POLL(c->f, READ_ONCE(c->lis->fail_events) < INT_MAX - 1);
 	no_core.client->remove(c->f->ibdev, NULL);
 	conn_expect_reject_and_fin(c);
@@ -90,8 +90,9 @@ static void moved_device_connects(struct kunit *test)
 }
 
 /*
- * When a device is moved, rdma_cm listens on it anew for each wildcard listener. If a port is in
- * use, the listener must succeed, without a socket: else rdma_cm would not use the device at all.
+ * When a device is moved to another network namespace, rdma_cm creates its wildcard listeners on it
+ * anew, after remove() and before add() of iw_mpa. If a TCP port is in use iw_create_listen must
+ * return 0, without a socket: after an error rdma_cm would not use the device at all.
  */
 static void moved_device_is_attached_where_a_port_is_taken(struct kunit *test)
 {
@@ -109,7 +110,10 @@ static void moved_device_is_attached_where_a_port_is_taken(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_listen(lis[2]), -EADDRINUSE);
 }
 
-/* Between remove() and add() of the device new connections are closed, and afterwards accepted. */
+/*
+ * A TCP connection to a listener is closed between remove() and add() of its device, which the RDMA
+ * core calls when the device is moved. After add() connections are accepted again.
+ */
 static void moved_device_serves_who_came_meanwhile(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -135,8 +139,8 @@ static void foreign_device_is_left_alone(struct kunit *test)
 }
 
 /*
- * When the library's module is unloaded, the library must unregister as a client of the RDMA core,
- * which would call its code otherwise.
+ * When iw_mpa is unloaded it must unregister as a client of the RDMA core. Otherwise the core would
+ * call functions of a module that is not loaded any more.
  */
 static void library_that_goes_is_no_client(struct kunit *test)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * For kernels without INFINIBAND: the functions of the RDMA core that the library and srnic call.
+ * Fakes of the functions of the RDMA core that iw_mpa and srnic call, for the tests' kernels, which
+ * are built without CONFIG_INFINIBAND.
  */
 
 #include "iw_mpa_no_core.h"
@@ -15,14 +16,14 @@
 
 struct no_core no_core;
 
-/* The library refers to this function of iw_cm, but does not call it. */
+/* iw_mpa takes the address of this function, to keep iw_cm's module loaded, and never calls it. */
 struct iw_cm_id *iw_create_cm_id(struct ib_device *device, iw_cm_handler cm_handler,
 				 void *context)
 {
 	return NULL;
 }
 
-/* The library allocates the values of its counters with this function. */
+/* iw_mpa allocates the values of a device's counters with this function. */
 struct rdma_hw_stats *rdma_alloc_hw_stats_struct(const struct rdma_stat_desc *descs,
 						 int num_counters, unsigned long lifespan)
 {
@@ -48,16 +49,16 @@ void ib_unregister_client(struct ib_client *client)
 }
 
 /*
- * A test is a kernel thread. From no_core_process_begin() to no_core_process_end() it has the
- * memory of a process, so that verbs treat it as an application.
+ * A test is a kernel thread, and has no mm. From no_core_process_begin() to no_core_process_end()
+ * its current->mm is init_mm, so that srnic's verbs treat the test as an application.
  */
 struct mm_struct *no_core_process_begin(void)
 {
 #ifdef CONFIG_UML
 	/*
 	 * At each tick user mode Linux sends a signal to the host's process for the current mm,
-	 * whose pid is in context.id. Here is no such process: a pid of 0 would signal the kernel
-	 * itself, which would count that as a further tick.
+	 * whose pid is in context.id. For init_mm there is no such process, and the pid is 0: the
+	 * signal would reach user mode Linux itself, which would count it as a further tick.
 	 */
 	init_mm.context.id.u.pid = INT_MAX;
 #endif
@@ -70,7 +71,7 @@ void no_core_process_end(void)
 	kthread_unuse_mm(&init_mm);
 }
 
-/* Makes a ring mappable for an application. The fake remembers only the last ring. */
+/* In the RDMA core this lets an application mmap() a ring. The fake keeps only the last @entry. */
 int rdma_user_mmap_entry_insert_range(struct ib_ucontext *ctx, struct rdma_user_mmap_entry *entry,
 				      size_t len, u32 min_pgoff, u32 max_pgoff)
 {
@@ -107,7 +108,7 @@ void rdma_free_hw_stats_struct(struct rdma_hw_stats *stats)
 {
 }
 
-/* Not called, since no memory can be pinned here. */
+/* Not called: it walks the pinned pages of a memory region, and no test pins pages. */
 void __rdma_block_iter_start(struct ib_block_iter *biter, struct scatterlist *sglist,
 			     unsigned int nents, unsigned long pgsz)
 {
@@ -118,7 +119,7 @@ bool __rdma_block_iter_next(struct ib_block_iter *biter)
 	return false;
 }
 
-/* For "rdma resource", which is not used here */
+/* Not called: srnic's details for "rdma resource show", a netlink command of the RDMA core */
 int rdma_nl_put_driver_u32(struct sk_buff *msg, const char *name, u32 value)
 {
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Functions of the RDMA core for kernels without INFINIBAND, see iw_mpa_no_core.c */
+/* Fakes of functions of the RDMA core, for kernels without CONFIG_INFINIBAND */
 #ifndef _IW_MPA_NO_CORE_H
 #define _IW_MPA_NO_CORE_H
 
@@ -8,11 +8,11 @@
 
 /**
  * struct no_core - a fake of the RDMA core
- * @insert_err: result for a ring that a driver wants to be mapped: 0 or a negative errno
- * @entry: the last ring that was made mappable, as long as it is mappable
- * @refs: references on @entry that mmap() has
- * @mmap_free: the driver's function of this name, or NULL
- * @client: the library, which is a client of the RDMA core
+ * @insert_err: result of rdma_user_mmap_entry_insert_range(): 0 or a negative errno
+ * @entry: the last ring that an application may mmap(), until the driver removes the entry
+ * @refs: references on @entry that the driver's op mmap has and must drop
+ * @mmap_free: mmap_free of the driver's struct ib_device_ops, or NULL
+ * @client: iw_mpa's struct ib_client, while it is registered with the RDMA core
  */
 struct no_core {
 	int			insert_err;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The library reads and changes fields of rdma_cm's id (struct rdma_cm_id), to which the context of
- * iw_cm's cm_id points.
+ * iw_mpa reads fields of rdma_cm's id (struct rdma_cm_id), to which the member context of iw_cm's
+ * cm_id points, and sets port_num in it. It must not change a context that is something else.
  */
 
 #include "device.h"
@@ -14,18 +14,18 @@
 #include <linux/string.h>
 #include <rdma/rdma_cm.h>
 
-/* Contents of rdma_cm's id, or a context that is no id of rdma_cm */
+/* Contents of the struct rdma_cm_id that is a cm_id's context; or a context that is none */
 static const struct owner_case {
 	const char	*desc;
 	bool		none;		/* the cm_id has no context */
 	bool		other_device;
-	__be32		src;		/* if not 0, in place of the cm_id's address */
+	__be32		src;		/* if not 0: local address, other than the cm_id's */
 	__be32		dst;
 	sa_family_t	family;
 	bool		wildcard;
 	u32		port;
-	u32		want_port;	/* expected port of a listener */
-	bool		want_other;	/* a connection is expected on the other device */
+	u32		want_port;	/* a listener's expected port_num, of the RDMA device */
+	bool		want_other;	/* rdma_cm has chosen the other device for the connection */
 } owner_cases[] = {
 	{ "wildcard_gets_its_port", .wildcard = true, .want_port = 1 },
 	{ "wildcard_with_a_port_keeps_it", .wildcard = true, .port = 2, .want_port = 2 },
@@ -62,8 +62,8 @@ static struct rdma_cm_id *owner_of(const struct owner_case *c, struct fake_id *f
 }
 
 /*
- * A listener: the library sets the port in rdma_cm's id if the listener is a wildcard. If the
- * context is no id of rdma_cm, it is not changed.
+ * Listening: if the listener is a wildcard, iw_mpa sets port_num, the number of the RDMA device's
+ * port, in the struct rdma_cm_id. A context that is no struct rdma_cm_id is not changed.
  */
 static void owner_keep_requests_sets_the_port(struct kunit *test)
 {
@@ -81,8 +81,8 @@ static void owner_keep_requests_sets_the_port(struct kunit *test)
 }
 
 /*
- * A connection: the library takes the context for rdma_cm's id if both have the same addresses.
- * Their ports may differ, since ports may be mapped.
+ * Accepting: iw_mpa takes the cm_id's context for a struct rdma_cm_id if both have the same IP
+ * addresses. The TCP ports may differ, since a port mapper (iwpmd) may have changed them.
  */
 static void owner_device_is_what_rdma_cm_chose(struct kunit *test)
 {
@@ -110,8 +110,9 @@ static void owner_device_is_what_rdma_cm_chose(struct kunit *test)
 }
 
 /*
- * The ULP has made its QP on the device that rdma_cm has chosen. If the listener is on another
- * device, the QP with the same number on that device belongs to another ULP.
+ * rdma_cm has chosen another device than the listener's for the connection, and the ULP has made
+ * its QP there. So iw_mpa refuses iw_accept: on the listener's device the QP with this number may
+ * belong to another ULP.
  */
 static void accept_with_a_qp_of_another_device_is_refused(struct kunit *test)
 {
@@ -128,7 +129,7 @@ static void accept_with_a_qp_of_another_device_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
 }
 
-/* rdma_cm has chosen the listener's device, so its QP is the right one. */
+/* rdma_cm has chosen the listener's device for the connection, so that device has the ULP's QP. */
 static void accept_with_a_qp_of_the_device_comes_up(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);

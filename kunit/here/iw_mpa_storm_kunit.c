@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ULP, driver and peer act at random. The message of a failure has the number of the sequence; it
- * is the seed of all random numbers, so that the sequence can be repeated.
+ * The ULP, the driver and the peer of a connection act at random. The message of a failure has the
+ * number of the sequence of actions, which seeds all random numbers: so it can be run again.
  */
 
 #include "iw_mpa_fakes.h"
@@ -11,7 +11,7 @@
 #include <linux/prandom.h>
 
 #define STORMS		48
-#define STEPS		7	/* actions of each actor, at most */
+#define STEPS		7	/* most actions of the peer, and of the ULP with the driver */
 
 /* One random sequence */
 struct storm {
@@ -19,8 +19,8 @@ struct storm {
 	int			seed;	/* seed of the random numbers */
 	struct fake_conn	*c;
 	/*
-	 * if the library is the responder: the cm_id of the CONNECT_REQUEST, once it was
-	 * reported
+	 * if iw_mpa is the responder: the cm_id of the CONNECT_REQUEST, once that was raised; else
+	 * NULL
 	 */
 	struct fake_id		*child;
 	struct completion	done;	/* completed when the peer has done all its actions */
@@ -37,7 +37,7 @@ static void pause_a_little(struct rnd_state *rnd)
 		schedule_timeout_uninterruptible(1 + below(rnd, 4));
 }
 
-/* Send without waiting. Errors are ignored: the connection may have ended. */
+/* Send as the peer, without waiting. Errors are ignored: the connection may have ended. */
 static void storm_send(struct socket *sock, const void *buf, size_t len)
 {
 	struct kvec iov = { .iov_base = (void *)buf, .iov_len = len };
@@ -78,7 +78,7 @@ static void storm_make_frame(struct storm *s, struct rnd_state *rnd, struct peer
 		frame->len = 1 + below(rnd, frame->len);
 }
 
-/* The peer, which may violate the protocol */
+/* The peer: it sends a startup frame, FPDUs, FIN and RST at random, even against the protocol. */
 static int storm_peer(void *data)
 {
 	struct storm *s = data;
@@ -179,7 +179,7 @@ static void storm_ulp(struct storm *s, struct rnd_state *rnd)
 	}
 }
 
-/* Random time limits and failures of the driver */
+/* Set random timeouts of iw_mpa, and random failures and delays of the driver's ops. */
 static void storm_set_up(struct storm *s, struct rnd_state *rnd)
 {
 	struct iw_mpa_config *config = s->f->config;
@@ -223,7 +223,7 @@ static void storm_begin(struct storm *s, struct rnd_state *rnd)
 	s->c->fid->fail_events = below(rnd, 6) ? 0 : 1;
 }
 
-/* Tear down as the RDMA core does; no object may be left. */
+/* Destroy listener, QPs and cm_ids in the RDMA core's order: no endpoint or reference is left. */
 static void storm_end(struct storm *s)
 {
 	struct fakes *f = s->f;
