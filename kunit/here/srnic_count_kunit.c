@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counters of srnic's sender: each cause changes the right counters by the right amount, and no
- * others.
+ * Tests of the counters of srnic's sender (the holder of tx.lock, which builds FPDUs and passes
+ * them to TCP): what a sender does changes the expected counters, and no others.
  */
 
 #include <kunit/test.h>
@@ -17,7 +17,7 @@ static const struct pair_opts count_opts = { .crc = true, .emss = 1448, .ord = 1
 /* A counter, and by how much it is expected to have changed */
 struct count_row {
 	enum srnic_counter	counter;
-	unsigned int		by;		/* the difference; 0 ends a list of these */
+	unsigned int		by;		/* the expected change; 0 ends an array of rows */
 };
 
 static void count_expect(struct kunit *test, const struct count_row *rows)
@@ -39,8 +39,8 @@ static void count_expect(struct kunit *test, const struct count_row *rows)
 }
 
 /*
- * One doorbell sends three Sends. A run of the sender's work item is counted even if it finds
- * nothing to send.
+ * srnic_tx_doorbell() sends three posted Sends in one batch, in the caller's context. A later run
+ * of the sender's work item is counted in tx_work even though it finds nothing to send.
  */
 static void count_messages_and_who_sends_them(struct kunit *test)
 {
@@ -59,7 +59,7 @@ static void count_messages_and_who_sends_them(struct kunit *test)
 	count_expect(test, rows);
 }
 
-/* While TCP has no room the sender makes no FPDU, and counts that. */
+/* While TCP's send buffer is full the sender builds no FPDU, and counts that in tx_no_room. */
 static void count_no_room(struct kunit *test)
 {
 	static const struct count_row rows[] = {
@@ -76,7 +76,10 @@ static void count_no_room(struct kunit *test)
 	sk->sk_wmem_queued = queued;
 }
 
-/* An FPDU that TCP refuses, first for lack of memory, then of room, is made and counted once. */
+/*
+ * TCP refuses an FPDU twice: for lack of memory, and then for lack of room in its send buffer. The
+ * FPDU stays in the sender's batch, so it is built and counted in tx_fpdus once.
+ */
 static void count_no_memory_and_then_no_room(struct kunit *test)
 {
 	static const struct count_row first[] = {
@@ -95,7 +98,7 @@ static void count_no_memory_and_then_no_room(struct kunit *test)
 	pair_tcp_post(test, 1);
 	pair_tcp.err = -ENOMEM;
 	srnic_tx_doorbell(qp);
-	/* Instead of the timer, the test runs the sender again below. */
+	/* The timer would run the sender again. In place of it the test does so below. */
 	cancel_delayed_work_sync(&qp->tx.retry);
 	count_expect(test, first);
 	WRITE_ONCE(qp->tx.starved, false);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A peer violates the protocol: which error srnic finds, what its Terminate message says, which
- * bytes were placed and which messages delivered. Each row of the tables is a violation by one or a
- * few FPDUs.
+ * A peer violates RFC 5040, 5041 or 5044: which error srnic finds, what its Terminate message says,
+ * which bytes it places and which messages it delivers. Each row of the table is one FPDU of the
+ * peer; a row with the error NONE is no violation.
  */
 
 #include "srnic_victim.h"
@@ -13,7 +13,7 @@
 #include "place.h"
 #include "tx.h"
 #include "sq.h"
-#include "../srnic/mem.h"	/* by its path: user mode Linux has a mem.h, too */
+#include "../srnic/mem.h"	/* with a path, since user mode Linux has a mem.h, too */
 #include "fpdu.h"
 
 static const struct fault_row fault_rows[] = {
@@ -95,7 +95,7 @@ static const struct fault_row fault_rows[] = {
 
 KUNIT_ARRAY_PARAM_DESC(fault, fault_rows, desc);
 
-/* A single bad FPDU: one Terminate message, nothing placed, nothing delivered */
+/* For an FPDU in error RX places and delivers nothing, and srnic builds one Terminate message */
 /* Rules: R-6.2.1-1: the error and each byte of the Terminate message, and untouched memory */
 static void fault_one_fpdu_judged(struct kunit *test)
 {
@@ -126,9 +126,9 @@ static void fault_one_fpdu_judged(struct kunit *test)
 }
 
 /*
- * The FPDU of each row is received between two good Writes, in one call of RX. The first Write is
- * placed; the second one is placed if the row's FPDU is good. RX keeps the region of the first
- * Write: that this was allowed must not make RX allow the row's FPDU.
+ * RX gets the FPDU of each row between two valid Writes, in one call. The first Write is placed;
+ * the second one is placed if the row's FPDU is valid. RX goes on holding the memory region of the
+ * first Write: the checks that this Write has passed must not replace those of the row's FPDU.
  */
 static void fault_one_fpdu_amid_others_judged(struct kunit *test)
 {
@@ -158,7 +158,7 @@ static void fault_one_fpdu_amid_others_judged(struct kunit *test)
 	fault_expect_term(p, row, ulpdu, len);
 }
 
-/* A wrong bit anywhere in an FPDU is detected, and nothing of the FPDU is placed */
+/* RX detects any flipped bit of an FPDU by the CRC, and places nothing of the FPDU */
 /*
  * Rules: F-4.4-3: the error for each bit that is flipped; F-6-1 F-8-5: no memory is changed, though
  * a good FPDU follows each bad one; R-7.1-2: the error is that of the first bad FPDU
@@ -173,14 +173,14 @@ static void fault_any_bit_flipped_crc_found(struct kunit *test)
 	u16 len = fault_ulpdu(w, &row, ulpdu);
 	u32 size = iw_mpa_fpdu_size(len), bit;
 
-	/* The bits of the length are left out: RX would wait for bytes that never arrive. */
+	/* ULPDU_Length is left out: with a larger one RX would wait for bytes that never arrive. */
 	for (bit = 16; bit < size * 8; bit++) {
 		qp->state = SRNIC_RTS;
 		qp->fault.err = SRNIC_ERR_NONE;
 		e->wire_len = 0;
 		pair_put_ulpdu(w->p, 0, ulpdu, len);
 		e->wire[bit / 8] ^= 1 << bit % 8;
-		pair_put_ulpdu(w->p, 0, ulpdu, len);	/* a good one after it */
+		pair_put_ulpdu(w->p, 0, ulpdu, len);	/* a valid FPDU after the bad one */
 		pair_deliver(w->p, 0);
 		KUNIT_ASSERT_EQ(test, qp->fault.err, SRNIC_ERR_CRC);
 	}
@@ -189,7 +189,7 @@ static void fault_any_bit_flipped_crc_found(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, get_unaligned_be32(term), 0x20020000);
 }
 
-/* With CRC off, a Marker with a wrong pointer is an error; its reserved bits are ignored */
+/* With CRC off, a Marker with a wrong FPDUPTR is an error; reserved bits of a Marker are ignored */
 /* Rules: F-8-2: the error for each bit of FPDUPTR; F-4.2-1: no error for a bit that is reserved */
 static void fault_marker_points_elsewhere_found(struct kunit *test)
 {
@@ -224,7 +224,7 @@ static void fault_marker_points_elsewhere_found(struct kunit *test)
 	}
 }
 
-/* With CRC off, the CRC field of an FPDU is not checked */
+/* If CRC was negotiated off, RX does not check the CRC field of an FPDU */
 /* Rules: F-4.1-4: the bytes are placed */
 static void fault_junk_crc_with_crc_off_fine(struct kunit *test)
 {
@@ -241,7 +241,7 @@ static void fault_junk_crc_with_crc_off_fine(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(w->mem, 0x55, SIZE), NULL);
 }
 
-/* ULPDUs that are shorter than their header */
+/* A ULPDU that is shorter than a tagged or untagged DDP header is an error */
 /*
  * Rules: F-4.1-5 T-20: the error for a ULPDU of each opcode and each length that is too short for a
  * header, and the bytes of the Terminate message for the last of them
@@ -271,7 +271,7 @@ static void fault_short_ulpdu_found(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, get_unaligned_be32(term), 0x02ff0000);
 }
 
-/* A responder accepts as many open Reads as its IRD; Reads of no bytes count, too */
+/* RX accepts as many unanswered Read Requests as IRD; those of length zero count, too */
 /* Rules: R-6.1-3 R-5.2.1-1: no error for IRD Reads of no bytes, and error 1/2/02 for one more */
 static void fault_one_read_more_than_ird_refused(struct kunit *test)
 {
@@ -294,7 +294,7 @@ static void fault_one_read_more_than_ird_refused(struct kunit *test)
 	fault_expect_term(w->p, &row, ulpdu, 46);
 }
 
-/* A Read no longer counts once its response is made, even before TCP has the response */
+/* A Read Request counts against IRD until its response is built, not until TCP has the response */
 /* Rules: R-6.1-4: no error in 100 Reads, each after a response that was made but not sent */
 static void fault_next_read_behind_response_fine(struct kunit *test)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Errors that depend on earlier FPDUs: in responses to Reads, in later segments of a message, and
- * after a first error. Also errors in work requests of the end under test.
+ * Errors that RX can find only by what preceded an FPDU: in Read Responses, in later segments of a
+ * message, and after a first error. Also errors in work requests of the end under test.
  */
 
 #include "srnic_victim.h"
@@ -14,16 +14,16 @@
 #include "rq.h"
 #include "rx.h"
 #include "tx.h"
-#include "../srnic/mem.h"	/* by its path: user mode Linux has a mem.h, too */
+#include "../srnic/mem.h"	/* with a path, since user mode Linux has a mem.h, too */
 #include "fpdu.h"
 
-/* Responses to a Read of SIZE bytes at BASE, good and bad */
+/* Read Responses, valid or not, to a Read whose sink has SIZE bytes at BASE */
 static const struct resp_row {
 	const char	*desc;
 	enum srnic_err	err;
 	u32		lens[3];	/* lengths of up to three segments */
 	u8		segments;
-	s32		shift;		/* error in the last segment's offset */
+	s32		shift;		/* error in the last segment's Tagged Offset */
 	bool		stag;		/* the last segment's STag is wrong */
 	bool		open;		/* the last segment has no L bit */
 } resp_rows[] = {
@@ -76,7 +76,7 @@ static void fault_read_response_judged(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(w->mem, 0x55, SIZE), NULL);
 }
 
-/* A Read asked for no bytes, and the response has one, with the Read's sink STag or another one. */
+/* A Read Response has one byte, with the sink's STag or another, but the Read asked for none. */
 /* Rules: R-5.2.2-3: the error for a byte of a response that the Read did not ask for */
 static void fault_octets_for_a_read_of_nothing_judged(struct kunit *test)
 {
@@ -108,14 +108,14 @@ static void fault_octets_for_a_read_of_nothing_judged(struct kunit *test)
 		pair_put_ulpdu(w->p, 0, ulpdu, sizeof(ulpdu));
 		pair_deliver(w->p, 0);
 		pair_expect_fault(w->p, 1, rows[i].err);
-		/* Clean up for the next row */
+		/* Flush the Read, and let the QP place FPDUs again, for the next row. */
 		srnic_place_flush(qp, &up);
 		srnic_retire_flush(qp, &up);
 		qp->state = SRNIC_RTS;
 	}
 }
 
-/* The peer reads a region that is invalidated while the response is being sent */
+/* The ULP invalidates the source of a peer's Read after srnic has sent a part of the response */
 /*
  * Rules: R-4.8-6: the copied header in the Terminate message has size, SinkTO and SourceTO as they
  * are after two segments; R-8.1.1-6: no byte is sent after the invalidation
@@ -136,7 +136,7 @@ static void fault_source_revoked_in_response_rest_told(struct kunit *test)
 	srnic_read_put(ulpdu + 18, &asked);
 	pair_put_ulpdu(w->p, 0, ulpdu, sizeof(ulpdu));
 	pair_deliver(w->p, 0);
-	qp->tx.batch.fpdus = SRNIC_BATCH_FPDUS - 2;	/* room for two */
+	qp->tx.batch.fpdus = SRNIC_BATCH_FPDUS - 2;	/* the batch has room for two */
 	KUNIT_ASSERT_GT(test, srnic_send_fill(qp), 0);
 	srnic_batch_reset(&qp->tx.batch);
 	KUNIT_ASSERT_EQ(test, srnic_stag_invalidate(w->p->dev, &w->p->pd, mr->stag, false), 0);
@@ -153,7 +153,7 @@ static void fault_source_revoked_in_response_rest_told(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rest.src_to, 2 * 1428);
 }
 
-/* An empty segment without the L (Last) bit has no effect on the checks of later segments */
+/* RX checks the STag of each segment of a Write, also after an empty segment without the L bit */
 /*
  * Rules: D-5.2-6 T-1: a segment with payload is placed that follows one without; T-22: the error,
  * and unchanged memory, for a segment that follows the invalidation
@@ -181,7 +181,7 @@ static void fault_each_segment_checked_by_itself(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->mem[8], 0xee);
 }
 
-/* A third segment of a Send, after two of 8 bytes */
+/* A wrong third segment of a Send, after two valid ones of 8 bytes each */
 static const struct fault_row third_rows[] = {
 	{ "D-4.3-5_opcode", SRNIC_ERR_OPCODE, 0x41, 0x45, .msn = 1, .mo = 16, .len = 8,
 	  .term = { 2, 6, 0xc0 }, .term_len = MD_U },
@@ -191,7 +191,7 @@ static const struct fault_row third_rows[] = {
 
 KUNIT_ARRAY_PARAM_DESC(third, third_rows, desc);
 
-/* Between the segments of a Send a Write is allowed; another opcode or offset is an error */
+/* A Write between two segments of a Send is valid; a later segment with a wrong opcode is not */
 /* Rules: D-4.3-5: the error for the third segment; D-5.3-2: no error for a Write within the Send */
 static void fault_third_segment_of_a_send_refused(struct kunit *test)
 {
@@ -217,7 +217,10 @@ static void fault_third_segment_of_a_send_refused(struct kunit *test)
 	fault_expect_term(w->p, row, ulpdu, len);
 }
 
-/* A Send that fills the receive ends by an empty segment: the receive completes only then. */
+/*
+ * The first segment of a Send fills the receive, but has no L (Last) bit. The receive completes
+ * only when an empty segment with the L bit arrives.
+ */
 static void fault_full_receive_completes_with_the_last_segment(struct kunit *test)
 {
 	struct fault_world *w = fault_begin(test);
@@ -239,7 +242,7 @@ static void fault_full_receive_completes_with_the_last_segment(struct kunit *tes
 	pair_expect_wc(p, &p->end[1].rcq, 1, IB_WC_SUCCESS);
 }
 
-/* What was posted before a bad work request is sent and completes */
+/* A Send with an invalid lkey ends the stream; a Send that was posted before it is still sent */
 /*
  * Rules: R-7.1-1: the completion has LOC_PROT_ERR, the four bytes of the Terminate message are
  * right, and the Send before it succeeds
@@ -272,7 +275,7 @@ static void fault_local_work_request_terminates(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, get_unaligned_be32(term), 0);
 }
 
-/* Two FPDUs are bad: the Terminate message is about the first one. */
+/* The peer sends two FPDUs in error: the Terminate message reports the first one. */
 /* Rules: R-7.1-2: the error is that of the first of two bad FPDUs */
 static void fault_second_error_not_told(struct kunit *test)
 {
@@ -287,7 +290,7 @@ static void fault_second_error_not_told(struct kunit *test)
 	pair_expect_fault(w->p, 1, SRNIC_ERR_MSN);
 }
 
-/* A Read Request whose sink has an invalid STag is not sent */
+/* A Read whose sink lacks the right of local write is not sent */
 /* Rules: R-7.1-1: LOC_PROT_ERR of the Read; R-5.2.2-6: no FPDU is made */
 static void fault_read_without_a_sink_terminates(struct kunit *test)
 {
@@ -307,7 +310,7 @@ static void fault_read_without_a_sink_terminates(struct kunit *test)
 	pair_expect_wc(w->p, &e->scq, 1, IB_WC_LOC_PROT_ERR);
 }
 
-/* If a segment is for two SGEs of a receive and the second SGE is bad, nothing of it is placed */
+/* If a segment is for two SGEs of a receive, and the second lkey is invalid, nothing is placed */
 /* Rules: R-7.1-1: LOC_PROT_ERR of the receive, and unchanged memory of the good SGE */
 static void fault_second_sge_of_a_receive_nothing_placed(struct kunit *test)
 {
@@ -336,7 +339,7 @@ static void fault_second_sge_of_a_receive_nothing_placed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->mem[8], 0xee);
 }
 
-/* After the first segment of a Write the stream counts as cut, until the last segment arrives. */
+/* Between the first and the last segment of a Write srnic_rx_is_cut() is true, as in an FPDU. */
 /* Rules: F-8-1: a FIN after the first segment would count as an abort */
 static void fault_end_within_a_write_is_cut(struct kunit *test)
 {

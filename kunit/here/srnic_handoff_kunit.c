@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* srnic's ops for iw_mpa: prepare, attach and others, when a stream begins; stop, when it ends. */
+/* Tests of srnic's ops for iw_mpa: prepare and attach, when a stream begins; stop, when it ends. */
 
 #include "srnic_single.h"
 
@@ -29,7 +29,7 @@ static void handoff_begin(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, single.qp->tx.sock, single.p->sock);
 }
 
-/* Call stop, and check that nothing of the stream is left. */
+/* Call stop with the reason @why, and check that the QP is in error, without stream and socket. */
 static void handoff_stop_as(struct kunit *test, enum iw_mpa_reason why)
 {
 	srnic_driver_ops.stop(&single.qp->ibqp, why);
@@ -67,7 +67,10 @@ static void handoff_prepared_when_idle_alone(struct kunit *test)
 	handoff_stop_as(test, IW_MPA_R_ULP_CLOSE);
 }
 
-/* prepare resets what an earlier stream has left in the QP: its error, its close, its events. */
+/*
+ * prepare resets what an earlier stream has left in the QP: its first error, the ULP's abort or
+ * close, and asynchronous events, which the ULP would attribute to the new stream.
+ */
 static void handoff_begins_anew(struct kunit *test)
 {
 	struct ib_qp_attr sqd = { .qp_state = IB_QPS_SQD };
@@ -76,7 +79,7 @@ static void handoff_begins_anew(struct kunit *test)
 	qp->broken_off = true;
 	qp->sq.limited = true;
 	qp->fault = (struct srnic_fault) { .err = SRNIC_ERR_CRC, .own = true };
-	qp->events = BIT(IB_EVENT_QP_FATAL);	/* not reported to the ULP yet */
+	qp->events = BIT(IB_EVENT_QP_FATAL);	/* the ULP has not got this event yet */
 	handoff_begin(test);
 	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_NONE);
 	KUNIT_EXPECT_FALSE(test, qp->fault.own);
@@ -89,9 +92,9 @@ static void handoff_begins_anew(struct kunit *test)
 }
 
 /*
- * Kernel ULPs that connect may serve this host's storage, so their sockets may use the emergency
- * reserves of memory. A socket may use the reserves even after stop, since a packet whose memory is
- * from them may be on its way.
+ * A kernel ULP that is the initiator may serve this host's storage, so prepare lets the socket use
+ * the emergency reserves of memory (SOCK_MEMALLOC). The flag stays set after stop: a packet in such
+ * memory may wait for the socket's lock, and then TCP has a BUG_ON() for a cleared flag.
  */
 static void handoff_reserves_shared_with_storage(struct kunit *test)
 {
@@ -110,12 +113,13 @@ static void handoff_reserves_shared_with_storage(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, !!(sk->sk_allocation & __GFP_MEMALLOC), i == 1);
 		KUNIT_EXPECT_EQ(test, memcmp(&single.qp->params, &params, sizeof(params)), 0);
 		/*
-		 * For an application's QP flush_work runs again and again: see qp_flush_locked().
+		 * For an application's QP stop has queued flush_work, which queues itself again to
+		 * poll the QP's rings: see qp_flush_locked().
 		 */
 		handoff_stop_as(test, IW_MPA_R_ULP_CLOSE);
 		cancel_delayed_work_sync(&single.qp->flush_work);
 		KUNIT_EXPECT_EQ(test, sock_flag(sk, SOCK_MEMALLOC), i == 1);
-		/* The next stream has a socket of its own. */
+		/* A new socket would have no such flags; the next round uses this one again. */
 		sock_reset_flag(sk, SOCK_MEMALLOC);
 		sk->sk_allocation &= ~__GFP_MEMALLOC;
 	}
@@ -124,7 +128,7 @@ static void handoff_reserves_shared_with_storage(struct kunit *test)
 
 /* --- the end of a stream --- */
 
-/* What was incomplete when the stream ended: nothing, a received Send, or an own Read */
+/* What was incomplete when the stream ended: nothing, a Send of the peer, or a Read of this end */
 enum handoff_cut {
 	CUT_NOT,
 	CUT_SEND,
@@ -135,8 +139,8 @@ static const struct handoff_row {
 	const char		*desc;
 	enum iw_mpa_reason	why;
 	enum handoff_cut	cut;
-	bool			ended;		/* the peer has closed */
-	bool			abrupt;		/* the ULP has asked for an abrupt end */
+	bool			ended;		/* RX has reached the peer's FIN */
+	bool			abrupt;		/* the ULP has modified the QP to ERR */
 	bool			fails;
 } handoff_rows[] = {
 	{ "reset",			IW_MPA_R_PEER_RESET, .fails = true },
@@ -192,8 +196,9 @@ static void handoff_close(struct work_struct *unused)
 }
 
 /*
- * RX may still run in another context, which has the socket locked. stop has to wait for that
- * before it checks whether the stream has ended within a message.
+ * When iw_mpa calls stop, RX may still run in another context, with the socket locked. stop has to
+ * take that lock before it checks whether the stream has ended within a message: until then RX may
+ * begin or complete a message.
  */
 static void handoff_stop_waits_for_the_socket(struct kunit *test)
 {
@@ -231,7 +236,7 @@ static void handoff_tell_desc(const struct handoff_tell *tell, char *desc)
 
 KUNIT_ARRAY_PARAM(handoff_tell, handoff_tells, handoff_tell_desc);
 
-/* The ULP's event is that for the first fault of the stream, whatever reason stop gets. */
+/* The asynchronous event is that of the stream's first fault, whatever reason iw_mpa gives stop. */
 static void handoff_stop_tells_of_the_fault(struct kunit *test)
 {
 	const struct handoff_tell *tell = test->param_value;
@@ -243,7 +248,7 @@ static void handoff_stop_tells_of_the_fault(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, single.events[0], tell->event);
 }
 
-/* If the QP has an SRQ, the ULP gets LAST_WQE_REACHED, too, after the last completion. */
+/* If the QP has an SRQ, stop raises LAST_WQE_REACHED: the QP takes no more receives of the SRQ. */
 static void handoff_stop_tells_of_the_last_wqe(struct kunit *test)
 {
 	struct srnic_srq *srq = kunit_kzalloc(test, sizeof(*srq), GFP_KERNEL);
@@ -256,7 +261,7 @@ static void handoff_stop_tells_of_the_last_wqe(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, single.events[0], IB_EVENT_QP_LAST_WQE_REACHED);
 }
 
-/* Work requests that stop finds not yet sent are flushed, and are not sent. */
+/* stop flushes work requests that the sender has not sent, and receives that were not used. */
 static void handoff_stop_flushes(struct kunit *test)
 {
 	struct pair_end *e = &single.p->end[0];
@@ -285,8 +290,8 @@ static void handoff_tcp_write_space(struct sock *sk)
 }
 
 /*
- * srnic's sk_write_space always calls TCP's own one. It runs the sender only if there is room, and
- * a stream.
+ * While a stream is attached srnic's sk_write_space calls TCP's own, and queues the sender's work
+ * item if the send buffer has room. Without a stream srnic's callbacks do nothing.
  */
 static void handoff_write_space_passed_on(struct kunit *test)
 {
@@ -318,7 +323,7 @@ static void handoff_write_space_passed_on(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_count(single.p, SRNIC_CNT_tx_work), works + 1);
 	sk->sk_sndbuf = sndbuf;
 	sk->sk_wmem_queued = 0;
-	/* A Terminate message waits for room, too. */
+	/* The sender is also woken to send a Terminate message. */
 	single.qp->state = SRNIC_TERMINATE;
 	mutex_lock(&single.qp->tx.lock);
 	sk->sk_write_space(sk);
@@ -327,7 +332,7 @@ static void handoff_write_space_passed_on(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, handoff_spaces, 3);
 	flush_work(&single.qp->tx.work);
 	KUNIT_EXPECT_EQ(test, pair_count(single.p, SRNIC_CNT_tx_work), works + 2);
-	/* The library has detached the stream: the callbacks do nothing. */
+	/* iw_mpa has detached the stream, so srnic's callbacks do nothing. */
 	stream.priv = NULL;
 	sk->sk_write_space(sk);
 	sk->sk_data_ready(sk);

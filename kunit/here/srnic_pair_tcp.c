@@ -15,17 +15,17 @@
 
 #include "fpdu.h"
 #include "sq.h"
-#include "../srnic/mem.h"	/* by its path: user mode Linux has a mem.h, too */
+#include "../srnic/mem.h"	/* with a path, since user mode Linux has a mem.h, too */
 #include "tx.h"
 
 struct pair_tcp pair_tcp;
 
-/* Memory that was passed to the fake TCP, until the peer acknowledges it */
+/* Memory that the sender has passed to the fake TCP, which keeps it until pair_tcp_acked() */
 struct pair_kept {
 	struct page	*page;	/* the page, with a reference */
 	u32		offset;	/* offset of the memory in @page */
 	u32		len;	/* its length in bytes */
-	u32		sum;	/* checksum of its bytes at that time, to find later changes */
+	u32		sum;	/* CRC of its bytes when they were passed, to find later changes */
 };
 
 #define PAIR_TCP_KEPT	512
@@ -33,7 +33,7 @@ struct pair_kept {
 static struct pair_kept pair_kept[PAIR_TCP_KEPT];
 static unsigned int pair_nkept;
 
-/* Make the send queue full, as it is when TCP will call write_space later. */
+/* Make TCP's send buffer full: the sender then sends nothing until TCP calls write_space. */
 static void tcp_is_full(struct sock *sk)
 {
 	sk->sk_wmem_queued = sk->sk_sndbuf;
@@ -41,13 +41,13 @@ static void tcp_is_full(struct sock *sk)
 
 /*
  * Return the error with which the fake TCP refuses bytes, or 0. If that is -EAGAIN while the send
- * queue is not full, queue the sender's work item, as TCP's write_space would do soon.
+ * buffer is not full, queue the sender's work item, as a call of write_space by TCP would.
  */
 static int tcp_refuses(struct sock *sk, int flags)
 {
 	/*
-	 * By this flag the sender promises not to write to pages that TCP has: pair_tcp_acked()
-	 * checks this.
+	 * The flag means that the sender does not write to pages while TCP has them.
+	 * pair_tcp_acked() checks that it does not.
 	 */
 	WARN_ON_ONCE(!(flags & MSG_NO_SHARED_FRAGS));
 	pair_tcp.calls++;
@@ -74,7 +74,7 @@ static void tcp_keep(struct page *page, u32 offset, u32 len)
 	};
 }
 
-/* Accept as many of the @len bytes as there is room for; return their number */
+/* Accept @len bytes of @page, or as many as pair_tcp.room allows; return their number */
 static int tcp_take(struct sock *sk, struct page *page, u32 offset, u32 len)
 {
 	struct pair_end *e = pair_tcp.to;
@@ -94,14 +94,14 @@ static int tcp_take(struct sock *sk, struct page *page, u32 offset, u32 len)
 	return len;
 }
 
-/* The sender calls this function on kernels before Linux 6.5. */
+/* On kernels before Linux 6.5 srnic's sender calls this in place of kernel_sendpage_locked(). */
 int pair_kernel_sendpage_locked(struct sock *sk, struct page *page, int offset, size_t size,
 				int flags)
 {
 	return tcp_refuses(sk, flags) ?: tcp_take(sk, page, offset, size);
 }
 
-/* The sender calls this function on kernels since Linux 6.5. */
+/* On kernels since Linux 6.5 srnic's sender calls this in place of tcp_sendmsg_locked(). */
 int pair_tcp_sendmsg_locked(struct sock *sk, struct msghdr *msg, size_t size)
 {
 	struct iov_iter *iter = &msg->msg_iter;
@@ -124,7 +124,8 @@ int pair_tcp_sendmsg_locked(struct sock *sk, struct msghdr *msg, size_t size)
 }
 
 /*
- * The peer has acknowledged all bytes. Check that no page changed that TCP kept for retransmission.
+ * As if the peer had acknowledged all bytes: drop the pages that the fake TCP kept, and check that
+ * their bytes have not changed, since TCP might have had to send them again.
  */
 void pair_tcp_acked(struct kunit *test)
 {
@@ -137,7 +138,7 @@ void pair_tcp_acked(struct kunit *test)
 	}
 }
 
-/* Without dereferencing @ep, since the tests have no endpoint and pass any pointer. */
+/* These suites have no endpoint of iw_mpa, so @ep may be any pointer, and is not dereferenced. */
 struct iw_mpa_ep *pair_iw_mpa_ep_get(struct iw_mpa_ep *ep)
 {
 	return ep;
@@ -173,8 +174,8 @@ bool pair_skb_page_frag_refill(unsigned int sz, struct page_frag *frag, gfp_t gf
 	unsigned int order = pair_tcp.whole ? SKB_FRAG_PAGE_ORDER : 0;
 
 	/*
-	 * This function may sleep, but the sender turns softirqs off while it accesses a region.
-	 * User mode Linux has no DEBUG_ATOMIC_SLEEP to detect this.
+	 * The real function may sleep, so the sender must not call it while it holds a memory
+	 * region, with softirqs off. User mode Linux has no DEBUG_ATOMIC_SLEEP to detect that.
 	 */
 	WARN_ON(softirq_count());
 	if (pair_tcp.wants_page)
@@ -194,14 +195,14 @@ bool pair_skb_page_frag_refill(unsigned int sz, struct page_frag *frag, gfp_t gf
 		return false;
 	frag->size = PAGE_SIZE << order;
 	frag->offset = frag->size - pair_tcp.piece;
-	/* This pattern shows bytes that the sender passes to TCP without having written them. */
+	/* Tests find this pattern on the wire if the sender sends bytes that it has not written. */
 	memset(page_address(frag->page), 0xa5, frag->size);
 	return true;
 }
 
 #define PAIR_TCP_PATIENCE_MS	2000
 
-/* A suite's init: end 0 sends, and the bytes that TCP takes are put on its wire. */
+/* The init function of suites: end 0 sends, and the fake TCP puts the bytes on end 0's wire. */
 int pair_tcp_init(struct kunit *test)
 {
 	srnic_wq = alloc_workqueue("srnic_pair_tcp", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
@@ -224,7 +225,7 @@ void pair_tcp_exit(struct kunit *test)
 	pair_tcp.wants_page = NULL;
 	for (i = 0; p && i < 2; i++) {
 		srnic_tx_stop(p->end[i].qp);
-		/* The work item would find no stream, but it must not run after the QP is freed. */
+		/* The sender's work item may be queued, and must not run after the QP is freed. */
 		cancel_work_sync(&p->end[i].qp->tx.work);
 	}
 	pair_tcp_acked(test);
@@ -238,7 +239,7 @@ void pair_tcp_exit(struct kunit *test)
 	srnic_wq = NULL;
 }
 
-/* Begin a stream of the pair, in which end 0 may send. */
+/* Begin a stream between both ends, and call open_tx for end 0, whose sender may send then. */
 struct srnic_qp *pair_tcp_begin(struct kunit *test, const struct pair_opts *opts)
 {
 	struct pair *p = test->priv;
@@ -248,7 +249,7 @@ struct srnic_qp *pair_tcp_begin(struct kunit *test, const struct pair_opts *opts
 	return p->end[0].qp;
 }
 
-/* Post a Send of PAIR_TCP_LEN bytes, and a receive for it */
+/* Post a Send of PAIR_TCP_LEN bytes at end 0 and a receive at end 1, both with the wr_id @id */
 void pair_tcp_post(struct kunit *test, u64 id)
 {
 	struct pair *p = test->priv;
@@ -262,7 +263,7 @@ void pair_tcp_post(struct kunit *test, u64 id)
 	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr), 0);
 }
 
-/* Run the sender, as a post does, until it stops by itself */
+/* Queue the sender's work item, as a post does, and wait until it is not queued any more */
 void pair_tcp_run(struct srnic_qp *qp)
 {
 	srnic_tx_kick(qp);
@@ -270,14 +271,14 @@ void pair_tcp_run(struct srnic_qp *qp)
 		;
 }
 
-/* Deliver to end 0 what end 1 has sent. If RX finds work for end 0's sender, run the sender. */
+/* Pass the bytes that end 1 has sent to RX of end 0, and run end 0's sender if RX asks for that. */
 void pair_tcp_arrive(struct pair *p)
 {
 	if (pair_deliver(p, 1))
 		pair_tcp_run(p->end[0].qp);
 }
 
-/* Give TCP room for @len more bytes, U32_MAX for any number, and call write_space */
+/* Give TCP room for @len bytes, U32_MAX for any number, and run the sender, as write_space would */
 void pair_tcp_give_room(struct pair *p, u32 len)
 {
 	pair_tcp.limited = len != U32_MAX;
@@ -288,7 +289,7 @@ void pair_tcp_give_room(struct pair *p, u32 len)
 
 /*
  * From now on the fake page allocator has just @pieces page fragments, each of @piece bytes, which
- * is a multiple of 4 as in the kernel. Fragments that the sender still has are dropped.
+ * is a multiple of 4 as in the kernel. Fragments that srnic has cached for each CPU are dropped.
  */
 void pair_tcp_pages(unsigned int piece, unsigned int pieces)
 {
@@ -311,7 +312,7 @@ void pair_tcp_pass(unsigned int ms)
 
 	while (time_before(jiffies, end)) {
 		local_irq_save(flags);
-		jiffies_64 += min(step, end - jiffies) - 1;	/* and a tick */
+		jiffies_64 += min(step, end - jiffies) - 1;	/* one tick passes below */
 		local_irq_restore(flags);
 		schedule_timeout_uninterruptible(1);
 		flush_workqueue(srnic_wq);
@@ -319,7 +320,7 @@ void pair_tcp_pass(unsigned int ms)
 	}
 }
 
-/* Wait until *@value is @want. Return false if that takes too long. */
+/* Wait until another context sets *@value to @want. Return false if that takes too long. */
 bool pair_tcp_poll(const unsigned int *value, unsigned int want)
 {
 	int ms;
@@ -329,7 +330,7 @@ bool pair_tcp_poll(const unsigned int *value, unsigned int want)
 	return *value == want;
 }
 
-/* Deliver all, and expect that the Send @id has arrived. */
+/* Deliver all bytes of end 0 to end 1, and expect that the Send @id completes at both ends. */
 void pair_tcp_expect_arrival(struct kunit *test, u64 id)
 {
 	struct pair *p = test->priv;

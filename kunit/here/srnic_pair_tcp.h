@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Fakes of functions of the kernel and of iw_mpa that srnic's sender and QPs call.
- * scripts/lib/uml.sh compiles both with the names of these fakes in place of the real ones, so the
- * objects are of no use in a kernel with real devices.
+ * Fakes of functions of the kernel and of iw_mpa that srnic's tx.c, qp.c and fpdu.c call.
+ * scripts/lib/uml.sh compiles these files with the names of the fakes in place of the real ones, so
+ * the objects are of no use in a kernel with real devices.
  */
 #ifndef _SRNIC_PAIR_TCP_H
 #define _SRNIC_PAIR_TCP_H
 
 #include "srnic_pair.h"
 
-#define PAIR_TCP_LEN	100	/* bytes of a Send */
+#define PAIR_TCP_LEN	100	/* bytes of a Send of pair_tcp_post() */
 
 /**
- * struct pair_tcp - a fake of TCP, of the library and of the page allocator, for srnic's sender
- * @to: the end whose wire gets the bytes; NULL: they are only counted
+ * struct pair_tcp - a fake of TCP, of iw_mpa and of the page allocator, for srnic's sender
+ * @to: the end of the pair that sends: accepted bytes are put on its wire; NULL: only counted
  * @err: the errno by which TCP refuses bytes, or 0
  * @limited: TCP has room for @room bytes and no more, see pair_tcp_give_room()
  * @room: bytes for which TCP has room, if @limited
- * @keeps: TCP keeps the pages that it gets until pair_tcp_acked()
+ * @keeps: TCP keeps pages that were sent, as for retransmission, until pair_tcp_acked()
  * @taken: number of bytes that TCP has accepted
  * @asked: function that is called for each attempt to send, before TCP accepts anything; or NULL
- * @wants_page: function that is called when the sender asks for a page fragment; or NULL
+ * @wants_page: function that is called before a page fragment is allocated for the sender; or NULL
  * @calls: number of attempts to send
  * @task_flags: flags of the task that made the last attempt
  * @closes: number of calls of iw_mpa_close()
@@ -29,7 +29,7 @@
  * @downs: number of calls of iw_mpa_stream_down()
  * @finishes: number of calls of iw_mpa_tx_finished()
  * @piece: bytes of each page fragment, a multiple of 4; 0: fragments are the kernel's own
- * @whole: a fragment is the end of several pages, not of a single page
+ * @whole: a fragment is the end of a compound page, not of a single page
  * @pieces: number of fragments that can still be allocated
  */
 struct pair_tcp {

@@ -6,7 +6,7 @@
 #include <linux/string.h>
 #include <linux/unaligned.h>
 
-#include "../srnic/mem.h"	/* by its path: user mode Linux has a mem.h, too */
+#include "../srnic/mem.h"	/* with a path, since user mode Linux has a mem.h, too */
 #include "tx.h"
 #include "fpdu.h"
 #include "state.h"
@@ -14,8 +14,8 @@
 static const struct pair_opts fault_opts = { .crc = true, .emss = 1448, .ord = 4 };
 
 /*
- * Begin a stream, and register the regions that the STags in the tables of
- * violations stand for
+ * Begin a stream, and register the victim's memory regions, to which the
+ * numbers of enum fault_stag in the tables of FPDUs refer
  */
 struct fault_world *fault_begin(struct kunit *test)
 {
@@ -50,12 +50,12 @@ struct fault_world *fault_begin(struct kunit *test)
 }
 
 /*
- * Make the ULPDU of @row in @ulpdu, which has room for a header and row->len bytes.
- * Return its length.
+ * Make the ULPDU of @row in @ulpdu, which has room for a header and row->len bytes, and for
+ * 256 bytes at least. Return the ULPDU's length.
  */
 u16 fault_ulpdu(const struct fault_world *w, const struct fault_row *row, u8 *ulpdu)
 {
-	/* In a region of all memory addresses are those of the kernel. */
+	/* In the region of get_dma_mr() an offset is a virtual address of the kernel. */
 	u64 to = row->stag == STAG_LOCAL ? (uintptr_t)w->mem : row->to;
 	u8 *payload = ulpdu + (row->ddp & 0x80 ? 14 : 18);
 
@@ -84,8 +84,8 @@ u16 fault_ulpdu(const struct fault_world *w, const struct fault_row *row, u8 *ul
 }
 
 /*
- * Have the end under test make its Terminate message in @payload, of
- * SRNIC_TERM_MAX bytes. Return its length.
+ * Have the victim build its Terminate message. Copy the message's payload to
+ * @payload, of SRNIC_TERM_MAX bytes, and return the length.
  */
 u32 fault_term(struct pair *p, u8 *payload)
 {
@@ -107,7 +107,8 @@ u32 fault_term(struct pair *p, u8 *payload)
 }
 
 /*
- * Check that the Terminate message is that of @row, about a ULPDU of @len bytes
+ * Check that the victim's Terminate message has the contents of @row, and length and headers of the
+ * ULPDU in error: @ulpdu, of @len bytes
  */
 void fault_expect_term(struct pair *p, const struct fault_row *row, const u8 *ulpdu, u16 len)
 {
@@ -121,7 +122,7 @@ void fault_expect_term(struct pair *p, const struct fault_row *row, const u8 *ul
 	KUNIT_EXPECT_EQ(p->test, memcmp(term, row->term, 4), 0);
 	KUNIT_EXPECT_EQ(p->test, get_unaligned_be16(term + 4), len);
 	KUNIT_EXPECT_EQ(p->test, memcmp(term + 6, ulpdu, copied), 0);
-	/* The description for the log has the same layer, type and code. */
+	/* The description for iw_mpa's log has layer, type and code of the Terminate message. */
 	said = srnic_fault_describe(p->end[1].qp, true);
 	KUNIT_EXPECT_PTR_EQ(p->test, said.text, srnic_errs[row->err].text);
 	KUNIT_EXPECT_TRUE(p->test, said.term && said.sent);

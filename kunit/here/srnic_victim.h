@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A QP with regions of all kinds (the victim), and rows for the bad FPDUs that a peer sends to it
+ * A QP with memory regions of all kinds (the victim), and rows that describe FPDUs for it
  */
 #ifndef _SRNIC_VICTIM_H
 #define _SRNIC_VICTIM_H
@@ -10,22 +10,22 @@
 #define BASE	0x100000ULL
 #define SIZE	64U
 
-/* STags of the victim; rows have these numbers in their place */
+/* The victim's STags. A row has a number of this enum, since the STags themselves are random. */
 enum fault_stag {
 	STAG_WRITE,		/* SIZE bytes at BASE, remote write */
-	STAG_READ,		/* the same, remote read */
-	STAG_NONE,		/* no remote right */
-	STAG_OTHER,		/* of another protection domain */
-	STAG_DEAD,		/* was valid once */
+	STAG_READ,		/* SIZE bytes at BASE, remote read */
+	STAG_NONE,		/* SIZE bytes at BASE, no remote right */
+	STAG_OTHER,		/* region of another protection domain */
+	STAG_DEAD,		/* region that was invalidated */
 	STAG_KEY,		/* STAG_WRITE with another key */
-	STAG_INDEX,		/* of no region */
+	STAG_INDEX,		/* index of no region */
 	STAG_ZERO,
-	STAG_DMA,		/* the lkey of all memory */
-	STAG_LOCAL,		/* a region of all memory */
+	STAG_DMA,		/* SRNIC_LOCAL_DMA_LKEY, for all memory */
+	STAG_LOCAL,		/* region of get_dma_mr(), of all memory */
 	STAG_COUNT
 };
 
-/* An FPDU: tagged ones have @stag and @to, untagged ones @qn, @msn and @mo, Read Requests all */
+/* An FPDU: a tagged one has @stag and @to, an untagged one @qn, @msn, @mo, a Read Request all */
 struct fault_row {
 	const char	*desc;
 	enum srnic_err	err;
@@ -34,8 +34,8 @@ struct fault_row {
 	u64		to;
 	u32		qn, msn, mo;
 	u32		len;		/* bytes of payload */
-	u32		size;		/* Read Request: size */
-	u32		recv;		/* bytes of a receive that is posted, or 0 for none */
+	u32		size;		/* Read Request: RDMA Read Message Size */
+	u32		recv;		/* bytes of the victim's receive, or 0 for no receive */
 	u8		term[4];	/* Terminate Control, if there is a Terminate message */
 	u8		term_len;
 };
