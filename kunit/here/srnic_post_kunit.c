@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A ULP posts at each moment of a stream's beginning and end, and an
- * application also rings its doorbell then, if needed. Each work request has to
- * be sent or flushed, once and in order; none may stay without a completion.
+ * A ULP posts while prepare, open_tx or stop runs, at each moment at which such
+ * a race may lose a work request. An application also rings its doorbell if the
+ * sender may have stopped. Each work request has to be sent or flushed, once
+ * and in order; none may stay without a completion.
  */
 
 #include "srnic_single.h"
@@ -13,25 +14,25 @@
 
 #include "iw_mpa_quiet.h"
 #include "srnic_pair_tcp.h"
-#include "../srnic/mem.h"	/* by its path: user mode Linux has a mem.h, too */
+#include "../srnic/mem.h"	/* with a path, since user mode Linux has a mem.h, too */
 #include "qp.h"
 
 #define POST_WHILE_MS	50
 #define POST_PATIENCE_MS 2000
-#define POST_RECV	1000	/* the first receive has this number */
+#define POST_RECV	1000	/* wr_id of the first receive */
 #define POST_BAD	0x4711	/* no region has this STag */
 
 static const struct pair_opts post_opts = { .crc = true, .emss = 1448, .ord = 2 };
 
-/* Moments at which the ULP posts once more, or for the first time */
+/* Moments of a stream's end at which the ULP posts a Send and a receive */
 enum post_moment {
 	AT_BEFORE,		/* before stop */
-	AT_SOCKET,		/* stop waits for the socket */
-	AT_SENDER,		/* stop waits for a sender, which is in TCP's code */
-	AT_LAST,		/* stop gives TCP the Terminate message */
-	AT_HANDLER,		/* handler called for the last bytes that TCP took */
-	AT_FLUSH,		/* handler called for the flush */
-	AT_EVENT,		/* event of the stream's end */
+	AT_SOCKET,		/* stop waits for the socket's lock */
+	AT_SENDER,		/* stop waits for the sender, which is in a call of TCP */
+	AT_LAST,		/* stop passes the Terminate message to TCP */
+	AT_HANDLER,		/* stop calls the completion handler for Sends that TCP has */
+	AT_FLUSH,		/* stop calls the completion handler for flushed Sends */
+	AT_EVENT,		/* the ULP's handler of asynchronous events runs */
 	AT_AFTER,		/* stop has returned */
 	AT_NEVER
 };
@@ -44,8 +45,8 @@ struct post_world {
 	enum post_moment	at;		/* moment at which the ULP posts next */
 	/* work item that rings the doorbell, like a thread of the application */
 	struct work_struct	bell;
-	struct work_struct	stop;	/* work item that stops the stream, like the library */
-	enum iw_mpa_reason	why;		/* reason for the stream's end */
+	struct work_struct	stop;	/* work item that calls srnic's op stop, like iw_mpa */
+	enum iw_mpa_reason	why;		/* reason with which stop is called */
 	u32			done;		/* number of Sends that have completed */
 	u32			recvs_done;	/* number of receives that have completed */
 	bool			failed;		/* a Send has completed with an error */
@@ -68,8 +69,9 @@ static void post_doorbell(struct work_struct *unused)
 }
 
 /*
- * Post a Send like libsiw, with memory of the STag @key, 0 for none. Return true if the application
- * has to ring the doorbell, as the sender may have stopped: the previous element is free already.
+ * Post a Send like libsiw, with an SGE of the STag @key, or without SGEs if that is 0. Return true
+ * if the application has to ring the doorbell: the sender has returned the previous element of the
+ * ring, so it may have stopped before this element was valid.
  */
 static bool post_send_app(u32 key)
 {
@@ -80,7 +82,7 @@ static bool post_send_app(u32 key)
 	};
 
 	pair_post_user(&single.p->end[0], post.sends++, &sqe);
-	/* Write the element before the VALID bit of the previous one is read. */
+	/* Write the element, then read the previous one: the sender does both in reverse order. */
 	smp_mb();
 	return !(READ_ONCE(before->flags) & SIW_WQE_VALID);
 }
@@ -96,7 +98,7 @@ static void post_send_kernel(u32 key)
 	WARN_ON(srnic_verbs.post_send(post_qp(), &wr, &bad));
 }
 
-/* Return true if a thread of the application has to ring the doorbell */
+/* Post a Send. Return true if a thread of the application still has to ring the doorbell. */
 static bool post_send(u32 key)
 {
 	if (post.app)
@@ -116,7 +118,7 @@ static void post_recv(void)
 	if (post.app) {
 		rqe = &single.qp->rq.uring[post.recvs % PAIR_WRS];
 		*rqe = (struct siw_rqe) { .id = id };
-		/* Write the flags last, as applications do. */
+		/* Write the flags last, as applications do: srnic must not copy a part. */
 		smp_store_release(&rqe->flags, SIW_WQE_VALID);
 	} else {
 		WARN_ON(srnic_verbs.post_recv(post_qp(), &wr, &bad));
@@ -125,8 +127,8 @@ static void post_recv(void)
 }
 
 /*
- * If the ULP has to post at the moment @now, post a receive and a Send. A work item rings the
- * doorbell, like a thread of the application on another CPU.
+ * If the ULP of the test has to post at the moment @now, post a receive and a Send. For an
+ * application a work item rings the doorbell, like a thread of the application on another CPU.
  */
 static void post_more(enum post_moment now)
 {
@@ -155,13 +157,13 @@ static void post_stop(struct work_struct *unused)
 	srnic_driver_ops.stop(post_qp(), post.why);
 }
 
-/* The fake TCP calls this at each attempt to send, by the sender or by stop (Terminate message). */
+/* The fake TCP calls this when the sender, or stop with a Terminate message, tries to send. */
 static void post_tcp_asked(void)
 {
 	int ms;
 
 	if (post.at == AT_SENDER) {
-		/* Stop begins, and waits for this sender. */
+		/* stop runs in a work item, and waits for tx.lock, which this sender holds. */
 		schedule_work(&post.stop);
 		for (ms = 0; ms < POST_PATIENCE_MS; ms += POST_WHILE_MS) {
 			if (srnic_qp_state(single.qp) == IB_QPS_ERR)
@@ -239,8 +241,8 @@ static void post_prepare(struct work_struct *unused)
 }
 
 /*
- * Make a QP that was never used, like create_qp does. The pair's other end has
- * had a stream already.
+ * Bring end 0 to the state INIT, without a stream, as a new QP. End 1, which
+ * acts as the peer, has its stream already.
  */
 static void post_begin(struct kunit *test, enum post_ulp ulp)
 {
@@ -275,7 +277,8 @@ static void post_open(void)
 /* --- completions --- */
 
 /*
- * Check that work requests complete once and in order, and that all after a failed one are flushed
+ * Poll both queues. Check that Sends and receives complete once and in order, and that all Sends
+ * after a failed one are flushed.
  */
 static void post_take_completions(struct kunit *test)
 {
@@ -303,8 +306,8 @@ static void post_expect_all_flushed(struct kunit *test)
 	int looks;
 
 	/*
-	 * An application posts receives without a system call, so the QP polls
-	 * for them from time to time.
+	 * An application posts receives without a system call, so flush_work of
+	 * a QP in error polls the ring: let the time of several polls pass.
 	 */
 	for (looks = 0; looks < 2 * POST_LOOKS; looks++) {
 		flush_work(&post.bell);
@@ -341,7 +344,7 @@ static void post_moment_desc(const char * const *name, char *desc)
 
 KUNIT_ARRAY_PARAM(post_moment, post_moments, post_moment_desc);
 
-/* Cause what has to have happened before stop, so that the moment @at occurs */
+/* Let the stream fail before stop, if stop would not lead to the moment @at otherwise. */
 static void post_before_stop(struct kunit *test, enum post_moment at)
 {
 	static const u8 bad_opcode[18] = { 0x41, 0x4f };
@@ -350,13 +353,14 @@ static void post_before_stop(struct kunit *test, enum post_moment at)
 	switch (at) {
 	case AT_LAST:
 	case AT_EVENT:
-		/* A bad FPDU of the peer: stop sends a Terminate message, and reports an event */
+		/* The peer's FPDU has a bad opcode: stop sends a Terminate and raises an event. */
 		pair_put_ulpdu(p, 1, bad_opcode, sizeof(bad_opcode));
 		pair_deliver(p, 1);
 		break;
 	case AT_HANDLER:
 		/*
-		 * A bad work request of this end. TCP has room again for what was posted before it.
+		 * A Send with an invalid STag fails while TCP refuses the Send before it. Then TCP
+		 * has room again, so stop can pass that earlier Send to TCP, and it completes.
 		 */
 		post_send(POST_BAD);
 		pair_tcp.limited = true;
@@ -380,7 +384,7 @@ static void post_at_a_moment_of_the_end(struct kunit *test, enum post_ulp ulp)
 	post_begin(test, ulp);
 	post_prepare(NULL);
 	post_open();
-	/* A Send waits for room, so that there is something to flush. */
+	/* A Send waits for room in TCP's send buffer, so that stop has something to flush. */
 	sk->sk_wmem_queued = sk->sk_sndbuf;
 	post_recv();
 	if (post_send(0))
@@ -390,7 +394,7 @@ static void post_at_a_moment_of_the_end(struct kunit *test, enum post_ulp ulp)
 	post.at = at;
 	post_more(AT_BEFORE);
 	if (at == AT_SOCKET) {
-		/* The peer has closed, and RX has the socket locked. */
+		/* The peer has closed. The socket is locked, as it is while RX runs. */
 		post.why = IW_MPA_R_PEER_CLOSED;
 		lock_sock(sk);
 		schedule_work(&post.stop);
@@ -422,7 +426,7 @@ POST_END(application_srq, ULP_APP_SRQ)
 
 /* --- the beginning --- */
 
-/* What the sender has to send as soon as TX is opened */
+/* What end 0 sends as soon as iw_mpa calls open_tx: a Send, a Read Response or a Terminate */
 enum post_what {
 	WHAT_SEND,
 	WHAT_RESPONSE,
@@ -433,7 +437,7 @@ static const struct post_open {
 	const char	*desc;
 	enum post_what	what;
 	enum post_ulp	ulp;
-	bool		preparing;	/* posted before prepare has returned */
+	bool		preparing;	/* the ULP posts before prepare has returned */
 } post_opens[] = {
 	{ "Send, kernel, in prepare", WHAT_SEND, ULP_KERNEL, true },
 	{ "Send, kernel", WHAT_SEND, ULP_KERNEL },
@@ -476,8 +480,8 @@ static void post_open_have(struct kunit *test, enum post_what what)
 }
 
 /*
- * Nothing is sent before the library has opened TX. When it opens TX, what was posted before is
- * sent, without another post or doorbell.
+ * srnic sends nothing before iw_mpa calls open_tx. After open_tx it sends what was posted before,
+ * or what an FPDU that was received before asks for, without another post or doorbell.
  */
 static void post_open_lets_it_out(struct kunit *test)
 {
@@ -489,7 +493,7 @@ static void post_open_lets_it_out(struct kunit *test)
 	post_begin(test, row->ulp);
 	INIT_WORK_ONSTACK(&prepare, post_prepare);
 	if (row->preparing) {
-		/* Lock the socket, so that prepare cannot return yet */
+		/* prepare takes the socket's lock, so it cannot return before release_sock(). */
 		lock_sock(sk);
 		schedule_work(&prepare);
 		iw_mpa_quiet(POST_WHILE_MS);
@@ -548,7 +552,7 @@ static void post_chain_of_recvs(struct kunit *test)
 	post.recvs++;
 }
 
-/* If a work request of a chain is refused, those before it are sent or flushed all the same. */
+/* If a post refuses a work request of a chain, those before it are still sent or flushed. */
 static void post_what_is_before_a_refused_one_counts(struct kunit *test)
 {
 	struct pair *p = single.p;
@@ -562,7 +566,7 @@ static void post_what_is_before_a_refused_one_counts(struct kunit *test)
 	pair_deliver(p, 0);
 	pair_expect_wc(p, &p->end[1].rcq, 7, IB_WC_SUCCESS);
 	post_stop(NULL);
-	/* After stop, each posted receive queues a flush. */
+	/* After stop the QP is in error, so a post of receives queues a flush. */
 	post_chain_of_recvs(test);
 	flush_workqueue(srnic_wq);
 	post_take_completions(test);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* QPs without a stream: state changes by the ULP, flush, events, destruction. */
+/* QPs without a stream: modify_qp, the flush of work requests, events and destruction */
 
 #include "srnic_single.h"
 
@@ -15,10 +15,10 @@
 #define QP_FINDS	100
 #define QP_SHORT_MS	50
 
-/* A reference on the QP that a work item releases later, while srnic_qp_end() waits for that */
+/* A reference on the QP that a work item drops later, while srnic_qp_end() waits for that */
 struct qp_late {
-	struct delayed_work	work;		/* work item that releases the reference */
-	bool			dropped;	/* the reference was released */
+	struct delayed_work	work;		/* work item that drops the reference */
+	bool			dropped;	/* the reference was dropped */
 };
 
 static void qp_drop(struct work_struct *work)
@@ -44,7 +44,7 @@ static void qp_post_recvs(void)
 		pair_post_recv(&single.p->end[0], 100 + i, single.p->end[0].mem, 8);
 }
 
-/* Post Sends and receives, each with a number */
+/* Post Sends with the wr_ids 0, 1 and so on, and receives with the wr_ids 100, 101 and so on */
 static void qp_post_all(struct kunit *test)
 {
 	int i;
@@ -59,7 +59,7 @@ static void qp_post_all(struct kunit *test)
 	qp_post_recvs();
 }
 
-/* Expect that all work requests are flushed once, in the order in which they were posted */
+/* Expect that what qp_post_all() has posted is flushed once, in the order of posting */
 static void qp_expect_flushed(void)
 {
 	struct pair_end *e = &single.p->end[0];
@@ -75,13 +75,13 @@ static void qp_expect_flushed(void)
 
 /* --- the table of states --- */
 
-/* modify_qp in each state: the state asked for, the expected errno, and the state that results */
+/* Calls of modify_qp: srnic's state, the state asked for, the errno, the state afterwards */
 static const struct qp_row {
 	const char		*desc;
 	u8			from;
 	u8			to;
 	int			err;
-	u8			is;		/* resulting state, as the RDMA core names it */
+	u8			is;		/* state afterwards, as query_qp reports it */
 } qp_rows[] = {
 	{ "idle, RESET",	SRNIC_IDLE, IB_QPS_RESET, 0, IB_QPS_RESET },
 	{ "idle, INIT",		SRNIC_IDLE, IB_QPS_INIT, 0, IB_QPS_INIT },
@@ -133,12 +133,12 @@ static void qp_modified_by_the_table(struct kunit *test)
 	qp->state = row->from;
 	KUNIT_EXPECT_EQ(test, qp_modify(qp, row->to), row->err);
 	KUNIT_EXPECT_EQ(test, srnic_qp_state(qp), (enum ib_qp_state)row->is);
-	/* No lock is left held. */
+	/* The call has released its locks: another call does not hang. */
 	KUNIT_EXPECT_EQ(test, qp_modify(qp, IB_QPS_SQE), -EINVAL);
 	KUNIT_EXPECT_FALSE(test, mutex_is_locked(&qp->tx.lock));
 }
 
-/* A wrong cur_qp_state, and a call without IB_QP_STATE, change nothing. */
+/* modify_qp with a wrong cur_qp_state fails, and without IB_QP_STATE it changes nothing. */
 static void qp_modified_by_mask(struct kunit *test)
 {
 	struct srnic_qp *qp = single.qp;
@@ -154,7 +154,7 @@ static void qp_modified_by_mask(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_qp_state(qp), IB_QPS_RESET);
 }
 
-/* A new QP is in INIT, as with any RNIC, so that it can have receives before a connection. */
+/* A new QP is in INIT, not RESET, so that a ULP can post receives before it connects. */
 static void qp_that_is_new_says_init(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, srnic_qp_state(single.qp), IB_QPS_INIT);
@@ -163,8 +163,8 @@ static void qp_that_is_new_says_init(struct kunit *test)
 /* --- work without a stream --- */
 
 /*
- * RESET before a connection drops what was posted, without completions. With a connection RESET is
- * refused.
+ * modify_qp to RESET before a connection discards posted work requests, without completions. While
+ * the QP has a connection this call fails, and discards nothing.
  */
 static void qp_reset_forgets_what_was_posted(struct kunit *test)
 {
@@ -180,7 +180,7 @@ static void qp_reset_forgets_what_was_posted(struct kunit *test)
 	pair_expect_no_wc(single.p, &single.p->end[0].rcq);
 }
 
-/* In ERR all work requests complete, before the QP can be used again. */
+/* In ERR posted work requests are flushed in order, and none is left when the QP enters INIT. */
 static void qp_error_flushes_in_order(struct kunit *test)
 {
 	single.qp->state = SRNIC_ERROR;
@@ -195,8 +195,10 @@ static void qp_error_flushes_in_order(struct kunit *test)
 }
 
 /*
- * While a Read is not answered, an application may reuse the elements of its ring, and has filled
- * all of them again. None of these work requests may be left for the QP's next connection.
+ * srnic returns an element of an application's ring when TCP has the work request, before that
+ * completes. So when the QP enters ERR, a whole ring of work requests may be copied and incomplete,
+ * and all elements of the ring may be filled again. modify_qp to INIT has to flush both: none may
+ * be left for the QP's next connection.
  */
 static void qp_error_flushes_what_was_posted_twice_around(struct kunit *test)
 {
@@ -233,8 +235,8 @@ static void qp_note_caller(struct ib_cq *cq, void *unused)
 }
 
 /*
- * While stop runs, nothing but its end flushes work requests: a ULP that has all completions may
- * use the QP again at once, and stop still uses it.
+ * While stop runs (state ENDING) only srnic_qp_forget(), at its end, flushes work requests: a ULP
+ * that has all completions may use the QP for another connection, and stop still accesses it.
  */
 static void qp_flushed_by_the_end_of_the_stream_alone(struct kunit *test)
 {
@@ -252,7 +254,7 @@ static void qp_flushed_by_the_end_of_the_stream_alone(struct kunit *test)
 	srnic_req_notify_cq(&cq->ibcq, IB_CQ_NEXT_COMP);
 	srnic_qp_forget(single.qp);
 	KUNIT_EXPECT_EQ(test, (int)single.qp->state, SRNIC_ERROR);
-	/* The handler is called without the lock: senders do not wait for it. */
+	/* The completion handler is called without tx.lock, so no sender has to wait for it. */
 	KUNIT_EXPECT_PTR_EQ(test, qp_called_by, current);
 	KUNIT_EXPECT_FALSE(test, qp_called_with_the_lock);
 	qp_expect_flushed();
@@ -312,8 +314,8 @@ static void qp_closing_bounds_what_goes_out(struct kunit *test)
 /* --- events for the ULP --- */
 
 /*
- * Each event is reported once, and none after destroy_qp has begun. LAST_WQE_REACHED is reported
- * before the event that shows why the stream has ended.
+ * The ULP's handler gets each asynchronous event once, and none after destroy_qp has begun. It gets
+ * LAST_WQE_REACHED before the event that shows why the stream has ended.
  */
 static void qp_events_told_once(struct kunit *test)
 {
@@ -334,7 +336,7 @@ static void qp_events_told_once(struct kunit *test)
 	single_expect_events(test, 4);
 }
 
-/* A ULP need not have an event handler. */
+/* If a QP has no event handler, srnic drops the QP's events. */
 static void qp_without_handler_told_nothing(struct kunit *test)
 {
 	single.qp->ibqp.event_handler = NULL;
@@ -344,8 +346,8 @@ static void qp_without_handler_told_nothing(struct kunit *test)
 }
 
 /*
- * If the QP has an SRQ ib_drain_qp() waits for LAST_WQE_REACHED; without an SRQ there is no such
- * event.
+ * If a QP has an SRQ and no connection, modify_qp to ERR raises LAST_WQE_REACHED, for which
+ * ib_drain_qp() waits. Without an SRQ there is no such event.
  */
 static void qp_to_err_tells_of_the_last_wqe(struct kunit *test)
 {
@@ -359,7 +361,7 @@ static void qp_to_err_tells_of_the_last_wqe(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, qp_modify(single.qp, IB_QPS_ERR), 0);
 	single_expect_events(test, 1);
 	KUNIT_EXPECT_EQ(test, single.events[0], IB_EVENT_QP_LAST_WQE_REACHED);
-	/* The QP is in ERR already. */
+	/* The QP is in ERR already, so there is no second event. */
 	KUNIT_EXPECT_EQ(test, qp_modify(single.qp, IB_QPS_ERR), 0);
 	single_expect_events(test, 1);
 }
@@ -367,8 +369,8 @@ static void qp_to_err_tells_of_the_last_wqe(struct kunit *test)
 /* --- destruction --- */
 
 /*
- * srnic_qp_find() does not find a QP whose destruction has begun. The destruction waits for the
- * last reference.
+ * srnic_qp_end(), for destroy_qp, hides the QP from srnic_qp_find(), and waits until the last
+ * reference on the QP is dropped.
  */
 static void qp_end_waits_for_references(struct kunit *test)
 {
@@ -392,7 +394,10 @@ static void qp_end_waits_for_references(struct kunit *test)
 	xa_erase_irq(&dev->qps, 7);
 }
 
-/* A new QP does not get the number of the QP that was freed last, but numbers stay small. */
+/*
+ * A new QP does not get the number of the QP that was freed last: an application might take that
+ * QP's completions for its own. But numbers stay low, since they are the keys of an XArray.
+ */
 static void qp_numbers_in_turn_and_low(struct kunit *test)
 {
 	struct srnic_dev *dev = single.p->dev;
@@ -409,7 +414,7 @@ static void qp_numbers_in_turn_and_low(struct kunit *test)
 		before = qpn;
 	}
 	atomic_set(&dev->objects.qp, 0);
-	/* Beside many other QPs, too, a freed number and the next new one differ. */
+	/* With many live QPs, too, the next new number is not the one that was freed last. */
 	for (i = 1; i <= QP_CROWD; i++) {
 		atomic_inc(&dev->objects.qp);
 		KUNIT_ASSERT_EQ(test, srnic_qp_take_number(dev, &qpn), 0);
@@ -422,7 +427,7 @@ static void qp_numbers_in_turn_and_low(struct kunit *test)
 		}
 	}
 	xa_destroy(&dev->qps);
-	/* All numbers below the limit can be used, even if it is the end of an xarray node. */
+	/* All numbers below the limit are given out, even if it is the end of an XArray node. */
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
 	dev->next_qpn = 0;
 	atomic_set(&dev->objects.qp, XA_CHUNK_SIZE / 4 + 1);
@@ -436,9 +441,9 @@ static void qp_numbers_in_turn_and_low(struct kunit *test)
 }
 
 /*
- * A ULP may accept a connection any number of times. With each further accept iw_cm takes another
- * reference on the QP, and never drops the one before. The library makes up for this by one more
- * call of iw_get_qp, for which srnic takes no reference: srnic only records the time of the call.
+ * A ULP may accept a connection any number of times. At each further accept iw_cm takes another
+ * reference on the QP, and never drops the one before; iw_mpa calls iw_get_qp once more, and drops
+ * that. iw_get_qp changes nothing in the QP except @found, its mark of an RCU grace period.
  */
 static void qp_found_without_a_reference_leaves_no_trace(struct kunit *test)
 {
@@ -449,7 +454,7 @@ static void qp_found_without_a_reference_leaves_no_trace(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, before);
 	KUNIT_ASSERT_EQ(test, xa_err(xa_store_irq(&dev->qps, 7, qp, GFP_KERNEL)), 0);
-	/* lockdep records the class of a lock when it is taken for the first time. */
+	/* The first call lets lockdep write the class of qp->lock into the QP. */
 	KUNIT_ASSERT_PTR_EQ(test, srnic_qp_find(dev, 7), qp);
 	memcpy(before, qp, sizeof(*qp));
 	for (i = 0; i < QP_FINDS; i++)
@@ -465,8 +470,8 @@ static bool qp_is_found(void)
 }
 
 /*
- * A QP with a connection is found only if it is a responder's and TX was opened less than
- * SRNIC_FOUND_S seconds ago: in this time the ULP may accept again.
+ * A QP with a connection is found only if it is the responder's, until SRNIC_FOUND_S seconds after
+ * open_tx: so long iw_cm lets the ULP accept once more with the same QP.
  */
 static void qp_with_a_connection_is_not_found(struct kunit *test)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A packet whose memory is from the emergency reserves arrives when a stream that may use them
- * ends, or has ended. TCP has a BUG_ON() for such a packet in the receive queue of a socket that
- * may not use the reserves.
+ * A packet in memory of the emergency reserves (skb->pfmemalloc) arrives when a stream that may use
+ * the reserves ends, or has ended. The kernel has a BUG_ON() for such a packet in the backlog of a
+ * locked socket if the socket has lost SOCK_MEMALLOC, the flag that allows this.
  */
 
 #include "srnic_single.h"
@@ -23,11 +23,11 @@
 static struct reserves {
 	struct socket		*peer;	/* socket of the peer, which sends the packet */
 	struct socket		*sock;	/* socket of the QP */
-	struct work_struct	send;	/* work item that has the peer send */
-	struct work_struct	stop;	/* work item that ends the stream */
+	struct work_struct	send;	/* work item that sends the packet */
+	struct work_struct	stop;	/* work item that calls srnic's op stop */
 } reserves;
 
-/* A tap sees each packet before TCP does: mark those for the QP as in memory of the reserves. */
+/* A tap gets each packet before TCP: mark those for the QP as if the reserves had their memory. */
 static int reserves_mark(struct sk_buff *skb, struct net_device *dev, struct packet_type *unused,
 			 struct net_device *orig_dev)
 {
@@ -66,8 +66,8 @@ static bool reserves_waits_in_socket(void)
 }
 
 /*
- * A work item sends, since the caller has locked the QP's socket, and lockdep does not distinguish
- * that lock from the lock of the peer's socket.
+ * Let a work item send the packet, and wait until it has arrived. The caller does not send, since
+ * it has locked the QP's socket, and lockdep takes that lock and the peer's for one.
  */
 static void reserves_packet_comes(void)
 {
@@ -98,7 +98,7 @@ static u64 reserves_drops(void)
 	return snmp_fold_field(init_net.mib.net_statistics, LINUX_MIB_PFMEMALLOCDROP);
 }
 
-/* A packet that waits for the socket lock when the stream ends is received afterwards. */
+/* A packet that waits in the socket's backlog when stop is called is received after the unlock. */
 static void reserves_packet_before_the_end_is_taken(struct kunit *test)
 {
 	struct sock *sk;
@@ -119,8 +119,9 @@ static void reserves_packet_before_the_end_is_taken(struct kunit *test)
 }
 
 /*
- * TCP checks whether the socket may use the reserves before it checks whether the socket is locked.
- * Between the two checks the stream may end, and the library may lock the socket to close it.
+ * TCP checks whether the socket has SOCK_MEMALLOC before it checks whether the socket is locked.
+ * Between the two checks stop may return, and iw_mpa may lock the socket to close it: then the
+ * packet gets into the backlog after the end of the stream.
  */
 static void reserves_packet_after_the_end_is_taken(struct kunit *test)
 {
@@ -147,8 +148,8 @@ static int reserves_switched(void)
 }
 
 /*
- * TCP's static key for the use of reserves is incremented once for all streams of a device, and
- * decremented with the device.
+ * memalloc_socks_key, the static key that lets TCP's sockets use the reserves, is incremented once
+ * for all streams of a device, and decremented when the device is removed.
  */
 static void reserves_switched_once(struct kunit *test)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Each segment of a message is checked by itself. In the middle of a message the region is
- * invalidated, deregistered, or registered again with another map, key, right or size: from then on
- * no byte of the region's old memory is accessed.
+ * srnic checks the memory region of a message for each segment anew. In the middle of a message the
+ * ULP invalidates or deregisters the region, or registers it again with other memory, another key,
+ * right or size: after that srnic accesses no byte of the region's old memory.
  */
 
 #include <kunit/test.h>
@@ -15,12 +15,12 @@
 #include "rq.h"
 #include "srnic_oracle.h"
 #include "srnic_pair_tcp.h"
-#include "../srnic/mem.h"	/* by its path: user mode Linux has a mem.h, too */
+#include "../srnic/mem.h"	/* with a path, since user mode Linux has a mem.h, too */
 
 #define RIGHTS_BASE	0x123400000000ULL
-#define RIGHTS_LEN	30000U	/* bytes of a message, and of each memory */
+#define RIGHTS_LEN	30000U	/* bytes of a message, and of each piece of memory */
 #define RIGHTS_EMSS	134U		/* so the message needs more than one batch */
-#define RIGHTS_SIZE	300U		/* bytes of a region that has become small */
+#define RIGHTS_SIZE	300U		/* bytes of the region after CHANGE_SIZE */
 #define RIGHTS_FPDUS	10		/* FPDUs that arrive before the change */
 #define RIGHTS_ALL	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ)
 #define RIGHTS_UNTOUCHED 0xee
@@ -35,12 +35,12 @@ enum rights_change {
 	CHANGE_RIGHT,		/* ... without the right that the message needs */
 	CHANGE_SIZE,		/* ... smaller */
 	CHANGE_MAP,		/* ... with other memory, and all else the same */
-	CHANGE_PD,		/* its STag is another region's, of another protection domain */
+	CHANGE_PD,		/* the region is of another protection domain */
 	CHANGE_GONE,		/* deregistered */
 	CHANGE_COUNT
 };
 
-/* Uses of the region by the message. Bytes go from end 0 to end 1. */
+/* What the message uses the region for. The payload goes from end 0 to end 1. */
 enum rights_use {
 	USE_WRITE,		/* the target of a Write */
 	USE_RECV,		/* the receive of a Send */
@@ -56,8 +56,8 @@ static bool rights_use_is_rx(enum rights_use use)
 }
 
 /*
- * Expected errors, one for each use and each change of the region. An end needs no right for memory
- * that it sends from, so for this use a change of rights is no error.
+ * Expected errors, one for each pair of enum rights_use and enum rights_change. An SGE of a Send
+ * needs no access right, so for USE_SEND the change CHANGE_RIGHT is no error.
  */
 static const u8 rights_errs[USE_COUNT * CHANGE_COUNT] = {
 	/* Write */
@@ -85,9 +85,9 @@ struct rights {
 	struct ib_mr	*mr;
 	u32		key;	/* STag of the region */
 	u8		*old;	/* memory of the region before the change */
-	/* memory of the region after it, if it is registered with other memory */
+	/* memory of the region after CHANGE_MAP */
 	u8		*new;
-	u8		*far;	/* memory at the other end */
+	u8		*far;	/* memory of the message at the other end */
 };
 
 static void rights_fill(u8 *mem, u8 seed)
@@ -98,7 +98,7 @@ static void rights_fill(u8 *mem, u8 seed)
 		mem[i] = (i * 7 + (i >> 8)) ^ seed;
 }
 
-/* Post and send a work request of end 1, whose sender has nothing else to do */
+/* Post REG_MR or LOCAL_INV at end 1, whose sender has no message to send, and execute it */
 static void rights_do(struct rights *r, const struct ib_send_wr *wr)
 {
 	KUNIT_ASSERT_EQ(r->p->test, pair_post(&r->p->end[1], wr), 0);
@@ -130,8 +130,8 @@ static void rights_invalidate(struct rights *r)
 }
 
 /*
- * Change the region as another CPU might at this moment. Its old memory is
- * filled with other bytes, as by a new owner.
+ * Change the region, as the ULP on another CPU might at this moment. Fill the
+ * region's old memory with other bytes, as a new owner of that memory would.
  */
 static void rights_change(struct rights *r, enum rights_change change)
 {
@@ -227,8 +227,8 @@ static void rights_post(struct rights *r, u64 id)
 }
 
 /*
- * Count the bytes of the first @n FPDUs on the wire, and the payload in them;
- * of all FPDUs if @n is -1
+ * Return the number of bytes of the first @n FPDUs on the wire, or of all if @n
+ * is -1; @payload: the number of bytes of payload in them
  */
 static u32 rights_measure(const struct rights *r, int n, u32 *payload)
 {
@@ -248,7 +248,7 @@ static void rights_expect_bytes(struct rights *r, const u8 *mem, u32 from, u32 t
 	KUNIT_EXPECT_PTR_EQ(r->p->test, memchr_inv(mem + from, byte, to - from), NULL);
 }
 
-/* Expect the completion of the ULP that owns the region, if its work request has one */
+/* If a work request uses the region by its lkey, expect that it completes, in error if @err */
 static void rights_expect_completion(struct rights *r, enum srnic_err err)
 {
 	struct pair *p = r->p;
@@ -275,7 +275,7 @@ static void rights_desc(const u8 *row, char *desc)
 
 KUNIT_ARRAY_PARAM(rights, rights_errs, rights_desc);
 
-/* The region changes after the first segments were placed. */
+/* Change the region after end 1 has placed the first segments, and before the others arrive. */
 static void rights_change_between_arrivals(struct rights *r, enum rights_change change,
 					   enum srnic_err err)
 {
@@ -297,7 +297,7 @@ static void rights_change_between_arrivals(struct rights *r, enum rights_change 
 						RIGHTS_LEN - placed), 0);
 }
 
-/* The region changes after TCP has accepted the first segments. */
+/* Change the region after end 0 has sent the first batch, and before it builds the next one. */
 static void rights_change_between_batches(struct rights *r, enum rights_change change,
 					  enum srnic_err err)
 {
@@ -348,7 +348,7 @@ static struct {
 	unsigned int		left;	/* page fragments until the change */
 } rights_soon;
 
-/* Called when the sender gets a page fragment: change the region, as another CPU could now. */
+/* The sender needs a page fragment, and so holds no region: another CPU could change it now. */
 static void rights_wants_page(void)
 {
 	if (rights_soon.left && !--rights_soon.left)
@@ -374,7 +374,7 @@ static const unsigned int rights_moments[] = { 1, 2, 3, 4, 5, 6, 40 };
 
 #define MOMENTS		ARRAY_SIZE(rights_moments)
 
-/* For each change at each moment: only the index of an element counts, not its value */
+/* One element for each of rights_pieces at each of rights_moments; values are not used */
 static const u8 rights_amid[ARRAY_SIZE(rights_pieces) * MOMENTS];
 
 static void rights_amid_desc(const u8 *row, char *desc)
@@ -388,8 +388,8 @@ static void rights_amid_desc(const u8 *row, char *desc)
 KUNIT_ARRAY_PARAM(rights_amid, rights_amid, rights_amid_desc);
 
 /*
- * Check that the peer has received bytes of the region's old memory first, and then only bytes of
- * the new memory, or none.
+ * Check that the peer has received bytes of the region's old memory first, and after them only
+ * bytes of the new memory, or no further bytes if @ends.
  */
 static void rights_expect_old_then_new(struct rights *r, bool ends)
 {
@@ -428,8 +428,9 @@ static void rights_changed_amid_segment(struct kunit *test)
 }
 
 /*
- * The sender makes Read Responses and the ULP's Sends from the same region at once. When the region
- * loses its remote rights, the peer's Reads must fail, but the ULP's own Sends may go on.
+ * The sender builds Read Responses and the ULP's Sends in turn, from the same region, in one batch.
+ * When the region has lost its remote rights a Read of the peer fails, but a Send of the ULP does
+ * not: that the Send may access the region must not make the Read succeed.
  */
 static void rights_of_the_ulp_are_not_the_peers(struct kunit *test)
 {
