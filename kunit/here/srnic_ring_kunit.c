@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Memory that an application shares with srnic: the pages of a ring, and its elements. */
+/* Rings that applications share with srnic: their pages and elements; and completion queues */
 
 #include "iw_mpa_no_core.h"
 #include "srnic_pair.h"
@@ -13,7 +13,7 @@
 #include "ring.h"
 #include "sq.h"
 
-/* Make a ring, as a verb does for an application */
+/* Make a ring, as a verb does that an application has called */
 static struct srnic_ring *ring_new(size_t size, u64 *key)
 {
 	struct srnic_ring *ring;
@@ -24,7 +24,7 @@ static struct srnic_ring *ring_new(size_t size, u64 *key)
 	return ring;
 }
 
-/* Rings of one page and of several: zeroed, writable, and mappable by their key */
+/* A ring of one page or of several is zeroed, contiguous in the kernel, and has a key for mmap() */
 static void ring_any_size_mapped_in_a_row(struct kunit *test)
 {
 	static const size_t sizes[] = { 1, PAGE_SIZE, PAGE_SIZE + 1, 5 * PAGE_SIZE };
@@ -47,7 +47,7 @@ static void ring_any_size_mapped_in_a_row(struct kunit *test)
 	srnic_ring_destroy(NULL);
 }
 
-/* A ring is not made, and the errno is returned, if there is no key for mmap(), or no memory. */
+/* srnic_ring_create() fails if the RDMA core has no key for mmap(), or if there is no memory. */
 static void ring_that_cannot_be_is_told(struct kunit *test)
 {
 	size_t size;
@@ -57,14 +57,14 @@ static void ring_that_cannot_be_is_told(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, PTR_ERR(ring_new(1, &key)), -EBUSY);
 	KUNIT_EXPECT_EQ(test, PTR_ERR(ring_new(3 * PAGE_SIZE, &key)), -EBUSY);
 	no_core.insert_err = 0;
-	/* The pointers to the ring's pages alone exceed the memory. */
+	/* The array of pointers to the ring's pages alone exceeds the host's memory. */
 	size = (totalram_pages() / sizeof(void *) + 1) << (2 * PAGE_SHIFT);
 	KUNIT_EXPECT_EQ(test, PTR_ERR(ring_new(size, &key)), -ENOMEM);
 }
 
 /*
- * A ring counts against the limit of locked memory of its process until it is destroyed, also if
- * another process destroys it. A ring that could not be made does not count.
+ * A ring counts against RLIMIT_MEMLOCK of the process that made it (mm->pinned_vm) until it is
+ * destroyed, even by another process. A ring that could not be made does not count.
  */
 static void ring_counts_as_locked_memory(struct kunit *test)
 {
@@ -84,7 +84,7 @@ static void ring_counts_as_locked_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic64_read(&mm->pinned_vm), before);
 }
 
-/* A mapping that is too long, or without a ring, is refused, and keeps no reference */
+/* mmap() without a ring, or longer than the ring, fails, and keeps no reference on the entry. */
 static void ring_mmap_of_another_size_refused(struct kunit *test)
 {
 	struct vm_area_struct vma = { .vm_start = 0, .vm_end = 3 * PAGE_SIZE };
@@ -99,7 +99,7 @@ static void ring_mmap_of_another_size_refused(struct kunit *test)
 	srnic_ring_destroy(ring);
 }
 
-/* Each flag of an element of an application's ring sets the right flag of the WQE, and no other */
+/* Each flag of an element of an application's send ring sets its flag of the WQE, and no other */
 static void wqe_flags_of_user_exact(struct kunit *test)
 {
 	static const struct {
@@ -129,7 +129,7 @@ static void wqe_flags_of_user_exact(struct kunit *test)
 	}
 }
 
-/* A registration with rights that no region can have is refused when it is posted. */
+/* A post of REG_MR with access rights that no region can have fails at once. */
 static void wqe_registration_with_impossible_rights_refused(struct kunit *test)
 {
 	static const struct {
@@ -163,7 +163,7 @@ static void wqe_registration_with_impossible_rights_refused(struct kunit *test)
 	}
 }
 
-/* Each field that an application reads from an element of its completion queue */
+/* srnic sets each field that an application reads from an element of its completion queue. */
 static void cq_user_entry_exact(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -193,7 +193,7 @@ static void cq_user_entry_exact(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, slot[1].inval_stag, 0);
 }
 
-/* Each status of a completion is translated to libsiw's code */
+/* The status of an application's completion is translated to libsiw's code for it */
 static void cq_user_status_exact(struct kunit *test)
 {
 	static const struct {
@@ -225,7 +225,7 @@ static void cq_user_status_exact(struct kunit *test)
 	}
 }
 
-/* A completion queue is full at its size, wherever in the ring the first completion is. */
+/* A completion queue overflows at its size, not earlier, even if its indices wrap at 2^32. */
 static void cq_full_at_any_place(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -235,7 +235,7 @@ static void cq_full_at_any_place(struct kunit *test)
 	struct ib_wc wc;
 	u32 i;
 
-	cq->overflowed = true;		/* as if it was reported: there is no ULP */
+	cq->overflowed = true;		/* not reported again: there is no ULP */
 	cq->put = U32_MAX - 5;
 	cq->get = cq->put;
 	for (i = 0; i < PAIR_CQES; i++) {
@@ -254,10 +254,10 @@ struct ring_calls {
 	int		calls;
 	int		inside;
 	int		most;
-	int		more;	/* completions during the handler */
-	int		by_test;	/* calls from within the test itself */
+	int		more;	/* calls that become due while the handler runs */
+	int		by_test;	/* calls of the handler in the test's own task */
 	struct task_struct *test;
-	struct work_struct *behind;	/* queued by the first call that is not by the test */
+	struct work_struct *behind;	/* queued by the first call in another task */
 };
 
 static void ring_handler(struct ib_cq *ibcq, void *context)
@@ -304,8 +304,8 @@ static void cq_handler_called_again_not_within_itself(struct kunit *test)
 #define RING_MORE	1000
 
 /*
- * Completions may be added during each call of the handler without end. So after a few calls in a
- * row the next ones are left to a work item.
+ * During each call of the handler a completion may make another call due, without end. So after a
+ * few calls in a row a work item makes the next one: otherwise RX would never return.
  */
 static void cq_handler_called_in_a_row_a_few_times(struct kunit *test)
 {
@@ -336,8 +336,8 @@ static void cq_handler_called_in_a_row_a_few_times(struct kunit *test)
 }
 
 /*
- * Work items call the handlers of a QP's two completion queues. The array of these queues is not
- * read past its end.
+ * srnic_cq_call_later() leaves it to work items to call the handlers of a QP's two completion
+ * queues. It must not read the array of these queues beyond its end.
  */
 static void cq_handlers_of_both_queues_called_later(struct kunit *test)
 {
@@ -375,8 +375,8 @@ static void ring_note_flags(struct ib_cq *ibcq, void *context)
 }
 
 /*
- * RX may run within a sender that may use the emergency reserves: the ULP's handler must not use
- * them.
+ * RX, and the ULP's handler in RX, may run within a call of TCP by a sender that may use the
+ * emergency reserves of memory (PF_MEMALLOC). What the handler allocates must not use them.
  */
 static void cq_handler_does_not_get_the_reserves(struct kunit *test)
 {
@@ -407,7 +407,7 @@ static void ring_block(struct work_struct *work)
 	wait_for_completion_timeout(&container_of(work, struct ring_blocker, work)->go_on, 5 * HZ);
 }
 
-/* A work item in front of that for the handler: gives the test time before the handler is called */
+/* A work item between two that call the handler: meanwhile srnic_cq_leave() must not return. */
 static void ring_nap(struct work_struct *unused)
 {
 	schedule_timeout_uninterruptible(HZ / 10);
@@ -415,7 +415,7 @@ static void ring_nap(struct work_struct *unused)
 
 /*
  * Once the last QP of a completion queue is destroyed, the RDMA core frees the data that a kernel
- * ULP's handler uses: the handler must not be called any more.
+ * ULP's handler uses. So srnic_cq_leave(), for destroy_qp, waits until no call is due.
  */
 static void cq_last_qp_waits_for_the_handler(struct kunit *test)
 {
@@ -458,7 +458,7 @@ static void cq_last_qp_waits_for_the_handler(struct kunit *test)
 }
 
 /*
- * srnic_cq_forget() removes the completions of one QP. Those of others stay, in order, wherever
+ * srnic_cq_forget() removes the completions of one QP. Those of other QPs stay, in order, wherever
  * they are in the ring.
  */
 static void cq_forget_in_a_long_queue_exact(struct kunit *test)
@@ -489,7 +489,7 @@ static void cq_forget_in_a_long_queue_exact(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, up.full);
 }
 
-#define RING_POLLED	300	/* more than one step of srnic_cq_forget() checks */
+#define RING_POLLED	300	/* completions, more than a step of srnic_cq_forget() checks */
 
 struct ring_poller {
 	struct timer_list	timer;
@@ -507,8 +507,8 @@ static void ring_poll(struct timer_list *timer)
 }
 
 /*
- * Between the first two steps of srnic_cq_forget() interrupts are on, and a softirq polls past what
- * the first step has checked.
+ * Between the first two steps of srnic_cq_forget() interrupts are on, and a softirq polls more
+ * completions than the first step has checked. None may be lost, or polled twice.
  */
 static void cq_polled_past_what_forget_has_seen(struct kunit *test)
 {
@@ -567,16 +567,16 @@ static void cq_poll_jumps_over_the_gap(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, srnic_poll_cq(&cq->ibcq, ARRAY_SIZE(wc), wc), (int)ARRAY_SIZE(left));
 	for (i = 0; i < ARRAY_SIZE(left); i++)
 		KUNIT_EXPECT_EQ(test, wc[i].wr_id, left[i]);
-	/* The ring has no polled completions left, and no gap. */
+	/* All were polled, so srnic_cq_forget() finds none, and leaves no gap. */
 	srnic_cq_forget(cq, &p->end[0].qp->ibqp);
 	KUNIT_EXPECT_EQ(test, cq->put, 10);
 	KUNIT_EXPECT_EQ(test, srnic_poll_cq(&cq->ibcq, 1, wc), 0);
 }
 
 /*
- * When a QP joins a completion queue, the queue grows by what the QP can flush. Completions that
- * are in the queue, some before and some after the end of its ring, stay in order. A QP that leaves
- * makes room; a QP that could flush too much is refused.
+ * When a QP joins a kernel ULP's completion queue, the queue grows by what the QP can flush.
+ * Completions that are in the queue, wrapped around the end of its ring, stay in order. A QP that
+ * leaves gives its entries back; a QP that would need more than SRNIC_MAX_CQE is refused.
  */
 static void cq_grows_for_what_can_be_flushed(struct kunit *test)
 {
@@ -622,7 +622,7 @@ static void cq_grows_for_what_can_be_flushed(struct kunit *test)
 	kvfree(cq->kring);
 }
 
-/* The ring is the application's memory, and keeps the size that the application chose. */
+/* An application's completion queue keeps the size that the application chose, when a QP joins. */
 static void cq_of_user_does_not_grow(struct kunit *test)
 {
 	struct pair *p = test->priv;

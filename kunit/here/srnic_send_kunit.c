@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The sender passes the same bytes to TCP as a simple generator of FPDUs (srnic_oracle.h) makes,
- * wherever page fragments and the supply of memory end, and wherever a bad work request is found.
+ * srnic's sender passes the bytes to TCP that a simple generator of FPDUs (srnic_oracle.h) makes,
+ * wherever in a segment a page fragment or the memory ends, or a work request is found in error.
  */
 
 #include <kunit/test.h>
@@ -13,20 +13,20 @@
 #include "tx.h"
 #include "srnic_oracle.h"
 #include "srnic_pair_tcp.h"
-#include "../srnic/mem.h"	/* by its path: user mode Linux has a mem.h, too */
+#include "../srnic/mem.h"	/* with a path, since user mode Linux has a mem.h, too */
 
 #define SEND_SGES	6
 #define SEND_ROOM	4096	/* distance of SGEs in memory */
 #define SEND_MAX	3072	/* bytes of a message */
 #define SEND_EMSS	536
 #define SEND_BAD	0x4711	/* no region has this STag */
-#define SEND_LEAST	128U	/* MULPDU on the shortest segments (RFC 5044 4.5) */
+#define SEND_LEAST	128U	/* MULPDU if TCP's segments are shorter (RFC 5044 4.5) */
 
 static const struct send_row {
 	const char	*desc;
 	bool		crc, markers;
 	u32		piece;		/* bytes of a page fragment */
-	bool		whole;		/* the fragment is the rest of a larger one */
+	bool		whole;		/* the fragment is the end of a compound page */
 } send_rows[] = {
 	{ "pages",			true, false, 96, false },
 	{ "pages, Markers",		true, true, 96, false },
@@ -42,12 +42,12 @@ KUNIT_ARRAY_PARAM_DESC(send, send_rows, desc);
 struct send_world {
 	struct srnic_qp	*qp;			/* the QP, end 0 of the pair */
 	struct oracle	o;		/* generator of the bytes that @qp should send */
-	struct ib_sge	sge[SEND_SGES];		/* six pieces of memory, one of them empty */
-	u8		payload[SEND_MAX];	/* the bytes of all pieces */
-	u32		len;			/* number of these bytes */
+	struct ib_sge	sge[SEND_SGES];		/* the message's SGEs, one of length 0 */
+	u8		payload[SEND_MAX];	/* the bytes of all SGEs, in order */
+	u32		len;			/* number of bytes in @payload */
 };
 
-/* Every second piece is in a region, the others have the lkey of all memory. */
+/* Make the SGEs: every second one is in a region, the others have SRNIC_LOCAL_DMA_LKEY. */
 static void send_make_sges(struct pair *p, struct send_world *w)
 {
 	static const u32 lens[SEND_SGES] = { 1, 700, 0, 333, 64, 902 };
@@ -104,7 +104,7 @@ static void send_post(struct kunit *test, u64 id, struct ib_sge *sge, int n)
 	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &wr), 0);
 }
 
-/* Expect that what TCP has accepted so far are whole FPDUs, with the right bytes. */
+/* Expect that TCP has accepted only whole FPDUs so far, with the bytes of the generator @w->o. */
 static void send_expect_whole_fpdus(struct kunit *test, const struct send_world *w)
 {
 	const struct pair_end *e = &((struct pair *)test->priv)->end[0];
@@ -126,9 +126,9 @@ static void send_expect_all(struct kunit *test, struct send_world *w)
 }
 
 /*
- * A message of six pieces makes four segments, and there is memory for any number of the page
- * fragments that it needs, but not for all. The segments that are complete are sent; when there is
- * memory again the rest follows, with no byte missing and none sent twice.
+ * A Send of six SGEs takes four segments. There is memory for one page fragment more in each round,
+ * until it suffices for the whole Send. If it ends within a segment, the segments before that one
+ * are sent at once, and the rest when there is memory again: no byte is missing or sent twice.
  */
 static void send_memory_ends_anywhere(struct kunit *test)
 {
@@ -204,9 +204,9 @@ static void undo_desc(const u32 *len, char *desc)
 KUNIT_ARRAY_PARAM(undo, undo_lens, undo_desc);
 
 /*
- * The sender finds an error when it has made the first bytes of a segment, with or without the end
- * of a page fragment or a Marker between them. The segments before it are sent, then the Terminate
- * message, with Markers and CRCs as if that segment had not been begun.
+ * The second SGE of a Send has an invalid lkey, which the sender finds when it has written a part
+ * of a segment. A page fragment may have ended in that part, or a Marker be in it. The segments
+ * before are sent, then the Terminate message, with Markers and CRCs as if there was no such part.
  */
 static void send_undone(struct kunit *test, const struct send_row *row)
 {
@@ -252,7 +252,7 @@ static void send_undone_with_markers(struct kunit *test)
 static const struct run_row {
 	const char	*desc;
 	bool		crc;
-	bool		region;		/* payload in a region, else the lkey of all memory */
+	bool		region;		/* payload in a region, else SRNIC_LOCAL_DMA_LKEY */
 	u32		emss;
 	u32		piece;		/* bytes of a page fragment; 0: the kernel's own */
 } run_rows[] = {
@@ -281,7 +281,7 @@ static struct send_world *run_begin(struct kunit *test, const struct run_row *ro
 	return w;
 }
 
-/* One message of @n pieces (SGEs) that follow one another in memory */
+/* Send a message of @n SGEs, contiguous in memory, and compare the bytes that TCP accepts. */
 static void run_of(struct kunit *test, struct send_world *w, u32 msn, struct ib_sge *sge, int n)
 {
 	struct pair *p = test->priv;
@@ -299,9 +299,9 @@ static void run_of(struct kunit *test, struct send_world *w, u32 msn, struct ib_
 }
 
 /*
- * Messages of 1 to 65 full segments, and of a byte more or less, of one piece (SGE) or of two. So
- * the message, or its first piece, ends at the end of a full segment, a byte before that or a byte
- * after it.
+ * Messages of 1 to 65 full segments, and of a byte more or less, of one SGE or of two. So the
+ * message, or its first SGE, ends at the end of a full segment, a byte before that or a byte after
+ * it: there send_run(), which builds many full segments in a loop, has to stop.
  */
 static void send_runs_end_anywhere(struct kunit *test)
 {
@@ -329,7 +329,7 @@ static void send_runs_end_anywhere(struct kunit *test)
 
 			for (n = 1; n <= 2; n++)
 				run_of(test, w, ++msn, sge, n);
-			/* Only the last piece has the lkey of all memory. */
+			/* The first SGE is in the region, the second is not. */
 			sge[1] = pair_sge(p->end[0].mem + len, 2 * room + 1);
 			if (row->region)
 				run_of(test, w, ++msn, sge, 2);
@@ -340,7 +340,8 @@ static void send_runs_end_anywhere(struct kunit *test)
 
 /*
  * With large FPDUs (beyond one TCP segment) the first FPDU of the second message ends where TCP's
- * packet ends, and another FPDU has the rest of the message.
+ * packet of 45 segments ends, and another FPDU has the rest. Otherwise the end of the first FPDU
+ * would be sent in a packet of its own.
  */
 static void send_large_fpdu_ends_with_the_packet(struct kunit *test)
 {
@@ -370,8 +371,8 @@ static void send_large_fpdu_ends_with_the_packet(struct kunit *test)
 }
 
 /*
- * With little memory a large FPDU consists of many single pages: a batch has not enough entries for
- * two.
+ * If the page allocator has only single pages, a large FPDU takes many of them: the sender's batch
+ * has too few bvec entries for two such FPDUs, so the second one is in the next batch.
  */
 static void send_large_fpdus_in_single_pages(struct kunit *test)
 {
@@ -394,7 +395,7 @@ static void send_large_fpdus_in_single_pages(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p->end[0].wire_len, 2 * (len + 24));
 }
 
-/* A Send of as many pieces as a kernel ULP can send, each before the previous one in memory */
+/* Send SRNIC_MAX_SEND_SGE SGEs, in reverse order of memory, and compare the bytes TCP accepts. */
 static void runs_over(struct kunit *test, struct send_world *w, u32 msn, u32 len, u64 addr,
 		      u32 lkey)
 {
@@ -424,8 +425,8 @@ static void runs_over(struct kunit *test, struct send_world *w, u32 msn, u32 len
 }
 
 /*
- * Pieces (SGEs) that are shorter than a segment, as long, or longer, so that they end anywhere in a
- * segment
+ * The SGEs of a Send are shorter than the payload of a segment, as long, or longer. So SGEs end
+ * anywhere in a segment, and a segment may have bytes of many SGEs.
  */
 static void send_runs_over_pieces(struct kunit *test)
 {

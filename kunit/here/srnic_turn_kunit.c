@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What has to be true whenever the sender stops for lack of memory or room, or after its quota:
- * which work requests have completed, and which elements of its ring an application may reuse.
+ * srnic's sender stops for lack of memory, for lack of room in TCP's send buffer, or when it has
+ * sent its quota. Whenever it stops, work requests that need nothing more have completed, no others
+ * have, and an application may reuse the elements of its ring whose messages TCP has accepted.
  */
 
 #include <kunit/test.h>
@@ -12,7 +13,7 @@
 #include "rq.h"
 #include "srnic_oracle.h"
 #include "srnic_pair_tcp.h"
-#include "../srnic/mem.h"	/* by its path: user mode Linux has a mem.h, too */
+#include "../srnic/mem.h"	/* with a path, since user mode Linux has a mem.h, too */
 #include "tx.h"
 
 #define TURN_EMSS	1448U
@@ -48,9 +49,9 @@ static struct srnic_qp *turn_begin_user(struct kunit *test)
 /* --- work requests that need no memory --- */
 
 /*
- * LOCAL_INV and REG_MR send nothing, so they complete without a page. A ULP may
- * need LOCAL_INV to free memory. This holds even if a Send that was posted
- * after them waits for a page.
+ * LOCAL_INV and REG_MR send nothing, so they complete even if no page can be
+ * allocated, for which a Send that was posted after them waits. A ULP may need
+ * LOCAL_INV to free memory.
  */
 static void turn_what_needs_no_memory_completes_without(struct kunit *test)
 {
@@ -94,8 +95,8 @@ static void turn_what_needs_no_memory_completes_without(struct kunit *test)
 }
 
 /*
- * A Read Request that waits for memory was not sent, so a Read Response that arrives in this time
- * is an error.
+ * While a Read Request waits for memory it has not been sent, so a Read Response that arrives in
+ * this time is an error.
  */
 static void turn_read_without_memory_is_not_asked(struct kunit *test)
 {
@@ -132,8 +133,8 @@ static void turn_read_without_memory_is_not_asked(struct kunit *test)
 /* --- messages that TCP has a part of --- */
 
 /*
- * Make the bytes that are expected on the wire for a message of several SGEs,
- * all of the same memory
+ * Return a generator with the bytes that are expected on the wire for a Send of
+ * TURN_PIECES SGEs, all of them of the memory @mem
  */
 static struct oracle *turn_oracle(struct kunit *test, const u8 *mem)
 {
@@ -215,8 +216,8 @@ static void turn_element_is_given_back_with_the_last_byte(struct kunit *test)
 }
 
 /*
- * The answer to a Read arrives while TCP has only a part of a later message. The Read completes,
- * and so do the work requests between the Read and that message, but the message does not.
+ * A Read Response arrives while TCP has accepted only a part of a later Send. The Read completes,
+ * and so do the work requests between the Read and that Send, but the Send does not.
  */
 static void turn_message_under_way_does_not_complete(struct kunit *test)
 {
@@ -266,9 +267,10 @@ static void turn_message_under_way_does_not_complete(struct kunit *test)
 }
 
 /*
- * While a Read is not answered, the application reuses the elements of its ring that follow the
- * Read. For the last one there is no free WQE, and the application does not ring the doorbell
- * again. So the Read's response has to make the sender run.
+ * While a Read is unanswered TCP accepts the Sends after it, so the application reuses their
+ * elements of the ring. But their WQEs complete only after the Read: for the last new element there
+ * is no free WQE. The application rings no doorbell for it, since the element before it is still
+ * valid. So the Read Response has to run the sender.
  */
 static void turn_full_queue_goes_on_with_the_answer(struct kunit *test)
 {
@@ -288,7 +290,7 @@ static void turn_full_queue_goes_on_with_the_answer(struct kunit *test)
 	for (; sqe.id < posted; sqe.id++) {
 		KUNIT_ASSERT_EQ(test, qp->sq.uring[sqe.id % PAIR_WRS].flags, 0);
 		pair_post_user(e, sqe.id, &sqe);
-		if (sqe.id <= PAIR_WRS)		/* the element before is free */
+		if (sqe.id <= PAIR_WRS)		/* the previous element is free */
 			turn_doorbell(p);
 		sqe.opcode = SIW_OP_SEND;
 		sqe.num_sge = 0;
@@ -309,12 +311,12 @@ static void turn_full_queue_goes_on_with_the_answer(struct kunit *test)
 
 /* --- how long the sender goes on --- */
 
-#define QUOTA_SLACK	(2 * SRNIC_BATCH_BYTES)	/* one more batch, and its headers */
+#define QUOTA_SLACK	(2 * SRNIC_BATCH_BYTES)	/* one batch more, with its headers */
 #define QUOTA_TOTAL	(PAIR_WRS * SRNIC_MAX_SGE * PAIR_MEM)
 
 /*
- * A kernel ULP sends six megabytes: the sender leaves its worker to other work
- * after each megabyte that TCP has accepted.
+ * A kernel ULP sends six megabytes: after each megabyte (SRNIC_TX_QUOTA) the
+ * sender's work item ends, and is queued behind those of other QPs.
  */
 static void turn_of_a_worker_ends_with_the_quota(struct kunit *test)
 {
@@ -340,8 +342,8 @@ static void turn_of_a_worker_ends_with_the_quota(struct kunit *test)
 }
 
 /*
- * The system call by which an application rings the doorbell returns after the quota; a worker
- * sends the rest.
+ * The system call by which an application rings the doorbell returns when the sender has sent
+ * SRNIC_TX_QUOTA; the sender's work item sends the rest.
  */
 static void turn_of_a_doorbell_ends_with_the_quota(struct kunit *test)
 {

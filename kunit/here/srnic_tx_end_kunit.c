@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the sender sends at the end of a stream: posted messages, then maybe a Terminate message */
+/* What srnic's sender sends when a stream ends: messages, and a Terminate message after an error */
 
 #include <kunit/test.h>
 
@@ -8,13 +8,13 @@
 #include "state.h"
 #include "sq.h"
 #include "srnic_pair_tcp.h"
-#include "../srnic/mem.h"	/* by its path: user mode Linux has a mem.h, too */
+#include "../srnic/mem.h"	/* with a path, since user mode Linux has a mem.h, too */
 #include "tx.h"
 #include "qp.h"
 
 static const struct pair_opts end_opts = { .crc = true, .emss = 1448, .ord = 1 };
 
-/* The peer may have two Reads open. */
+/* ORD is 2: the peer may have two unanswered Reads. */
 static const struct pair_opts end_reads = { .crc = true, .emss = 1448, .ord = 2 };
 
 static u64 end_count(struct kunit *test, enum srnic_counter counter)
@@ -22,7 +22,7 @@ static u64 end_count(struct kunit *test, enum srnic_counter counter)
 	return pair_count(test->priv, counter);
 }
 
-/* If TCP has no byte of an FPDU when the peer's error is found, the FPDU is not sent or counted. */
+/* After an error of the peer the sender drops an FPDU of which TCP has no byte, and terminates. */
 static void end_terminate_in_place_of_what_waits(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -41,7 +41,7 @@ static void end_terminate_in_place_of_what_waits(struct kunit *test)
 	pair_deliver(p, 0);
 	pair_expect_no_wc(p, &p->end[1].rcq);
 	pair_expect_fault(p, 1, SRNIC_ERR_TERM_RECEIVED);
-	/* The library calls stop afterwards: the message is not counted again. */
+	/* iw_mpa calls stop afterwards, which must not count the Terminate message again. */
 	srnic_tx_stop(qp);
 	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates), 1);
 	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates_lost), 0);
@@ -56,7 +56,7 @@ static void end_time_is_up(struct srnic_qp *qp)
 	pair_tcp_run(qp);
 }
 
-/* Check that the time limit @at was set after @since, @ms milliseconds ahead */
+/* Check that the time limit @at, in jiffies, was set after @since, to @ms milliseconds ahead */
 static void end_expect_left(struct kunit *test, unsigned long at, unsigned long since,
 			    unsigned int ms)
 {
@@ -80,7 +80,7 @@ static void end_terminate_is_waited_for(struct kunit *test, bool in_time)
 	pair_tcp_run(qp);
 	end_expect_left(test, qp->tx.deadline, since, SRNIC_TERM_MS);
 	end_expect_left(test, qp->tx.give_up, since, SRNIC_TERM_MAX_MS);
-	/* TCP need not call write_space, so the sender must have set a timer. */
+	/* Without an ack of the peer TCP never calls write_space, so the sender has set a timer. */
 	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&qp->tx.retry));
 	end_expect_left(test, qp->tx.retry.timer.expires, since, SRNIC_TERM_MS);
 	tcp_sk(sk)->snd_una++;
@@ -105,15 +105,15 @@ static void end_terminate_waits_while_the_peer_acknowledges(struct kunit *test)
 	end_terminate_is_waited_for(test, true);
 }
 
-/* A peer may acknowledge single bytes for ever: after SRNIC_TERM_MAX_MS the ULP gets the error. */
+/* A peer may acknowledge single bytes for ever: after SRNIC_TERM_MAX_MS the stream ends anyway. */
 static void end_terminate_is_not_waited_for_without_end(struct kunit *test)
 {
 	end_terminate_is_waited_for(test, false);
 }
 
 /*
- * RFC 5040 7.1: the Terminate message takes the place of what cannot be sent; what was posted
- * before that is sent.
+ * RFC 5040 7.1: for a work request in error the sender sends a Terminate message, after the
+ * messages of the work requests that were posted before.
  */
 static void end_terminate_behind_what_was_good(struct kunit *test)
 {
@@ -139,10 +139,10 @@ static void end_terminate_behind_what_was_good(struct kunit *test)
 
 static const struct end_own {
 	const char	*desc;
-	bool		reads;		/* the peer's Read cannot be answered, else a Send is bad */
-	u32		room;		/* bytes before the error that TCP takes */
+	bool		reads;		/* a Read of the peer fails, else a Send of this end */
+	u32		room;		/* bytes that TCP accepts, at most all before the error */
 	bool		alive;		/* the peer acknowledges a byte now and then */
-	unsigned int	until;		/* how long the Terminate message waits, ms */
+	unsigned int	until;		/* milliseconds until the sender gives the message up */
 } end_owns[] = {
 	{ "Send, no room", false, 0, false, SRNIC_TERM_MS },
 	{ "Send, room for a part", false, 50, false, SRNIC_TERM_MS },
@@ -155,7 +155,7 @@ static const struct end_own {
 
 KUNIT_ARRAY_PARAM_DESC(end_own, end_owns, desc);
 
-/* Post two Sends, or two Reads of the peer: the first is good, the second bad */
+/* Post two Sends, or two Reads of the peer. The STag that the second one names is invalid. */
 static void end_post_own(struct kunit *test, bool reads)
 {
 	struct pair *p = test->priv;
@@ -187,7 +187,7 @@ static void end_post_own(struct kunit *test, bool reads)
 	KUNIT_ASSERT_EQ(test, srnic_stag_invalidate(p->dev, &p->pd, mr->stag, false), 0);
 }
 
-/* Let @ms pass, in which the peer acknowledges something if @alive. */
+/* Let @ms milliseconds pass. If @alive, the peer acknowledges a byte every SRNIC_TERM_MS / 2. */
 static void end_pass(struct srnic_qp *qp, unsigned int ms, bool alive)
 {
 	unsigned int step = SRNIC_TERM_MS / 2;
@@ -200,8 +200,8 @@ static void end_pass(struct srnic_qp *qp, unsigned int ms, bool alive)
 }
 
 /*
- * The error is reported to the library, and so to the ULP, even if the peer never makes room for
- * the Terminate message.
+ * The sender reports its error to iw_mpa, which ends the stream for the ULP, even if the peer never
+ * acknowledges enough for TCP to accept the Terminate message.
  */
 static void end_own_error_is_reported_whatever_the_peer_does(struct kunit *test)
 {
@@ -224,11 +224,11 @@ static void end_own_error_is_reported_whatever_the_peer_does(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 1);
 	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates), 0);
 	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates_lost), 1);
-	KUNIT_EXPECT_FALSE(test, pair_tcp.fault.term);	/* not sent, so not in the log */
+	KUNIT_EXPECT_FALSE(test, pair_tcp.fault.term);	/* no Terminate was sent: log none */
 	tcp_sk(p->sock->sk)->snd_una = una;
 }
 
-/* If there is room in time, the bytes before the error are sent, and the Terminate message. */
+/* If TCP has room in time, the sender sends the messages before the error, and the Terminate. */
 static void end_own_error_is_reported_to_the_peer_in_time(struct kunit *test)
 {
 	const struct end_own *row = test->param_value;
@@ -262,8 +262,8 @@ static void end_own_error_is_reported_to_the_peer_in_time(struct kunit *test)
 /* --- an orderly end while TCP has no room --- */
 
 /*
- * TCP has accepted all that was posted, and is full now. finish_tx is complete at once: there is
- * nothing for which room would be needed.
+ * TCP has accepted all messages, and its send buffer is full. finish_tx calls iw_mpa_tx_finished()
+ * at once: the sender has nothing to send that would need room.
  */
 static void end_finish_does_not_wait_for_room(struct kunit *test)
 {
@@ -320,8 +320,8 @@ static void end_finish_answers_reads_until_tcp_has_all(struct kunit *test)
 }
 
 /*
- * finish_tx is called in the middle of a Read Response that takes two batches. A Read that arrives
- * during the second batch is not answered.
+ * finish_tx is called in the middle of a Read Response that takes two batches. A Read of the peer
+ * that arrives while the second batch is being sent is not answered.
  */
 static void end_finish_amid_a_response_answers_no_more(struct kunit *test)
 {
@@ -338,7 +338,7 @@ static void end_finish_amid_a_response_answers_no_more(struct kunit *test)
 	pair_tcp.room = 1000;
 	pair_tcp_arrive(p);
 	srnic_driver_ops.finish_tx(&qp->ibqp);
-	pair_tcp_give_room(p, 54000);	/* the first batch, and a part of the next */
+	pair_tcp_give_room(p, 54000);	/* for the first batch, and a part of the second */
 	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 0);
 	KUNIT_EXPECT_GT(test, qp->tx.batch.len, qp->tx.batch.done);
 	pair_post_rdma(p, 1, 0, IB_WR_RDMA_READ, &sge, 0, mr->stag);
@@ -351,7 +351,7 @@ static void end_finish_amid_a_response_answers_no_more(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p->end[1].qp->sq.reads, 1);
 }
 
-/* An error without a Terminate message is reported to the library at once */
+/* An error for which no Terminate message is due is reported to iw_mpa at once */
 static void end_terminate_without_message_not_waited_for(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -381,9 +381,9 @@ static void end_terminate_behind_finish_lost(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates_lost), 1);
 }
 
-/* --- the library ends the stream --- */
+/* --- iw_mpa calls stop --- */
 
-/* If the Terminate message was not sent before stop, stop sends it if there is room. */
+/* If the Terminate message was not sent before stop, stop sends it if TCP has room. */
 static void end_stop_tries_to_terminate(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -396,7 +396,7 @@ static void end_stop_tries_to_terminate(struct kunit *test)
 	pair_expect_fault(p, 1, SRNIC_ERR_TERM_RECEIVED);
 }
 
-/* stop sends the Terminate message once, in place of an FPDU that waits */
+/* stop sends the Terminate message once, in place of an FPDU that TCP has refused */
 static void end_stop_terminates_in_place_of_what_waits(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -476,7 +476,7 @@ static void end_states_of_a_stream_that_finishes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 1);
 }
 
-/* A fault was found while TX was shut: opening TX has to run the sender. */
+/* RX has found an error before open_tx: open_tx runs the sender, which sends the Terminate. */
 static void end_open_lets_out_a_terminate(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -492,7 +492,7 @@ static void end_open_lets_out_a_terminate(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates), 1);
 }
 
-/* A Read of the peer arrived while TX was shut: opening TX has to run the sender. */
+/* A Read of the peer has arrived before open_tx: open_tx runs the sender, which answers it. */
 static void end_open_lets_out_a_response(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -521,7 +521,7 @@ static void end_states_of_a_stream_that_fails(struct kunit *test)
 	srnic_fail(qp, SRNIC_ERR_CRC);
 	pair_tcp_run(qp);
 	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_TERM);
-	/* While the Terminate message waits finish_tx has no effect. */
+	/* While the Terminate message waits for memory, finish_tx does not change the state. */
 	srnic_tx_finish(&qp->ibqp);
 	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_TERM);
 	pair_tcp.err = 0;
@@ -531,7 +531,7 @@ static void end_states_of_a_stream_that_fails(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 0);
 }
 
-/* A fault is found before open_tx, which is not called in time: TX is closed, and stays closed. */
+/* An error before open_tx: after the time limit the state is CLOSED, even if open_tx is called. */
 static void end_states_of_a_stream_that_was_never_opened(struct kunit *test)
 {
 	struct pair *p = test->priv;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The sender, with a fake TCP (struct pair_tcp) that the test controls. End 0 of a pair of QPs
- * sends; end 1 receives the bytes on the wire, and checks them.
+ * Tests of srnic's sender (the holder of tx.lock), with a fake TCP that the test controls. End 0 of
+ * a pair of QPs sends; RX of end 1 receives the bytes on the wire, and checks them.
  */
 
 #include <kunit/test.h>
@@ -14,12 +14,12 @@
 #include "iw_mpa_quiet.h"
 #include "sq.h"
 #include "srnic_pair_tcp.h"
-#include "../srnic/mem.h"	/* by its path: user mode Linux has a mem.h, too */
+#include "../srnic/mem.h"	/* with a path, since user mode Linux has a mem.h, too */
 #include "tx.h"
 
 #define TX_WHILE_MS	100	/* long, compared with SRNIC_RETRY_MS */
-#define TX_QUEUE	1024	/* a long queue */
-#define TX_ROW		601	/* work requests in it, several times what RX retires at once */
+#define TX_QUEUE	1024	/* size of a long send queue */
+#define TX_ROW		601	/* work requests in it: RX retires at most 256 of them at once */
 
 static const struct pair_opts tx_plain = { .crc = true, .emss = 1448, .ord = 1 };
 static const struct pair_opts tx_marked = {
@@ -46,7 +46,7 @@ static void tx_refusal_desc(const int *err, char *desc)
 
 KUNIT_ARRAY_PARAM(tx_refusal, tx_refusals, tx_refusal_desc);
 
-/* While TCP has room but no memory, the sender tries by a timer, not more often. */
+/* While TCP has room but no memory, the sender tries again only when its timer fires. */
 static void tx_tcp_without_memory_asked_by_timer(struct kunit *test)
 {
 	struct srnic_qp *qp = pair_tcp_begin(test, &tx_plain);
@@ -65,7 +65,7 @@ static void tx_tcp_without_memory_asked_by_timer(struct kunit *test)
 	pair_tcp_expect_arrival(test, 1);
 }
 
-/* While the sender waits for memory doorbells do not make it try again; its timer does. */
+/* While the sender waits for memory a doorbell does not call TCP; only the sender's timer does. */
 static void tx_kicks_while_memory_is_short_void(struct kunit *test)
 {
 	struct srnic_qp *qp = pair_tcp_begin(test, &tx_plain);
@@ -85,8 +85,8 @@ static void tx_kicks_while_memory_is_short_void(struct kunit *test)
 }
 
 /*
- * A doorbell finds that another sender holds tx.lock. That sender may have done its last check for
- * work, so the doorbell has to queue a work item, which checks again.
+ * srnic_tx_doorbell() finds tx.lock held by another context, which is the sender. That sender may
+ * have done its last check for work, so the doorbell has to queue a work item, which checks again.
  */
 static void tx_doorbell_of_a_busy_sender_not_lost(struct kunit *test)
 {
@@ -109,7 +109,7 @@ static void tx_handler(struct ib_cq *cq, void *qp)
 	tx_handled_with_the_lock += mutex_is_locked(&((struct srnic_qp *)qp)->tx.lock);
 }
 
-/* A ULP's handler may take long, or post: so no lock is held that another sender needs. */
+/* A completion handler may take long, or post: so the sender calls it without tx.lock. */
 static void tx_handler_called_without_the_lock(struct kunit *test)
 {
 	struct srnic_qp *qp = pair_tcp_begin(test, &tx_plain);
@@ -127,7 +127,7 @@ static void tx_handler_called_without_the_lock(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tx_handled_with_the_lock, 0);
 }
 
-/* TCP has no room: the sender sets no timer, since TCP calls write_space when there is room. */
+/* If TCP's send buffer is full the sender sets no timer: TCP will call write_space. */
 static void tx_tcp_without_room_asked_when_it_has(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -147,7 +147,7 @@ static void tx_tcp_without_room_asked_when_it_has(struct kunit *test)
 	pair_tcp_expect_arrival(test, 1);
 }
 
-/* If no page can be allocated for an FPDU, the sender tries again by a timer. */
+/* If no page can be allocated for an FPDU, the sender tries again when its timer fires. */
 static void tx_without_pages_goes_on_later(struct kunit *test)
 {
 	struct srnic_qp *qp = pair_tcp_begin(test, &tx_marked);
@@ -163,7 +163,7 @@ static void tx_without_pages_goes_on_later(struct kunit *test)
 	pair_tcp_expect_arrival(test, 1);
 }
 
-/* The sender gives a Terminate message up if TCP has no memory for too long. */
+/* If TCP has no memory for a Terminate message for SRNIC_TERM_MS, the sender ends the stream. */
 static void tx_terminate_without_memory_given_up(struct kunit *test)
 {
 	struct srnic_qp *qp = pair_tcp_begin(test, &tx_plain);
@@ -182,7 +182,7 @@ static void tx_terminate_without_memory_given_up(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_CLOSED);
 }
 
-/* --- use of the reserves --- */
+/* --- use of the emergency reserves of memory --- */
 
 static const struct tx_who {
 	bool user;
@@ -198,7 +198,7 @@ static const struct tx_who {
 
 KUNIT_ARRAY_PARAM_DESC(tx_who, tx_whos, name);
 
-/* Only a kernel ULP that has connected may use the emergency reserves: it may serve storage. */
+/* Only the sender of a kernel ULP that is initiator uses the reserves: it may serve storage. */
 static void tx_reserves_for_storage_alone(struct kunit *test)
 {
 	const struct tx_who *who = test->param_value;
@@ -231,7 +231,7 @@ static void tx_block(struct work_struct *work)
 	wait_for_completion(&container_of(work, struct tx_block, work)->go);
 }
 
-/* A worker for applications that waits must not delay the work items of kernel ULPs' senders. */
+/* A work item that blocks srnic_user_wq delays senders of applications' QPs, and no others. */
 static void tx_applications_hold_up_applications_alone(struct kunit *test)
 {
 	const struct ib_send_wr empty = {
@@ -266,7 +266,7 @@ static void tx_applications_hold_up_applications_alone(struct kunit *test)
 
 /* --- the beginning of a stream --- */
 
-/* open_tx may be called within RX, by a thread that holds tx.lock: it must not take that lock. */
+/* open_tx may be called in RX, within the sender's call of TCP, so it must not take tx.lock. */
 static void tx_open_within_rx_lets_out_what_is_posted(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -286,8 +286,8 @@ static void tx_open_within_rx_lets_out_what_is_posted(struct kunit *test)
 }
 
 /*
- * A ULP can post as soon as the QP is in RTS, before the sender has the socket. What it has posted
- * by then is sent when TX is opened.
+ * A ULP can post as soon as the QP is in RTS, even before prepare has given the sender a socket.
+ * open_tx has to wake the sender for such work requests.
  */
 static void tx_open_lets_out_what_was_posted_before_the_stream(struct kunit *test)
 {
@@ -353,7 +353,7 @@ static void tx_finish_lets_out_what_is_posted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 0);
 }
 
-/* A Read that has arrived is answered before the end, one that arrives later is not. */
+/* The sender answers a Read that arrived before finish_tx, and none after iw_mpa_tx_finished(). */
 static void tx_finish_answers_reads_that_have_come(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -379,7 +379,10 @@ static void tx_finish_answers_reads_that_have_come(struct kunit *test)
 	pair_expect_fault(p, 1, SRNIC_ERR_NONE);
 }
 
-/* A fenced Send waits for a Read; when the peer has closed there will be no answer, so TX ends. */
+/*
+ * After finish_tx a fenced Send waits for the response to a Read. If the peer closes, no response
+ * can arrive any more, so the sender finishes without the Send.
+ */
 static void tx_finish_peer_has_closed_nothing_to_wait_for(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -404,7 +407,7 @@ static void tx_finish_peer_has_closed_nothing_to_wait_for(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, qp->sq.next, 1);
 }
 
-/* Send a Read, and then more Sends than RX retires at once; there is room for all completions. */
+/* Send a Read and more Sends than RX retires at once, with room for all of their completions. */
 static struct srnic_qp *tx_send_long_row_behind_read(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -447,7 +450,10 @@ static void tx_expect_long_row_completes(struct kunit *test, struct srnic_qp *qp
 	KUNIT_EXPECT_EQ(test, qp->scq->put, TX_ROW);
 }
 
-/* After finish_tx RX goes on. The sender, which may not send any more, completes what RX leaves. */
+/*
+ * After finish_tx RX still completes Reads. The sender, which may not send any more, completes the
+ * Sends behind a Read that RX leaves to it.
+ */
 static void tx_finished_sender_retires_what_rx_leaves(struct kunit *test)
 {
 	struct srnic_qp *qp = tx_send_long_row_behind_read(test);
@@ -459,7 +465,7 @@ static void tx_finished_sender_retires_what_rx_leaves(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 0);
 }
 
-/* The sender completes what RX leaves to it even while TCP refuses all bytes. */
+/* The sender completes the Sends that RX leaves to it even while TCP refuses all bytes. */
 static void tx_refused_sender_retires_what_rx_leaves(struct kunit *test)
 {
 	struct srnic_qp *qp = tx_send_long_row_behind_read(test);
@@ -471,7 +477,7 @@ static void tx_refused_sender_retires_what_rx_leaves(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, qp->sq.sent, TX_ROW);
 }
 
-/* A full completion queue is an error of the stream, also after the end of TX. */
+/* If the completion queue overflows the stream fails, even after iw_mpa_tx_finished(). */
 static void tx_finished_sender_tells_of_a_full_queue(struct kunit *test)
 {
 	struct srnic_qp *qp = tx_send_long_row_behind_read(test);
@@ -479,14 +485,14 @@ static void tx_finished_sender_tells_of_a_full_queue(struct kunit *test)
 
 	srnic_tx_finish(&qp->ibqp);
 	srnic_retire_read(qp, qp->sq.ring, IB_WC_SUCCESS, &up);
-	qp->scq->overflowed = true;	/* as if it was reported: there is no ULP */
+	qp->scq->overflowed = true;	/* not reported again: there is no ULP */
 	qp->scq->get = qp->scq->put - qp->scq->size;
 	pair_tcp_run(qp);
 	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_CQ_FULL);
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 1);
 }
 
-/* After an error finish_tx leads to the Terminate message, not to an orderly end. */
+/* After an error of the stream finish_tx sends the Terminate message, and does not finish. */
 static void tx_finish_behind_error_terminates(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -503,8 +509,8 @@ static void tx_finish_behind_error_terminates(struct kunit *test)
 /* --- repeated RTR messages --- */
 
 /*
- * The repeated RTR message is a Write of no bytes, with Markers at any place; the stream goes on
- * after it.
+ * A repeated RTR message is a zero-length RDMA Write, in which a Marker may be at any place. The
+ * messages after it arrive as if it had not been sent.
  */
 static void tx_repeat_rtr_write_of_nothing(struct kunit *test)
 {
@@ -541,8 +547,8 @@ static void tx_repeat_rtr_moving_stream_busy(struct kunit *test)
 }
 
 /*
- * There is memory for some of the 4-byte pieces of the repeated RTR message, but not for all. No
- * byte of it is sent, and later Markers are at the positions that they would have without it.
+ * There is memory for some of the 4-byte page fragments that a repeated RTR message takes, but not
+ * for all. Then no byte of it is sent, and later Markers are where they would be without it.
  */
 static void tx_repeat_rtr_memory_ends_midway_nothing_sent(struct kunit *test)
 {

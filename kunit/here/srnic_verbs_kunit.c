@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Limits of the number of objects: a device allows as many of each kind as it reports, not one
- * more. An object that is destroyed, or could not be made, does not count.
+ * Limits of the number of objects (QPs, CQs and others): a device allows as many of each kind as it
+ * reports, not one more. An object that is destroyed, or could not be made, does not count.
  */
 
 #include "iw_mpa_no_core.h"
@@ -17,7 +17,7 @@
 
 /* One object of each kind; a test makes some of them */
 struct thing {
-	/* protection domain, which the other objects need */
+	/* protection domain of the memory region */
 	struct ib_pd			pd;
 	struct srnic_cq			cq;
 	struct srnic_srq		srq;
@@ -38,13 +38,13 @@ static struct thing *thing_new(struct kunit *test)
 	thing->srq.ibsrq.device = ibdev;
 	thing->qp.ibqp.device = ibdev;
 	thing->attrs.context = &thing->ctx;
-	/* No application has this address. */
+	/* No application has memory at this address: to copy a response to it fails. */
 	thing->attrs.driver_udata.outbuf = (void __user *)-PAGE_SIZE;
 	thing->attrs.driver_udata.outlen = 1024;
 	return thing;
 }
 
-/* Create the object for an application if @attrs is given, else for a kernel ULP */
+/* These functions create an object for an application if @attrs is given, else for a kernel ULP. */
 static int create_pd(struct thing *thing, struct uverbs_attr_bundle *attrs)
 {
 	return srnic_verbs.alloc_pd(&thing->pd, attrs ? &attrs->driver_udata : NULL);
@@ -131,12 +131,12 @@ static const struct kind {
 	int		(*destroy)(struct thing *thing);
 } kinds[] = {
 #define OF(name)	offsetof(struct srnic_dev, objects.name)
-	/* These share rings with an application. */
+	/* objects that have rings if an application creates them */
 	{ "cq", OF(cq), SRNIC_MAX_CQ, create_cq, destroy_cq },
 	{ "srq", OF(srq), SRNIC_MAX_SRQ, create_srq, destroy_srq },
 	{ "qp", OF(qp), SRNIC_MAX_QP, create_qp, destroy_qp },
 #define SHARED	3
-	/* These do not. */
+	/* objects without rings */
 	{ "pd", OF(pd), SRNIC_MAX_PD, create_pd, destroy_pd },
 	{ "dma_mr", OF(mr), SRNIC_MAX_MR, create_dma_mr, destroy_mr },
 	{ "fast_mr", OF(mr), SRNIC_MAX_MR, create_fast_mr, destroy_mr },
@@ -189,7 +189,7 @@ static void verbs_that_fail_count_nothing(struct kunit *test)
 
 	no_core.mmap_free = srnic_ring_mmap_free;
 	for (kind = kinds; kind < kinds + SHARED; kind++) {
-		/* The RDMA core has no room for the key of a ring. */
+		/* The RDMA core has no mmap() key for a ring. */
 		thing = thing_new(test);
 		no_core.insert_err = -EBUSY;
 		no_core_process_begin();
@@ -197,12 +197,12 @@ static void verbs_that_fail_count_nothing(struct kunit *test)
 		no_core_process_end();
 		no_core.insert_err = 0;
 		expect_none(test, kind);
-		/* The application has no room for the response. */
+		/* The application's buffer is too short for the response of the verb. */
 		thing = thing_new(test);
 		thing->attrs.driver_udata.outlen = 1;
 		KUNIT_EXPECT_EQ(test, kind->create(thing, &thing->attrs), -EINVAL);
 		expect_none(test, kind);
-		/* Copying the response fails: each ring is freed, of which a QP has two. */
+		/* To copy the response fails: all rings are freed, of which a QP has two. */
 		thing = thing_new(test);
 		mm = no_core_process_begin();
 		before = atomic64_read(&mm->pinned_vm);
@@ -214,7 +214,7 @@ static void verbs_that_fail_count_nothing(struct kunit *test)
 	no_core.mmap_free = NULL;
 }
 
-/* A kernel without INFINIBAND cannot pin memory. */
+/* In a kernel without CONFIG_INFINIBAND no memory can be pinned, so the registration fails. */
 static void verbs_region_that_cannot_be_pinned_counts_nothing(struct kunit *test)
 {
 	struct thing *thing = thing_new(test);
@@ -225,8 +225,8 @@ static void verbs_region_that_cannot_be_pinned_counts_nothing(struct kunit *test
 }
 
 /*
- * A device counts objects of each kind by themselves. After destruction QP numbers and STag indices
- * are free again.
+ * A device has one counter for each kind of object. When an object is destroyed, its counter is
+ * decremented, and its QP number or STag index is free again.
  */
 static void verbs_kinds_are_counted_apart(struct kunit *test)
 {
@@ -246,7 +246,7 @@ static void verbs_kinds_are_counted_apart(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, xa_empty(&single.p->dev->mrs));
 }
 
-/* A Send of a kernel ULP may have more SGEs than an element of libsiw's ring has room for. */
+/* A Send of a kernel ULP may have more SGEs than an application's, which libsiw's rings limit. */
 static void verbs_pieces_of_a_send(struct kunit *test)
 {
 	struct thing *thing = thing_new(test);
@@ -257,7 +257,7 @@ static void verbs_pieces_of_a_send(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, destroy_qp(thing), 0);
 	thing = thing_new(test);
 	KUNIT_EXPECT_EQ(test, create_qp_with(thing, SIW_MAX_SGE + 1, &thing->attrs), -EINVAL);
-	/* The QP would be made if the RDMA core had room for the key of a ring. */
+	/* -EBUSY of the fake RDMA core shows that the number of SGEs was accepted. */
 	no_core.insert_err = -EBUSY;
 	no_core_process_begin();
 	KUNIT_EXPECT_EQ(test, create_qp_with(thing, SIW_MAX_SGE, &thing->attrs), -EBUSY);
@@ -278,9 +278,9 @@ static int create_qp_of(struct thing *thing, u32 sends, u32 recvs)
 }
 
 /*
- * A kernel ULP asks for few completions, and its queue has room only for these, but a flush
- * completes each work request. ib_drain_qp() waits for the last completion, and would never return
- * if it was lost.
+ * A kernel ULP asks for a completion queue of few entries, since it signals few work requests. But
+ * a flush completes each of them, so create_qp makes room for all: ib_drain_qp() waits for the last
+ * completion, and would never return if that was lost.
  */
 static void verbs_flush_loses_no_completion(struct kunit *test)
 {
@@ -320,7 +320,7 @@ static void verbs_flush_loses_no_completion(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, destroy_cq(thing), 0);
 }
 
-/* If one queue has no room for what the QP can flush, neither queue counts the QP. */
+/* If one completion queue cannot grow for what the QP can flush, neither counts the QP as user. */
 static void verbs_qp_past_the_room_of_a_queue_refused(struct kunit *test)
 {
 	struct srnic_cq *cqs[] = { &single.p->end[0].scq, &single.p->end[0].rcq };
@@ -338,7 +338,7 @@ static void verbs_qp_past_the_room_of_a_queue_refused(struct kunit *test)
 	}
 }
 
-/* Set up the table of QPs as a device does. */
+/* Set up the device's table of QPs as device_setup() does. */
 static int verbs_init(struct kunit *test)
 {
 	int err = single_init(test);
