@@ -39,9 +39,9 @@ struct adapter {
 	unsigned int		events;			/* number of elements of @event */
 	bool			armed;
 	bool			expired;
-	bool			no_send;		/* sending fails */
-	bool			no_start;		/* starting the QP fails */
-	bool			no_abort;		/* aborting the connection fails */
+	bool			no_send;		/* adapter_send() fails */
+	bool			no_start;		/* adapter_start() fails */
+	bool			no_abort;		/* adapter_abort() fails */
 	unsigned int		aborts;		/* successful calls of adapter_abort() */
 	unsigned int		events_lost;	/* iw_cm refuses this many further events */
 };
@@ -142,7 +142,10 @@ static inline struct adapter *adapter_new(struct kunit *test, bool initiator)
 	return a;
 }
 
-/* Have @a send its MPA Request as initiator, and empty @a->out, so that a test reads the rest */
+/*
+ * Have @a send its MPA Request as initiator, then empty @a->out, so that a test finds later bytes
+ * there
+ */
 static inline void adapter_connect(struct kunit *test, struct adapter *a)
 {
 	KUNIT_ASSERT_EQ(test, c4mpa_connect(&a->conn, 4, 2, "hello", 5), 0);

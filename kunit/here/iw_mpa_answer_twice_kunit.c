@@ -275,7 +275,8 @@ static void accepted_and_held(struct fake_conn *c, struct fakes *f, enum fake_op
  * The ULP rejects a connection that it has accepted, while iw_mpa calls the driver's @op, after
  * which iw_mpa would raise an event. iw_reject waits for @op, and no event follows: the reject has
  * brought iw_cm to IDLE, in which it accepts none. When iw_reject returns iw_mpa must not hold the
- * cm_id: iw_cm may destroy it in its ordered work queue, which must not wait for a reference.
+ * cm_id: iw_cm may destroy it in its ordered work queue, and would block that queue if it had to
+ * wait for iw_mpa.
  */
 static void reject_is_silent_during(struct fake_conn *c, const char *op, int err)
 {
@@ -406,8 +407,8 @@ static void reject_within_prepare(struct work_struct *work)
 }
 
 /*
- * The ULP rejects while iw_accept runs the driver's op prepare. iw_accept must then return 0 even
- * if prepare fails, since iw_cm has a BUG_ON() for an error of iw_accept after a reject.
+ * The ULP rejects while iw_accept runs the driver's op prepare(). iw_accept must then return 0 even
+ * if prepare() fails, since iw_cm has a BUG_ON() for an error of iw_accept after a reject.
  */
 static void reject_while_accept_runs(struct fake_conn *c, struct fakes *f, int err)
 {

@@ -186,7 +186,7 @@ static void chunk_decode_bcd_without_a_ignored(struct kunit *test)
 	expect_frame(test, &chunk.frame, &want);
 }
 
-/* Chunks that are bad */
+/* Malformed chunks, and the reason that the decoder returns for each */
 
 static const struct bad_row {
 	const char		*desc;
@@ -244,7 +244,7 @@ static void chunk_decode_bad_reason_named(struct kunit *test)
 
 	decode(row->ppid, buf, row->len, &chunk);
 
-	/* Of a malformed chunk only the DDP-SSN is returned, so that it is taken in order. */
+	/* Only the DDP-SSN of a malformed chunk is returned: the chunk is taken in order. */
 	KUNIT_EXPECT_EQ(test, chunk.reason, row->reason);
 	KUNIT_EXPECT_EQ(test, chunk.code, IW_MPA_CHUNK_BAD);
 	KUNIT_EXPECT_EQ(test, chunk.ssn, row->ssn);
@@ -304,8 +304,9 @@ static void chunk_508_bytes_after_enhanced_data(struct kunit *test)
 }
 
 /*
- * Encode random frames both as an MPA Request or Reply and as a control chunk of SCTP. Only the
- * headers differ, 20 bytes in MPA and 4 in the chunk: RFC 6581 9 has one format for the rest.
+ * Encode random frames both as an MPA Request or Reply and as a DDP Stream Session Control chunk of
+ * SCTP. Only the headers differ, 20 bytes in MPA and 4 in the chunk: RFC 6581 9 has one format for
+ * the rest.
  */
 /* Rules: E-9-1: enhanced data and private data of random frames are those of an MPA frame */
 static void chunk_encode_random_same_as_mpa(struct kunit *test)

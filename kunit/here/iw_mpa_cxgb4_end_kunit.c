@@ -30,7 +30,7 @@ static struct adapter *connecting(struct kunit *test)
 	return a;
 }
 
-/* A responder that has received the Request @raw and reported CONNECT_REQUEST to the ULP */
+/* Return a responder that has received the Request @raw and raised CONNECT_REQUEST to the ULP */
 static struct adapter *asked(struct kunit *test, const struct raw *raw)
 {
 	struct adapter *a = adapter_new(test, false);
@@ -229,7 +229,7 @@ static void cxgb4_event_lost_ends_the_connection(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a->event[1].status, -ENOMEM);
 	KUNIT_EXPECT_EQ(test, a->event[1].pd_len, 0);
 
-	/* iw_cm refuses CONNECT_REPLY for a Reject: a second one has its status, and no data. */
+	/* iw_cm refuses CONNECT_REPLY of a Reject: the same is raised without private data. */
 	a = connecting(test);
 	a->events_lost = 1;
 	KUNIT_EXPECT_EQ(test, rx(test, a, &reject_v2), C4MPA_CLOSE);

@@ -32,7 +32,10 @@ static const void *good_reply_gen_params(const void *prev, char *desc)
 	return good_of(prev, desc, true);
 }
 
-/* Expect in @event the private data of the frame @octets, cut to 255 bytes: iw_cm has no more. */
+/*
+ * Expect in @event the private data of the frame @octets, cut to 255 bytes: an event of iw_cm has 8
+ * bits for their number.
+ */
 static void expect_pd(struct kunit *test, const struct c4mpa_event *event,
 		      const struct iw_mpa_frame *peer, const u8 *octets)
 {

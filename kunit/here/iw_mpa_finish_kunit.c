@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Orderly ends (by FIN, not RST) of connections whose driver has the op finish_tx, which sends what
- * the ULP has posted. Each direction of the stream ends separately: RFC 5044 7.2, RFC 5041 6.2.1.
+ * Orderly ends (by FIN, not RST) of connections whose driver has the op finish_tx(), which sends
+ * what the ULP has posted. Each direction of the stream ends separately: RFC 5044 7.2, RFC 5041
+ * 6.2.1.
  */
 
 #include "ep.h"
@@ -16,7 +17,7 @@
 
 /*
  * Return an initiator's established connection. Its driver calls iw_mpa_tx_finished() within
- * finish_tx, or, if @slow, when the test calls fake_qp_tx_finished().
+ * finish_tx(), or, if @slow, when the test calls fake_qp_tx_finished().
  */
 static struct fake_conn *active_up(struct kunit *test, bool slow)
 {
@@ -36,7 +37,10 @@ static void expect_closed(struct fake_conn *c, enum iw_mpa_reason why, const cha
 	KUNIT_EXPECT_STREQ(test, c->qp->log, log);
 }
 
-/* Expect that neither bytes nor FIN reach the peer, and that the ULP gets no second event. */
+/*
+ * Expect that neither bytes nor FIN reach the peer, and that the ULP gets no event after
+ * CONNECT_REPLY.
+ */
 static void expect_nothing(struct fake_conn *c)
 {
 	peer_expect_quiet(c->f, c->peer);
@@ -74,7 +78,7 @@ static void ulp_closes_and_fin_waits_for_the_driver(struct kunit *test)
 
 /*
  * The ULP closes, and the peer closes while the driver still sends what the ULP had posted before
- * its close. iw_mpa waits until the driver has sent all of that.
+ * its close. iw_mpa must not call stop() before the driver has sent all of that.
  */
 /* Rules: M-7.2-1: neither FIN nor CLOSE before the driver has finished */
 static void peer_closes_while_the_driver_finishes(struct kunit *test)
@@ -112,7 +116,7 @@ static void peer_closes_and_what_was_posted_goes_out(struct kunit *test)
 	peer_expect_eof(c->f, c->peer);
 }
 
-/* RFC 5044 7.2 and 8: a FIN within an FPDU is an error, which the driver reports in finish_tx. */
+/* RFC 5044 7.2 and 8: a FIN within an FPDU is an error, which the driver reports in finish_tx(). */
 /*
  * Rules: M-7.2-1: kick_rx, then finish_tx, in which the driver finds a part of an FPDU, then stop
  */
@@ -165,11 +169,14 @@ static void end_is_bounded_by_a_timer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->qp->why, IW_MPA_R_TIMEOUT_FINISH);
 	if (!tc->fin)
 		peer_expect_end(c->f, c->peer);
-	/* After stop the driver has no endpoint to call iw_mpa_tx_finished() for. */
+	/* After stop() the driver has no endpoint to call iw_mpa_tx_finished() for. */
 	fake_qp_tx_finished(c->qp);
 }
 
-/* Let TCP transfer bytes, as progress of the end: from the peer after this end's FIN, else to it */
+/*
+ * Let TCP transfer bytes, which iw_mpa counts as progress of an orderly end: from the peer if this
+ * end has sent FIN, else to the peer.
+ */
 static void move_an_octet(struct fake_conn *c, const struct stuck *tc)
 {
 	struct kvec iov = { .iov_base = "x", .iov_len = 1 };
@@ -308,7 +315,7 @@ static void device_that_goes_ends_what_is_ending(struct kunit *test)
 	c->f->config->finish_timeout_ms = 600000;
 	bring_to(c, tc);
 	no_core.client->remove(c->f->ibdev, NULL);
-	/* stop gets the reason for which the orderly end began, not DEVICE_GONE. */
+	/* stop() gets the reason for which the orderly end began, not DEVICE_GONE. */
 	conn_expect_closed(c, tc->ulp ? IW_MPA_R_ULP_CLOSE : IW_MPA_R_PEER_CLOSED);
 }
 
@@ -336,8 +343,8 @@ enum breaker {
 };
 
 /*
- * Return the reason that stop gets: PEER_RESET after RST, STREAM after an FPDU in error if the ULP
- * closed first; else the reason for which the orderly end began.
+ * Return the reason that stop() gets: PEER_RESET after RST, STREAM after an FPDU in error if the
+ * ULP closed first; else the reason for which the orderly end began.
  */
 static enum iw_mpa_reason why_broken(const struct stuck *tc, enum breaker breaker)
 {
@@ -400,7 +407,7 @@ static void abrupt_end_does_not_finish(struct kunit *test)
 	peer_fin(c->peer);
 }
 
-/* Before open_tx the driver must not send what the ULP has posted, so finish_tx is not called. */
+/* Before open_tx() the driver must not send posted work requests, so finish_tx() is not called. */
 /* Rules: M-7.1.2-10: neither open_tx nor finish_tx */
 static void fenced_end_does_not_finish(struct kunit *test)
 {
@@ -416,8 +423,8 @@ static void fenced_end_does_not_finish(struct kunit *test)
 }
 
 /*
- * If the driver has no op finish_tx, iw_mpa calls stop at once when the ULP closes. Work requests
- * that are posted and not sent are then lost, as struct iw_mpa_driver_ops says.
+ * If the driver has no op finish_tx(), iw_mpa calls stop() at once when the ULP closes. Work
+ * requests that are posted and not sent are then lost, as struct iw_mpa_driver_ops says.
  */
 static void driver_that_cannot_finish_stops(struct kunit *test)
 {
@@ -432,7 +439,7 @@ static void driver_that_cannot_finish_stops(struct kunit *test)
 
 /*
  * The ULP closes before the peer has sent anything, so the peer may have missed the RTR message:
- * iw_mpa calls repeat_rtr before finish_tx, and never afterwards.
+ * iw_mpa calls repeat_rtr() before finish_tx(), and never afterwards.
  */
 static void unanswered_end_finishes(struct kunit *test)
 {
@@ -453,8 +460,8 @@ static void unanswered_end_finishes(struct kunit *test)
 }
 
 /*
- * When an application disconnects, librdmacm closes its QP, and then iw_cm closes the QP again.
- * The second close must not queue a work item, which could do nothing.
+ * When an application disconnects, librdmacm closes its QP, and then iw_cm closes the QP again. The
+ * second close must not queue a work item, which would find nothing to do.
  */
 static void second_close_queues_no_work(struct kunit *test)
 {
@@ -500,7 +507,7 @@ static void close_sends_fin_at_once(struct kunit *test)
 	expect_closed(c, IW_MPA_R_ULP_CLOSE, UP " finish_tx kick_rx stop");
 }
 
-/* FIN is sent only when a slow driver has finished, but iw_mpa_close() returns before. */
+/* If the driver finishes later than finish_tx(), iw_mpa_close() returns, and FIN is sent later. */
 static void close_leaves_fin_to_a_slow_driver(struct kunit *test)
 {
 	struct fake_conn *c = active_up(test, true);
@@ -519,8 +526,8 @@ static void close_leaves_fin_to_a_slow_driver(struct kunit *test)
 }
 
 /*
- * The driver's op stop may take a lock that the caller of iw_mpa_close() holds. So iw_mpa_close()
- * does not call stop, but leaves that to the endpoint's work item.
+ * The driver's op stop() may take a lock that the caller of iw_mpa_close() holds. So iw_mpa_close()
+ * does not call stop(), but leaves that to the endpoint's work item.
  */
 static void close_leaves_stop_to_the_work_item(struct kunit *test)
 {
@@ -540,7 +547,7 @@ static void close_leaves_stop_to_the_work_item(struct kunit *test)
 	peer_fin(c->peer);
 }
 
-/* If the driver reports an error before the ULP closes, the error is the reason of the end. */
+/* If the driver reports an error before the ULP closes, stop() gets the error as reason. */
 static void close_does_not_overtake(struct kunit *test)
 {
 	struct fake_conn *c = active_up(test, false);

@@ -61,7 +61,7 @@ static void going_request_that_awaits_room_is_rejected(struct kunit *test)
 	conn_listen(c);
 	c->lis->fail_events = INT_MAX;
 	conn_send_request(c);
-	/* A second refusal by iw_cm shows that the endpoint is waiting in the state AWAIT_ROOM. */
+	/* That iw_cm refuses CONNECT_REQUEST twice shows that the endpoint is in AWAIT_ROOM. */
 	FAKE_POLL(c->f, READ_ONCE(c->lis->fail_events) < INT_MAX - 1);
 	no_core.client->remove(c->f->ibdev, NULL);
 	conn_expect_reject_and_fin(c);

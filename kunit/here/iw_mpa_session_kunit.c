@@ -308,7 +308,9 @@ static void session_broken_one_terminate(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, session.state, IW_MPA_SESSION_OVER);
 }
 
-/* After an illegal chunk of the peer, its Terminate ends the session: this end need send none. */
+/*
+ * After an illegal chunk of the peer, its Terminate ends the session: this end owes no Terminate.
+ */
 static void session_broken_peer_terminates(struct kunit *test)
 {
 	const struct side_row *row = test->param_value;

@@ -13,7 +13,7 @@
 #define STORMS		48
 #define STEPS		7	/* most actions of the peer, and of the ULP with the driver */
 
-/* One random sequence */
+/* One random sequence of actions */
 struct storm {
 	struct fakes		*f;	/* the fakes of iw_cm, the driver and the peer */
 	int			seed;	/* seed of the random numbers */

@@ -39,8 +39,9 @@ static void count_expect(struct kunit *test, const struct count_row *rows)
 }
 
 /*
- * srnic_tx_doorbell() sends three posted Sends in one batch, in the caller's context. A later run
- * of the sender's work item is counted in tx_work even though it finds nothing to send.
+ * srnic_tx_doorbell() passes three posted Sends to TCP as one batch of FPDUs, in the caller's
+ * context. A later run of the sender's work item is counted in tx_work even though it finds nothing
+ * to send.
  */
 static void count_messages_and_who_sends_them(struct kunit *test)
 {
@@ -59,7 +60,7 @@ static void count_messages_and_who_sends_them(struct kunit *test)
 	count_expect(test, rows);
 }
 
-/* While TCP's send buffer is full the sender builds no FPDU, and counts that in tx_no_room. */
+/* While TCP's send buffer is full srnic's sender builds no FPDU, and counts that in tx_no_room. */
 static void count_no_room(struct kunit *test)
 {
 	static const struct count_row rows[] = {
@@ -98,7 +99,7 @@ static void count_no_memory_and_then_no_room(struct kunit *test)
 	pair_tcp_post(test, 1);
 	pair_tcp.err = -ENOMEM;
 	srnic_tx_doorbell(qp);
-	/* The timer would run the sender again. In place of it the test does so below. */
+	/* The timer would run srnic's sender again. In place of it the test does so below. */
 	cancel_delayed_work_sync(&qp->tx.retry);
 	count_expect(test, first);
 	WRITE_ONCE(qp->tx.starved, false);

@@ -191,7 +191,7 @@ static const struct fault_row third_rows[] = {
 
 KUNIT_ARRAY_PARAM_DESC(third, third_rows, desc);
 
-/* A Write between two segments of a Send is valid; a later segment with a wrong opcode is not */
+/* A Write between two segments of a Send is valid; a wrong opcode or offset of a segment is not */
 /* Rules: D-4.3-5: the error for the third segment; D-5.3-2: no error for a Write within the Send */
 static void fault_third_segment_of_a_send_refused(struct kunit *test)
 {
@@ -339,7 +339,7 @@ static void fault_second_sge_of_a_receive_nothing_placed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->mem[8], 0xee);
 }
 
-/* Between the first and the last segment of a Write srnic_rx_is_cut() is true, as in an FPDU. */
+/* srnic_rx_is_cut() is true until the last segment of a Write: a FIN before that is an error. */
 /* Rules: F-8-1: a FIN after the first segment would count as an abort */
 static void fault_end_within_a_write_is_cut(struct kunit *test)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Tests of srnic's ops for iw_mpa: prepare and attach, when a stream begins; stop, when it ends. */
+/* Tests of srnic's ops for iw_mpa: prepare() and attach() at a stream's begin, stop() at its end */
 
 #include "srnic_single.h"
 
@@ -29,7 +29,7 @@ static void handoff_begin(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, single.qp->tx.sock, single.p->sock);
 }
 
-/* Call stop with the reason @why, and check that the QP is in error, without stream and socket. */
+/* Call stop() with the reason @why, and check that the QP is in error, and has no socket. */
 static void handoff_stop_as(struct kunit *test, enum iw_mpa_reason why)
 {
 	srnic_driver_ops.stop(&single.qp->ibqp, why);
@@ -42,7 +42,7 @@ static void handoff_stop_as(struct kunit *test, enum iw_mpa_reason why)
 	KUNIT_EXPECT_FALSE(test, single.qp->sq.rtr_read);
 }
 
-/* prepare fails for a QP that has a stream, is in error or is being destroyed */
+/* prepare() fails for a QP that has a stream, is in error or is being destroyed */
 static void handoff_prepared_when_idle_alone(struct kunit *test)
 {
 	struct srnic_qp *qp = single.qp;
@@ -68,7 +68,7 @@ static void handoff_prepared_when_idle_alone(struct kunit *test)
 }
 
 /*
- * prepare resets what an earlier stream has left in the QP: its first error, the ULP's abort or
+ * prepare() resets what an earlier stream has left in the QP: its first error, the ULP's abort or
  * close, and asynchronous events, which the ULP would attribute to the new stream.
  */
 static void handoff_begins_anew(struct kunit *test)
@@ -92,9 +92,9 @@ static void handoff_begins_anew(struct kunit *test)
 }
 
 /*
- * A kernel ULP that is the initiator may serve this host's storage, so prepare lets the socket use
- * the emergency reserves of memory (SOCK_MEMALLOC). The flag stays set after stop: a packet in such
- * memory may wait for the socket's lock, and then TCP has a BUG_ON() for a cleared flag.
+ * A kernel ULP that is the initiator may serve this host's storage, so prepare() lets the socket
+ * use the emergency reserves of memory (SOCK_MEMALLOC). The flag stays set after stop(): a packet
+ * in such memory may wait for the socket's lock, and then TCP has a BUG_ON() for a cleared flag.
  */
 static void handoff_reserves_shared_with_storage(struct kunit *test)
 {
@@ -113,8 +113,8 @@ static void handoff_reserves_shared_with_storage(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, !!(sk->sk_allocation & __GFP_MEMALLOC), i == 1);
 		KUNIT_EXPECT_EQ(test, memcmp(&single.qp->params, &params, sizeof(params)), 0);
 		/*
-		 * For an application's QP stop has queued flush_work, which queues itself again to
-		 * poll the QP's rings: see qp_flush_locked().
+		 * For an application's QP stop() has queued flush_work, which queues itself again
+		 * to poll the QP's rings: see qp_flush_locked().
 		 */
 		handoff_stop_as(test, IW_MPA_R_ULP_CLOSE);
 		cancel_delayed_work_sync(&single.qp->flush_work);
@@ -196,9 +196,9 @@ static void handoff_close(struct work_struct *unused)
 }
 
 /*
- * When iw_mpa calls stop, RX may still run in another context, with the socket locked. stop has to
- * take that lock before it checks whether the stream has ended within a message: until then RX may
- * begin or complete a message.
+ * When iw_mpa calls stop(), RX may still run in another context, with the socket locked. stop() has
+ * to take that lock before it checks whether the stream has ended within a message: until then RX
+ * may begin or complete a message.
  */
 static void handoff_stop_waits_for_the_socket(struct kunit *test)
 {
@@ -236,7 +236,7 @@ static void handoff_tell_desc(const struct handoff_tell *tell, char *desc)
 
 KUNIT_ARRAY_PARAM(handoff_tell, handoff_tells, handoff_tell_desc);
 
-/* The asynchronous event is that of the stream's first fault, whatever reason iw_mpa gives stop. */
+/* The asynchronous event is that of the stream's first fault, whatever reason stop() gets. */
 static void handoff_stop_tells_of_the_fault(struct kunit *test)
 {
 	const struct handoff_tell *tell = test->param_value;
@@ -248,7 +248,7 @@ static void handoff_stop_tells_of_the_fault(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, single.events[0], tell->event);
 }
 
-/* If the QP has an SRQ, stop raises LAST_WQE_REACHED: the QP takes no more receives of the SRQ. */
+/* If the QP has an SRQ, stop() raises LAST_WQE_REACHED: the QP uses no more receives of it. */
 static void handoff_stop_tells_of_the_last_wqe(struct kunit *test)
 {
 	struct srnic_srq *srq = kunit_kzalloc(test, sizeof(*srq), GFP_KERNEL);
@@ -261,7 +261,7 @@ static void handoff_stop_tells_of_the_last_wqe(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, single.events[0], IB_EVENT_QP_LAST_WQE_REACHED);
 }
 
-/* stop flushes work requests that the sender has not sent, and receives that were not used. */
+/* stop() flushes work requests that were not sent, and receives that were not used. */
 static void handoff_stop_flushes(struct kunit *test)
 {
 	struct pair_end *e = &single.p->end[0];
@@ -323,7 +323,7 @@ static void handoff_write_space_passed_on(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_count(single.p, SRNIC_CNT_tx_work), works + 1);
 	sk->sk_sndbuf = sndbuf;
 	sk->sk_wmem_queued = 0;
-	/* The sender is also woken to send a Terminate message. */
+	/* srnic's sender is also woken if it has to send a Terminate message. */
 	single.qp->state = SRNIC_TERMINATE;
 	mutex_lock(&single.qp->tx.lock);
 	sk->sk_write_space(sk);

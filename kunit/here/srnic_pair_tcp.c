@@ -20,7 +20,7 @@
 
 struct pair_tcp pair_tcp;
 
-/* Memory that the sender has passed to the fake TCP, which keeps it until pair_tcp_acked() */
+/* Memory that srnic's sender has passed to the fake TCP, which keeps it until pair_tcp_acked() */
 struct pair_kept {
 	struct page	*page;	/* the page, with a reference */
 	u32		offset;	/* offset of the memory in @page */
@@ -33,7 +33,7 @@ struct pair_kept {
 static struct pair_kept pair_kept[PAIR_TCP_KEPT];
 static unsigned int pair_nkept;
 
-/* Make TCP's send buffer full: the sender then sends nothing until TCP calls write_space. */
+/* Make TCP's send buffer full: srnic's sender then sends nothing until TCP calls write_space. */
 static void tcp_is_full(struct sock *sk)
 {
 	sk->sk_wmem_queued = sk->sk_sndbuf;
@@ -46,8 +46,8 @@ static void tcp_is_full(struct sock *sk)
 static int tcp_refuses(struct sock *sk, int flags)
 {
 	/*
-	 * The flag means that the sender does not write to pages while TCP has them.
-	 * pair_tcp_acked() checks that it does not.
+	 * MSG_NO_SHARED_FRAGS means that srnic's sender does not write to pages while TCP has them:
+	 * pair_tcp_acked() checks that.
 	 */
 	WARN_ON_ONCE(!(flags & MSG_NO_SHARED_FRAGS));
 	pair_tcp.calls++;
@@ -174,7 +174,7 @@ bool pair_skb_page_frag_refill(unsigned int sz, struct page_frag *frag, gfp_t gf
 	unsigned int order = pair_tcp.whole ? SKB_FRAG_PAGE_ORDER : 0;
 
 	/*
-	 * The real function may sleep, so the sender must not call it while it holds a memory
+	 * The real function may sleep, so srnic's sender must not call it while it holds a memory
 	 * region, with softirqs off. User mode Linux has no DEBUG_ATOMIC_SLEEP to detect that.
 	 */
 	WARN_ON(softirq_count());
@@ -195,7 +195,9 @@ bool pair_skb_page_frag_refill(unsigned int sz, struct page_frag *frag, gfp_t gf
 		return false;
 	frag->size = PAGE_SIZE << order;
 	frag->offset = frag->size - pair_tcp.piece;
-	/* Tests find this pattern on the wire if the sender sends bytes that it has not written. */
+	/*
+	 * Tests find this pattern on the wire if srnic's sender sends bytes that it did not write.
+	 */
 	memset(page_address(frag->page), 0xa5, frag->size);
 	return true;
 }
@@ -239,7 +241,7 @@ void pair_tcp_exit(struct kunit *test)
 	srnic_wq = NULL;
 }
 
-/* Begin a stream between both ends, and call open_tx for end 0, whose sender may send then. */
+/* Begin a stream between both ends, and call open_tx() for end 0, whose sender may send then. */
 struct srnic_qp *pair_tcp_begin(struct kunit *test, const struct pair_opts *opts)
 {
 	struct pair *p = test->priv;
@@ -278,7 +280,7 @@ void pair_tcp_arrive(struct pair *p)
 		pair_tcp_run(p->end[0].qp);
 }
 
-/* Give TCP room for @len bytes, U32_MAX for any number, and run the sender, as write_space would */
+/* Give TCP room for @len bytes, U32_MAX for any number, and run srnic's sender like write_space */
 void pair_tcp_give_room(struct pair *p, u32 len)
 {
 	pair_tcp.limited = len != U32_MAX;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A ULP posts while prepare, open_tx or stop runs, at each moment at which such
- * a race may lose a work request. An application also rings its doorbell if the
- * sender may have stopped. Each work request has to be sent or flushed, once
- * and in order; none may stay without a completion.
+ * A ULP posts while prepare(), open_tx() or stop() runs, at each moment at which such a race may
+ * lose a work request. An application also rings its doorbell if srnic's sender may have stopped.
+ * Each work request has to be sent or flushed, once and in order; none may stay without a
+ * completion.
  */
 
 #include "srnic_single.h"
@@ -26,14 +26,14 @@ static const struct pair_opts post_opts = { .crc = true, .emss = 1448, .ord = 2 
 
 /* Moments of a stream's end at which the ULP posts a Send and a receive */
 enum post_moment {
-	AT_BEFORE,		/* before stop */
-	AT_SOCKET,		/* stop waits for the socket's lock */
-	AT_SENDER,		/* stop waits for the sender, which is in a call of TCP */
-	AT_LAST,		/* stop passes the Terminate message to TCP */
-	AT_HANDLER,		/* stop calls the completion handler for Sends that TCP has */
-	AT_FLUSH,		/* stop calls the completion handler for flushed Sends */
+	AT_BEFORE,		/* before stop() */
+	AT_SOCKET,		/* stop() waits for the socket's lock */
+	AT_SENDER,		/* stop() waits for srnic's sender, which is in a call of TCP */
+	AT_LAST,		/* stop() passes the Terminate message to TCP */
+	AT_HANDLER,		/* stop() calls the completion handler for Sends that TCP has */
+	AT_FLUSH,		/* stop() calls the completion handler for flushed Sends */
 	AT_EVENT,		/* the ULP's handler of asynchronous events runs */
-	AT_AFTER,		/* stop has returned */
+	AT_AFTER,		/* stop() has returned */
 	AT_NEVER
 };
 
@@ -45,8 +45,8 @@ struct post_world {
 	enum post_moment	at;		/* moment at which the ULP posts next */
 	/* work item that rings the doorbell, like a thread of the application */
 	struct work_struct	bell;
-	struct work_struct	stop;	/* work item that calls srnic's op stop, like iw_mpa */
-	enum iw_mpa_reason	why;		/* reason with which stop is called */
+	struct work_struct	stop;	/* work item that calls srnic's op stop(), like iw_mpa */
+	enum iw_mpa_reason	why;		/* reason with which stop() is called */
 	u32			done;		/* number of Sends that have completed */
 	u32			recvs_done;	/* number of receives that have completed */
 	bool			failed;		/* a Send has completed with an error */
@@ -70,8 +70,8 @@ static void post_doorbell(struct work_struct *unused)
 
 /*
  * Post a Send like libsiw, with an SGE of the STag @key, or without SGEs if that is 0. Return true
- * if the application has to ring the doorbell: the sender has returned the previous element of the
- * ring, so it may have stopped before this element was valid.
+ * if the application has to ring the doorbell: srnic's sender has returned the previous element of
+ * the ring, so it may have stopped before this element was valid.
  */
 static bool post_send_app(u32 key)
 {
@@ -82,7 +82,9 @@ static bool post_send_app(u32 key)
 	};
 
 	pair_post_user(&single.p->end[0], post.sends++, &sqe);
-	/* Write the element, then read the previous one: the sender does both in reverse order. */
+	/*
+	 * Write the element, then read the previous one: srnic's sender does both in reverse order.
+	 */
 	smp_mb();
 	return !(READ_ONCE(before->flags) & SIW_WQE_VALID);
 }
@@ -157,13 +159,13 @@ static void post_stop(struct work_struct *unused)
 	srnic_driver_ops.stop(post_qp(), post.why);
 }
 
-/* The fake TCP calls this when the sender, or stop with a Terminate message, tries to send. */
+/* The fake TCP calls this when srnic's sender, or stop() with a Terminate, tries to send. */
 static void post_tcp_asked(void)
 {
 	int ms;
 
 	if (post.at == AT_SENDER) {
-		/* stop runs in a work item, and waits for tx.lock, which this sender holds. */
+		/* stop() runs in a work item, and waits for tx.lock, which this sender holds. */
 		schedule_work(&post.stop);
 		for (ms = 0; ms < POST_PATIENCE_MS; ms += POST_WHILE_MS) {
 			if (srnic_qp_state(single.qp) == IB_QPS_ERR)
@@ -241,7 +243,7 @@ static void post_prepare(struct work_struct *unused)
 }
 
 /*
- * Bring end 0 to the state INIT, without a stream, as a new QP. End 1, which
+ * Bring end 0 (the QP under test) to the state INIT, without a stream, as a new QP. End 1, which
  * acts as the peer, has its stream already.
  */
 static void post_begin(struct kunit *test, enum post_ulp ulp)
@@ -344,7 +346,7 @@ static void post_moment_desc(const char * const *name, char *desc)
 
 KUNIT_ARRAY_PARAM(post_moment, post_moments, post_moment_desc);
 
-/* Let the stream fail before stop, if stop would not lead to the moment @at otherwise. */
+/* Let the stream fail first, if the moment @at exists only in stop() of a failed stream. */
 static void post_before_stop(struct kunit *test, enum post_moment at)
 {
 	static const u8 bad_opcode[18] = { 0x41, 0x4f };
@@ -353,14 +355,16 @@ static void post_before_stop(struct kunit *test, enum post_moment at)
 	switch (at) {
 	case AT_LAST:
 	case AT_EVENT:
-		/* The peer's FPDU has a bad opcode: stop sends a Terminate and raises an event. */
+		/*
+		 * The peer's FPDU has a bad opcode: stop() sends a Terminate and raises an event.
+		 */
 		pair_put_ulpdu(p, 1, bad_opcode, sizeof(bad_opcode));
 		pair_deliver(p, 1);
 		break;
 	case AT_HANDLER:
 		/*
 		 * A Send with an invalid STag fails while TCP refuses the Send before it. Then TCP
-		 * has room again, so stop can pass that earlier Send to TCP, and it completes.
+		 * has room again, so stop() can pass that earlier Send to TCP, and it completes.
 		 */
 		post_send(POST_BAD);
 		pair_tcp.limited = true;
@@ -384,7 +388,7 @@ static void post_at_a_moment_of_the_end(struct kunit *test, enum post_ulp ulp)
 	post_begin(test, ulp);
 	post_prepare(NULL);
 	post_open();
-	/* A Send waits for room in TCP's send buffer, so that stop has something to flush. */
+	/* A Send waits for room in TCP's send buffer, so that stop() has something to flush. */
 	sk->sk_wmem_queued = sk->sk_sndbuf;
 	post_recv();
 	if (post_send(0))
@@ -426,7 +430,7 @@ POST_END(application_srq, ULP_APP_SRQ)
 
 /* --- the beginning --- */
 
-/* What end 0 sends as soon as iw_mpa calls open_tx: a Send, a Read Response or a Terminate */
+/* What the QP sends as soon as iw_mpa calls open_tx(): a Send, a Read Response or a Terminate */
 enum post_what {
 	WHAT_SEND,
 	WHAT_RESPONSE,
@@ -437,7 +441,7 @@ static const struct post_open {
 	const char	*desc;
 	enum post_what	what;
 	enum post_ulp	ulp;
-	bool		preparing;	/* the ULP posts before prepare has returned */
+	bool		preparing;	/* the ULP posts before prepare() has returned */
 } post_opens[] = {
 	{ "Send, kernel, in prepare", WHAT_SEND, ULP_KERNEL, true },
 	{ "Send, kernel", WHAT_SEND, ULP_KERNEL },
@@ -480,8 +484,8 @@ static void post_open_have(struct kunit *test, enum post_what what)
 }
 
 /*
- * srnic sends nothing before iw_mpa calls open_tx. After open_tx it sends what was posted before,
- * or what an FPDU that was received before asks for, without another post or doorbell.
+ * srnic sends nothing before iw_mpa calls open_tx(). After open_tx() it sends what was posted
+ * before, or what an FPDU that was received before asks for, without another post or doorbell.
  */
 static void post_open_lets_it_out(struct kunit *test)
 {
@@ -493,7 +497,7 @@ static void post_open_lets_it_out(struct kunit *test)
 	post_begin(test, row->ulp);
 	INIT_WORK_ONSTACK(&prepare, post_prepare);
 	if (row->preparing) {
-		/* prepare takes the socket's lock, so it cannot return before release_sock(). */
+		/* prepare() takes the socket's lock, so it cannot return before release_sock(). */
 		lock_sock(sk);
 		schedule_work(&prepare);
 		iw_mpa_quiet(POST_WHILE_MS);
@@ -566,7 +570,7 @@ static void post_what_is_before_a_refused_one_counts(struct kunit *test)
 	pair_deliver(p, 0);
 	pair_expect_wc(p, &p->end[1].rcq, 7, IB_WC_SUCCESS);
 	post_stop(NULL);
-	/* After stop the QP is in error, so a post of receives queues a flush. */
+	/* After stop() the QP is in error, so a post of receives queues a flush. */
 	post_chain_of_recvs(test);
 	flush_workqueue(srnic_wq);
 	post_take_completions(test);

@@ -235,8 +235,8 @@ static void qp_note_caller(struct ib_cq *cq, void *unused)
 }
 
 /*
- * While stop runs (state ENDING) only srnic_qp_forget(), at its end, flushes work requests: a ULP
- * that has all completions may use the QP for another connection, and stop still accesses it.
+ * While stop() runs (state ENDING) only srnic_qp_forget(), at its end, flushes work requests: a ULP
+ * that has all completions may use the QP for another connection, and stop() still accesses it.
  */
 static void qp_flushed_by_the_end_of_the_stream_alone(struct kunit *test)
 {
@@ -293,7 +293,7 @@ static void qp_to_err_flushes_soon(struct kunit *test)
 
 /*
  * The first modify to SQD sets the limit of what is still sent. What is posted later is not sent,
- * even if the QP is modified to SQD again before the sender runs.
+ * even if the QP is modified to SQD again before srnic's sender runs.
  */
 /* Rules: D-6.2.1-1: the limit is what was posted before the close, not what was posted later */
 static void qp_closing_bounds_what_goes_out(struct kunit *test)
@@ -427,7 +427,7 @@ static void qp_numbers_in_turn_and_low(struct kunit *test)
 		}
 	}
 	xa_destroy(&dev->qps);
-	/* All numbers below the limit are given out, even if it is the end of an XArray node. */
+	/* All numbers below the limit are given out, even if it ends an XArray node. */
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
 	dev->next_qpn = 0;
 	atomic_set(&dev->objects.qp, XA_CHUNK_SIZE / 4 + 1);
@@ -443,7 +443,8 @@ static void qp_numbers_in_turn_and_low(struct kunit *test)
 /*
  * A ULP may accept a connection any number of times. At each further accept iw_cm takes another
  * reference on the QP, and never drops the one before; iw_mpa calls iw_get_qp once more, and drops
- * that. iw_get_qp changes nothing in the QP except @found, its mark of an RCU grace period.
+ * that reference. iw_get_qp changes nothing in the QP except @found, its mark of an RCU grace
+ * period.
  */
 static void qp_found_without_a_reference_leaves_no_trace(struct kunit *test)
 {
@@ -471,7 +472,7 @@ static bool qp_is_found(void)
 
 /*
  * A QP with a connection is found only if it is the responder's, until SRNIC_FOUND_S seconds after
- * open_tx: so long iw_cm lets the ULP accept once more with the same QP.
+ * open_tx(): until then iw_cm may let the ULP accept once more with the same QP.
  */
 static void qp_with_a_connection_is_not_found(struct kunit *test)
 {

@@ -24,10 +24,10 @@ static struct reserves {
 	struct socket		*peer;	/* socket of the peer, which sends the packet */
 	struct socket		*sock;	/* socket of the QP */
 	struct work_struct	send;	/* work item that sends the packet */
-	struct work_struct	stop;	/* work item that calls srnic's op stop */
+	struct work_struct	stop;	/* work item that calls srnic's op stop() */
 } reserves;
 
-/* A tap gets each packet before TCP: mark those for the QP as if the reserves had their memory. */
+/* A tap gets each packet before TCP: mark packets for the QP as being in memory of the reserves. */
 static int reserves_mark(struct sk_buff *skb, struct net_device *dev, struct packet_type *unused,
 			 struct net_device *orig_dev)
 {
@@ -67,7 +67,7 @@ static bool reserves_waits_in_socket(void)
 
 /*
  * Let a work item send the packet, and wait until it has arrived. The caller does not send, since
- * it has locked the QP's socket, and lockdep takes that lock and the peer's for one.
+ * it has locked the QP's socket, and lockdep does not distinguish that lock from the peer's.
  */
 static void reserves_packet_comes(void)
 {
@@ -98,7 +98,7 @@ static u64 reserves_drops(void)
 	return snmp_fold_field(init_net.mib.net_statistics, LINUX_MIB_PFMEMALLOCDROP);
 }
 
-/* A packet that waits in the socket's backlog when stop is called is received after the unlock. */
+/* A packet that is in the socket's backlog when stop() is called is received after the unlock. */
 static void reserves_packet_before_the_end_is_taken(struct kunit *test)
 {
 	struct sock *sk;
@@ -120,7 +120,7 @@ static void reserves_packet_before_the_end_is_taken(struct kunit *test)
 
 /*
  * TCP checks whether the socket has SOCK_MEMALLOC before it checks whether the socket is locked.
- * Between the two checks stop may return, and iw_mpa may lock the socket to close it: then the
+ * Between the two checks stop() may return, and iw_mpa may lock the socket to close it: then the
  * packet gets into the backlog after the end of the stream.
  */
 static void reserves_packet_after_the_end_is_taken(struct kunit *test)

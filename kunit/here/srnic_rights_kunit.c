@@ -28,19 +28,19 @@
 
 static const struct pair_opts rights_opts = { .crc = true, .emss = RIGHTS_EMSS, .ord = 2 };
 
-/* Changes of the region */
+/* Changes of the memory region in the middle of the message */
 enum rights_change {
 	CHANGE_INVALID,		/* invalidated */
-	CHANGE_KEY,		/* and registered again, with another key */
-	CHANGE_RIGHT,		/* ... without the right that the message needs */
-	CHANGE_SIZE,		/* ... smaller */
-	CHANGE_MAP,		/* ... with other memory, and all else the same */
+	CHANGE_KEY,		/* invalidated, and registered with another key */
+	CHANGE_RIGHT,		/* invalidated, and registered without the needed right */
+	CHANGE_SIZE,		/* invalidated, and registered with a smaller size */
+	CHANGE_MAP,		/* invalidated, and registered with other memory */
 	CHANGE_PD,		/* the region is of another protection domain */
 	CHANGE_GONE,		/* deregistered */
 	CHANGE_COUNT
 };
 
-/* What the message uses the region for. The payload goes from end 0 to end 1. */
+/* What a message uses the memory region for. Its payload goes from end 0 to end 1 of the pair. */
 enum rights_use {
 	USE_WRITE,		/* the target of a Write */
 	USE_RECV,		/* the receive of a Send */
@@ -98,7 +98,7 @@ static void rights_fill(u8 *mem, u8 seed)
 		mem[i] = (i * 7 + (i >> 8)) ^ seed;
 }
 
-/* Post REG_MR or LOCAL_INV at end 1, whose sender has no message to send, and execute it */
+/* Post REG_MR or LOCAL_INV at end 1, which is not sending the message, and execute it */
 static void rights_do(struct rights *r, const struct ib_send_wr *wr)
 {
 	KUNIT_ASSERT_EQ(r->p->test, pair_post(&r->p->end[1], wr), 0);
@@ -275,7 +275,7 @@ static void rights_desc(const u8 *row, char *desc)
 
 KUNIT_ARRAY_PARAM(rights, rights_errs, rights_desc);
 
-/* Change the region after end 1 has placed the first segments, and before the others arrive. */
+/* Change the memory region after RX has placed the first segments, and before others arrive. */
 static void rights_change_between_arrivals(struct rights *r, enum rights_change change,
 					   enum srnic_err err)
 {
@@ -297,7 +297,9 @@ static void rights_change_between_arrivals(struct rights *r, enum rights_change 
 						RIGHTS_LEN - placed), 0);
 }
 
-/* Change the region after end 0 has sent the first batch, and before it builds the next one. */
+/*
+ * Change the memory region after the first batch of FPDUs was sent, and before the next is built.
+ */
 static void rights_change_between_batches(struct rights *r, enum rights_change change,
 					  enum srnic_err err)
 {
@@ -348,7 +350,7 @@ static struct {
 	unsigned int		left;	/* page fragments until the change */
 } rights_soon;
 
-/* The sender needs a page fragment, and so holds no region: another CPU could change it now. */
+/* srnic's sender needs a page fragment, so it holds no region: another CPU could change it now. */
 static void rights_wants_page(void)
 {
 	if (rights_soon.left && !--rights_soon.left)
@@ -428,9 +430,9 @@ static void rights_changed_amid_segment(struct kunit *test)
 }
 
 /*
- * The sender builds Read Responses and the ULP's Sends in turn, from the same region, in one batch.
- * When the region has lost its remote rights a Read of the peer fails, but a Send of the ULP does
- * not: that the Send may access the region must not make the Read succeed.
+ * srnic's sender builds Read Responses and the ULP's Sends in turn, from the same region, in one
+ * batch. When the region has lost its remote rights a Read of the peer fails, but a Send of the ULP
+ * does not: that the Send may access the region must not make the Read succeed.
  */
 static void rights_of_the_ulp_are_not_the_peers(struct kunit *test)
 {

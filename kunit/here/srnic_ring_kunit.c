@@ -567,7 +567,7 @@ static void cq_poll_jumps_over_the_gap(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, srnic_poll_cq(&cq->ibcq, ARRAY_SIZE(wc), wc), (int)ARRAY_SIZE(left));
 	for (i = 0; i < ARRAY_SIZE(left); i++)
 		KUNIT_EXPECT_EQ(test, wc[i].wr_id, left[i]);
-	/* All were polled, so srnic_cq_forget() finds none, and leaves no gap. */
+	/* All completions were polled, so srnic_cq_forget() finds none, and leaves no gap. */
 	srnic_cq_forget(cq, &p->end[0].qp->ibqp);
 	KUNIT_EXPECT_EQ(test, cq->put, 10);
 	KUNIT_EXPECT_EQ(test, srnic_poll_cq(&cq->ibcq, 1, wc), 0);

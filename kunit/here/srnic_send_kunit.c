@@ -169,8 +169,8 @@ static void send_memory_ends_anywhere(struct kunit *test)
 }
 
 /*
- * From the emergency reserves the sender takes only a single page: no other sender could use the
- * rest of a larger fragment until the peer has acknowledged the bytes in it.
+ * From the emergency reserves srnic's sender takes only a single page: no other sender could use
+ * the rest of a larger fragment until the peer has acknowledged the bytes in it.
  */
 static void send_reserves_are_taken_by_the_page(struct kunit *test)
 {
@@ -204,9 +204,10 @@ static void undo_desc(const u32 *len, char *desc)
 KUNIT_ARRAY_PARAM(undo, undo_lens, undo_desc);
 
 /*
- * The second SGE of a Send has an invalid lkey, which the sender finds when it has written a part
- * of a segment. A page fragment may have ended in that part, or a Marker be in it. The segments
- * before are sent, then the Terminate message, with Markers and CRCs as if there was no such part.
+ * The second SGE of a Send has an invalid lkey, which srnic's sender finds when it has written a
+ * part of a segment. A page fragment may have ended in that part, or a Marker be in it. The
+ * segments before are sent, then the Terminate message, with Markers and CRCs as if there was no
+ * such part.
  */
 static void send_undone(struct kunit *test, const struct send_row *row)
 {

@@ -270,7 +270,7 @@ static void turn_message_under_way_does_not_complete(struct kunit *test)
  * While a Read is unanswered TCP accepts the Sends after it, so the application reuses their
  * elements of the ring. But their WQEs complete only after the Read: for the last new element there
  * is no free WQE. The application rings no doorbell for it, since the element before it is still
- * valid. So the Read Response has to run the sender.
+ * valid. So the Read Response has to run srnic's sender.
  */
 static void turn_full_queue_goes_on_with_the_answer(struct kunit *test)
 {
@@ -309,7 +309,7 @@ static void turn_full_queue_goes_on_with_the_answer(struct kunit *test)
 	qp->user = false;
 }
 
-/* --- how long the sender goes on --- */
+/* --- how long srnic's sender goes on --- */
 
 #define QUOTA_SLACK	(2 * SRNIC_BATCH_BYTES)	/* one batch more, with its headers */
 #define QUOTA_TOTAL	(PAIR_WRS * SRNIC_MAX_SGE * PAIR_MEM)
@@ -342,7 +342,7 @@ static void turn_of_a_worker_ends_with_the_quota(struct kunit *test)
 }
 
 /*
- * The system call by which an application rings the doorbell returns when the sender has sent
+ * The system call by which an application rings the doorbell returns when srnic's sender has sent
  * SRNIC_TX_QUOTA; the sender's work item sends the rest.
  */
 static void turn_of_a_doorbell_ends_with_the_quota(struct kunit *test)

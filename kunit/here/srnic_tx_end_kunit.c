@@ -22,7 +22,10 @@ static u64 end_count(struct kunit *test, enum srnic_counter counter)
 	return pair_count(test->priv, counter);
 }
 
-/* After an error of the peer the sender drops an FPDU of which TCP has no byte, and terminates. */
+/*
+ * After an error of the peer an FPDU of which TCP has no byte is dropped, for the Terminate
+ * message.
+ */
 static void end_terminate_in_place_of_what_waits(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -41,13 +44,13 @@ static void end_terminate_in_place_of_what_waits(struct kunit *test)
 	pair_deliver(p, 0);
 	pair_expect_no_wc(p, &p->end[1].rcq);
 	pair_expect_fault(p, 1, SRNIC_ERR_TERM_RECEIVED);
-	/* iw_mpa calls stop afterwards, which must not count the Terminate message again. */
+	/* iw_mpa calls stop() afterwards, which must not count the Terminate message again. */
 	srnic_tx_stop(qp);
 	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates), 1);
 	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates_lost), 0);
 }
 
-/* Run the sender as if the time limit of the Terminate message had passed */
+/* Run srnic's sender as if the time limit of the Terminate message had passed */
 static void end_time_is_up(struct srnic_qp *qp)
 {
 	mutex_lock(&qp->tx.lock);
@@ -80,7 +83,10 @@ static void end_terminate_is_waited_for(struct kunit *test, bool in_time)
 	pair_tcp_run(qp);
 	end_expect_left(test, qp->tx.deadline, since, SRNIC_TERM_MS);
 	end_expect_left(test, qp->tx.give_up, since, SRNIC_TERM_MAX_MS);
-	/* Without an ack of the peer TCP never calls write_space, so the sender has set a timer. */
+	/*
+	 * Without an ack of the peer TCP never calls write_space, so srnic's sender has set a
+	 * timer.
+	 */
 	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&qp->tx.retry));
 	end_expect_left(test, qp->tx.retry.timer.expires, since, SRNIC_TERM_MS);
 	tcp_sk(sk)->snd_una++;
@@ -112,7 +118,7 @@ static void end_terminate_is_not_waited_for_without_end(struct kunit *test)
 }
 
 /*
- * RFC 5040 7.1: for a work request in error the sender sends a Terminate message, after the
+ * RFC 5040 7.1: for a work request in error srnic's sender sends a Terminate message, after the
  * messages of the work requests that were posted before.
  */
 static void end_terminate_behind_what_was_good(struct kunit *test)
@@ -135,14 +141,14 @@ static void end_terminate_behind_what_was_good(struct kunit *test)
 	pair_expect_fault(p, 1, SRNIC_ERR_TERM_RECEIVED);
 }
 
-/* --- an error that the sender finds itself, and a peer that acknowledges nothing --- */
+/* --- an error that srnic's sender finds itself, and a peer that acknowledges nothing --- */
 
 static const struct end_own {
 	const char	*desc;
 	bool		reads;		/* a Read of the peer fails, else a Send of this end */
 	u32		room;		/* bytes that TCP accepts, at most all before the error */
 	bool		alive;		/* the peer acknowledges a byte now and then */
-	unsigned int	until;		/* milliseconds until the sender gives the message up */
+	unsigned int	until;		/* milliseconds until srnic's sender gives the message up */
 } end_owns[] = {
 	{ "Send, no room", false, 0, false, SRNIC_TERM_MS },
 	{ "Send, room for a part", false, 50, false, SRNIC_TERM_MS },
@@ -200,8 +206,8 @@ static void end_pass(struct srnic_qp *qp, unsigned int ms, bool alive)
 }
 
 /*
- * The sender reports its error to iw_mpa, which ends the stream for the ULP, even if the peer never
- * acknowledges enough for TCP to accept the Terminate message.
+ * srnic's sender reports its error to iw_mpa, which ends the stream for the ULP, even if the peer
+ * never acknowledges enough for TCP to accept the Terminate message.
  */
 static void end_own_error_is_reported_whatever_the_peer_does(struct kunit *test)
 {
@@ -228,7 +234,7 @@ static void end_own_error_is_reported_whatever_the_peer_does(struct kunit *test)
 	tcp_sk(p->sock->sk)->snd_una = una;
 }
 
-/* If TCP has room in time, the sender sends the messages before the error, and the Terminate. */
+/* If TCP has room in time, the messages before the error are sent, and the Terminate message. */
 static void end_own_error_is_reported_to_the_peer_in_time(struct kunit *test)
 {
 	const struct end_own *row = test->param_value;
@@ -262,8 +268,8 @@ static void end_own_error_is_reported_to_the_peer_in_time(struct kunit *test)
 /* --- an orderly end while TCP has no room --- */
 
 /*
- * TCP has accepted all messages, and its send buffer is full. finish_tx calls iw_mpa_tx_finished()
- * at once: the sender has nothing to send that would need room.
+ * TCP has accepted all messages, and its send buffer is full. finish_tx() calls
+ * iw_mpa_tx_finished() at once: srnic's sender has nothing to send that would need room.
  */
 static void end_finish_does_not_wait_for_room(struct kunit *test)
 {
@@ -284,7 +290,7 @@ static void end_finish_does_not_wait_for_room(struct kunit *test)
 }
 
 /*
- * After finish_tx the last message waits for room in TCP. A Read of the peer that arrives before
+ * After finish_tx() the last message waits for room in TCP. A Read of the peer that arrives before
  * TCP has all of that message is answered, one that arrives later is not.
  */
 static void end_finish_answers_reads_until_tcp_has_all(struct kunit *test)
@@ -320,7 +326,7 @@ static void end_finish_answers_reads_until_tcp_has_all(struct kunit *test)
 }
 
 /*
- * finish_tx is called in the middle of a Read Response that takes two batches. A Read of the peer
+ * finish_tx() is called in the middle of a Read Response that takes two batches. A Read of the peer
  * that arrives while the second batch is being sent is not answered.
  */
 static void end_finish_amid_a_response_answers_no_more(struct kunit *test)
@@ -381,9 +387,9 @@ static void end_terminate_behind_finish_lost(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates_lost), 1);
 }
 
-/* --- iw_mpa calls stop --- */
+/* --- iw_mpa calls stop() --- */
 
-/* If the Terminate message was not sent before stop, stop sends it if TCP has room. */
+/* If the Terminate message was not sent before stop(), stop() sends it if TCP has room. */
 static void end_stop_tries_to_terminate(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -396,7 +402,7 @@ static void end_stop_tries_to_terminate(struct kunit *test)
 	pair_expect_fault(p, 1, SRNIC_ERR_TERM_RECEIVED);
 }
 
-/* stop sends the Terminate message once, in place of an FPDU that TCP has refused */
+/* stop() sends the Terminate message once, in place of an FPDU that TCP has refused */
 static void end_stop_terminates_in_place_of_what_waits(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -416,7 +422,7 @@ static void end_stop_terminates_in_place_of_what_waits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates), 1);
 }
 
-/* stop sends no Terminate message after finish_tx, nor before open_tx. */
+/* stop() sends no Terminate message after finish_tx(), nor before open_tx(). */
 static void end_stop_where_nothing_may_be_sent(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -447,7 +453,7 @@ static void end_next_stream_begins_anew(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, qp->tx.deadline, 0);
 }
 
-/* --- states of the sender --- */
+/* --- states of srnic's sender --- */
 
 static void end_states_of_a_stream_that_finishes(struct kunit *test)
 {
@@ -476,7 +482,7 @@ static void end_states_of_a_stream_that_finishes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 1);
 }
 
-/* RX has found an error before open_tx: open_tx runs the sender, which sends the Terminate. */
+/* RX has found an error before open_tx(), which then has to let the Terminate message be sent. */
 static void end_open_lets_out_a_terminate(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -492,7 +498,7 @@ static void end_open_lets_out_a_terminate(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, end_count(test, SRNIC_CNT_tx_terminates), 1);
 }
 
-/* A Read of the peer has arrived before open_tx: open_tx runs the sender, which answers it. */
+/* A Read of the peer has arrived before open_tx(), which then has to run srnic's sender. */
 static void end_open_lets_out_a_response(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -521,7 +527,7 @@ static void end_states_of_a_stream_that_fails(struct kunit *test)
 	srnic_fail(qp, SRNIC_ERR_CRC);
 	pair_tcp_run(qp);
 	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_TERM);
-	/* While the Terminate message waits for memory, finish_tx does not change the state. */
+	/* While the Terminate message waits for memory, finish_tx() does not change the state. */
 	srnic_tx_finish(&qp->ibqp);
 	KUNIT_EXPECT_EQ(test, qp->tx.state, SRNIC_TX_TERM);
 	pair_tcp.err = 0;
@@ -531,7 +537,7 @@ static void end_states_of_a_stream_that_fails(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 0);
 }
 
-/* An error before open_tx: after the time limit the state is CLOSED, even if open_tx is called. */
+/* An error before open_tx(): after the time limit TX is CLOSED, whatever iw_mpa calls later. */
 static void end_states_of_a_stream_that_was_never_opened(struct kunit *test)
 {
 	struct pair *p = test->priv;

@@ -26,7 +26,7 @@ static const struct pair_opts tx_marked = {
 	.crc = true, .emss = 1448, .ord = 1, .markers = { true, true },
 };
 
-/* The peer posts a Read of @len bytes of end 0's memory */
+/* The peer posts a Read of @len bytes of the sending QP's memory */
 static void tx_post_read(struct kunit *test, struct srnic_mr *src, u32 len)
 {
 	struct pair *p = test->priv;
@@ -46,7 +46,7 @@ static void tx_refusal_desc(const int *err, char *desc)
 
 KUNIT_ARRAY_PARAM(tx_refusal, tx_refusals, tx_refusal_desc);
 
-/* While TCP has room but no memory, the sender tries again only when its timer fires. */
+/* While TCP has room but no memory, srnic's sender tries again only when its timer fires. */
 static void tx_tcp_without_memory_asked_by_timer(struct kunit *test)
 {
 	struct srnic_qp *qp = pair_tcp_begin(test, &tx_plain);
@@ -65,7 +65,7 @@ static void tx_tcp_without_memory_asked_by_timer(struct kunit *test)
 	pair_tcp_expect_arrival(test, 1);
 }
 
-/* While the sender waits for memory a doorbell does not call TCP; only the sender's timer does. */
+/* While srnic's sender waits for memory a doorbell does not call TCP: only its timer does. */
 static void tx_kicks_while_memory_is_short_void(struct kunit *test)
 {
 	struct srnic_qp *qp = pair_tcp_begin(test, &tx_plain);
@@ -85,8 +85,9 @@ static void tx_kicks_while_memory_is_short_void(struct kunit *test)
 }
 
 /*
- * srnic_tx_doorbell() finds tx.lock held by another context, which is the sender. That sender may
- * have done its last check for work, so the doorbell has to queue a work item, which checks again.
+ * srnic_tx_doorbell() finds tx.lock held by another context, which is srnic's sender. That sender
+ * may have done its last check for work, so the doorbell has to queue a work item, which checks
+ * again.
  */
 static void tx_doorbell_of_a_busy_sender_not_lost(struct kunit *test)
 {
@@ -109,7 +110,7 @@ static void tx_handler(struct ib_cq *cq, void *qp)
 	tx_handled_with_the_lock += mutex_is_locked(&((struct srnic_qp *)qp)->tx.lock);
 }
 
-/* A completion handler may take long, or post: so the sender calls it without tx.lock. */
+/* A completion handler may take long, or post: so srnic's sender calls it without tx.lock. */
 static void tx_handler_called_without_the_lock(struct kunit *test)
 {
 	struct srnic_qp *qp = pair_tcp_begin(test, &tx_plain);
@@ -127,7 +128,7 @@ static void tx_handler_called_without_the_lock(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tx_handled_with_the_lock, 0);
 }
 
-/* If TCP's send buffer is full the sender sets no timer: TCP will call write_space. */
+/* If TCP's send buffer is full srnic's sender sets no timer: TCP will call write_space. */
 static void tx_tcp_without_room_asked_when_it_has(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -147,7 +148,7 @@ static void tx_tcp_without_room_asked_when_it_has(struct kunit *test)
 	pair_tcp_expect_arrival(test, 1);
 }
 
-/* If no page can be allocated for an FPDU, the sender tries again when its timer fires. */
+/* If no page can be allocated for an FPDU, srnic's sender tries again when its timer fires. */
 static void tx_without_pages_goes_on_later(struct kunit *test)
 {
 	struct srnic_qp *qp = pair_tcp_begin(test, &tx_marked);
@@ -163,7 +164,7 @@ static void tx_without_pages_goes_on_later(struct kunit *test)
 	pair_tcp_expect_arrival(test, 1);
 }
 
-/* If TCP has no memory for a Terminate message for SRNIC_TERM_MS, the sender ends the stream. */
+/* If TCP has no memory for a Terminate message for SRNIC_TERM_MS, the stream ends without it. */
 static void tx_terminate_without_memory_given_up(struct kunit *test)
 {
 	struct srnic_qp *qp = pair_tcp_begin(test, &tx_plain);
@@ -198,7 +199,10 @@ static const struct tx_who {
 
 KUNIT_ARRAY_PARAM_DESC(tx_who, tx_whos, name);
 
-/* Only the sender of a kernel ULP that is initiator uses the reserves: it may serve storage. */
+/*
+ * Only for a kernel ULP that is initiator, and may serve storage, srnic's sender may use the
+ * emergency reserves of memory.
+ */
 static void tx_reserves_for_storage_alone(struct kunit *test)
 {
 	const struct tx_who *who = test->param_value;
@@ -266,7 +270,7 @@ static void tx_applications_hold_up_applications_alone(struct kunit *test)
 
 /* --- the beginning of a stream --- */
 
-/* open_tx may be called in RX, within the sender's call of TCP, so it must not take tx.lock. */
+/* open_tx() may run in RX, within a call of TCP by the holder of tx.lock: it must not take that. */
 static void tx_open_within_rx_lets_out_what_is_posted(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -286,8 +290,8 @@ static void tx_open_within_rx_lets_out_what_is_posted(struct kunit *test)
 }
 
 /*
- * A ULP can post as soon as the QP is in RTS, even before prepare has given the sender a socket.
- * open_tx has to wake the sender for such work requests.
+ * A ULP can post as soon as the QP is in RTS, even before prepare() has given srnic's sender a
+ * socket. open_tx() has to wake the sender for such work requests.
  */
 static void tx_open_lets_out_what_was_posted_before_the_stream(struct kunit *test)
 {
@@ -330,7 +334,7 @@ static void tx_finish_nothing_posted_at_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 1);
 }
 
-/* Work requests posted before finish_tx are sent, those posted after it are not. */
+/* Work requests posted before finish_tx() are sent, those posted after it are not. */
 static void tx_finish_lets_out_what_is_posted(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -353,7 +357,7 @@ static void tx_finish_lets_out_what_is_posted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 0);
 }
 
-/* The sender answers a Read that arrived before finish_tx, and none after iw_mpa_tx_finished(). */
+/* A Read that arrived before finish_tx() is answered, one after iw_mpa_tx_finished() is not. */
 static void tx_finish_answers_reads_that_have_come(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -380,8 +384,8 @@ static void tx_finish_answers_reads_that_have_come(struct kunit *test)
 }
 
 /*
- * After finish_tx a fenced Send waits for the response to a Read. If the peer closes, no response
- * can arrive any more, so the sender finishes without the Send.
+ * After finish_tx() a fenced Send waits for the response to a Read. If the peer closes, no response
+ * can arrive any more, so srnic's sender finishes without the Send.
  */
 static void tx_finish_peer_has_closed_nothing_to_wait_for(struct kunit *test)
 {
@@ -433,7 +437,7 @@ static struct srnic_qp *tx_send_long_row_behind_read(struct kunit *test)
 	return qp;
 }
 
-/* Complete the Read as RX does. RX completes only some of the Sends, and the sender the others. */
+/* Complete the Read as RX does. RX completes some of the Sends, and srnic's sender the others. */
 static void tx_expect_long_row_completes(struct kunit *test, struct srnic_qp *qp)
 {
 	struct srnic_upcalls up = {};
@@ -451,8 +455,8 @@ static void tx_expect_long_row_completes(struct kunit *test, struct srnic_qp *qp
 }
 
 /*
- * After finish_tx RX still completes Reads. The sender, which may not send any more, completes the
- * Sends behind a Read that RX leaves to it.
+ * After finish_tx() RX still completes Reads. srnic's sender, which may not send any more,
+ * completes the Sends behind a Read that RX leaves to it.
  */
 static void tx_finished_sender_retires_what_rx_leaves(struct kunit *test)
 {
@@ -465,7 +469,7 @@ static void tx_finished_sender_retires_what_rx_leaves(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 0);
 }
 
-/* The sender completes the Sends that RX leaves to it even while TCP refuses all bytes. */
+/* srnic's sender completes the Sends that RX leaves to it even while TCP refuses all bytes. */
 static void tx_refused_sender_retires_what_rx_leaves(struct kunit *test)
 {
 	struct srnic_qp *qp = tx_send_long_row_behind_read(test);
@@ -492,7 +496,7 @@ static void tx_finished_sender_tells_of_a_full_queue(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 1);
 }
 
-/* After an error of the stream finish_tx sends the Terminate message, and does not finish. */
+/* After an error of the stream finish_tx() sends the Terminate message, and does not finish. */
 static void tx_finish_behind_error_terminates(struct kunit *test)
 {
 	struct pair *p = test->priv;
