@@ -49,8 +49,9 @@ RAW=$OUT/raw
 ONLY=.
 LIMIT=3600	# seconds for one command: many, since the guest's clock jumps ahead whenever the guest is idle
 
-# Variants: the driver of each, and its settings. "plain" is srnic without what siw does not do by
-# default: CRC, the peer-to-peer model, and the responder's wait for the first FPDU ("fence").
+# Variants: for each one its driver, and its settings of sysctl net.iw_mpa. "plain" is srnic without
+# three things that siw does not do by default: CRC, the peer-to-peer model, and the responder's
+# wait for the first FPDU ("fence").
 declare -A DRIVER=([siw]=siw [siw_mpa]=siw_mpa [srnic]=srnic [plain]=srnic [markers]=srnic
 	[srnic-tfo]=srnic [plain-tfo]=srnic [rxe]=rxe [srnic-large]=srnic [plain-large]=srnic)
 declare -A SETTINGS=(
@@ -66,7 +67,7 @@ SETTINGS[plain-large]=${SETTINGS[plain]}
 VARIANTS=${VARIANTS:-'siw siw_mpa srnic plain markers'}
 BRIEFLY='siw_mpa markers'	# variants for which BRIEF_MEASURES replaces MEASURES
 
-# Lines "NAME ARGUMENTS-OF-CM_BENCH": measures of connections
+# Lines "NAME ARGUMENTS": measurements of connections, each by one call of cm_bench with ARGUMENTS
 MEASURES='
 connect-1	-o 1 connect
 connect-8	-o 8 connect
@@ -89,8 +90,9 @@ memory-established	-k established -K 1000 hold
 BRIEF_MEASURES='
 connect-1	-o 1 connect
 '
-# Lines "NAME SIZE TIMES PROGRAM": PROGRAM of perftest transfers TIMES messages of SIZE bytes. It sleeps until a
-# completion arrives, if it has an option for that (-e). With -q each QP transfers an equal part of TIMES.
+# Lines "NAME SIZE TIMES PROGRAM": PROGRAM of perftest transfers TIMES messages of SIZE bytes. With
+# -e, if PROGRAM has this option, it sleeps until a CQE is reported instead of polling its CQ. With
+# -q each QP transfers an equal part of TIMES.
 DATA='
 data-write-64	64	5000	ib_write_bw
 data-write-4k	4096	2000	ib_write_bw
@@ -115,8 +117,9 @@ connect-ipv6	-a fd00::1 tcp
 memory-half-open	-k tcp -K 1000 hold
 '
 
-# Loads of --rate, "CLIENTS-LISTENERS-STALLED". For each listener STALLED peers send an incomplete
-# MPA Request, and stay connected: see cm_rate.c.
+# Loads of --rate, "CLIENTS-LISTENERS-STALLED": so many clients connect to so many listeners, while
+# for each listener STALLED peers have sent an incomplete MPA Request and stay connected: see
+# cm_rate.c.
 LOADS=${LOADS:-'1-1-0 4-1-0 16-1-0 64-1-0 16-4-0 16-8-0 64-8-0 16-1-4 64-8-4'}
 ROUNDS=${ROUNDS:-15}	# in each round all drivers are measured in turn
 FIRST_ROUND=${FIRST_ROUND:-1}	# a number above 1 continues an earlier run
@@ -146,10 +149,10 @@ STORM_VARIANTS=${STORM_VARIANTS:-'siw siw_mpa srnic'}
 # shellcheck source=scripts/test/bench/registrations.sh
 . "$TOP/scripts/test/bench/registrations.sh"
 
-# Limits for a connect of each variant, in hundredths of what siw needs
+# Limits for the instructions of one connect with each variant, in percent of what siw needs
 declare -A LIMITS=([siw_mpa]=104 [srnic]=95 [plain]=87)
-# Limits for messages: lines "VARIANT BYTES TIMES KIND LIMIT", see rdma_data.c. LIMIT is in hundredths of what siw
-# needs, which computes no CRC.
+# Limits for the instructions of one message: lines "VARIANT BYTES TIMES KIND LIMIT", see
+# rdma_data.c. LIMIT is in percent of what siw needs, which computes no CRC.
 GUARDED='
 srnic	64	500	send	110
 plain	64	500	send	108
@@ -178,7 +181,7 @@ boot_counted() {
 	guest_run A 'sysctl -qw kernel.hung_task_timeout_secs=0' "$LIMIT"
 }
 
-# boot_counting: boot a guest whose instructions the plugin counts
+# boot_counting: boot a guest whose instructions QEMU's plugin split.so (split.c) counts
 boot_counting() { boot_counted -plugin "$OUT/split.so,map=$OUT/map,out=$OUT/split"; }
 
 # boot_with PROGRAM
@@ -198,8 +201,8 @@ build_plugin() {
 	gcc -Wall -Wextra -Werror -O2 -shared -fPIC -o "$OUT/split.so" "$TOP/scripts/test/bench/split.c"
 }
 
-# Give the plugin the addresses of the kernel's functions. Call this whenever a driver was loaded,
-# since the addresses of its functions are new.
+# Give QEMU's plugin (split.c) the addresses of the kernel's functions. Call tell_plugin() whenever
+# a driver was loaded, since the module's functions have new addresses.
 tell_plugin() {
 	guest_run A 'cat /proc/kallsyms >/share/kallsyms' "$LIMIT"
 	python3 "$TOP/scripts/test/bench/functions.py" "$GUEST_RUN/share/kallsyms" \
@@ -215,16 +218,18 @@ take_driver() {
 	for setting in ${SETTINGS[$1]:-}; do
 		guest_run "$guest" "sysctl -qw net.iw_mpa.$setting" "$LIMIT"
 	done
-	[[ $1 == siw || $1 == rxe ]] || need_crc32c "$guest"	# siw computes no CRC, and rxe another one
+	[[ $1 == siw || $1 == rxe ]] || need_crc32c "$guest"	# siw computes no CRC, and rxe CRC-32, not CRC32c
 }
 
-# need_crc32c GUEST: fail if the guest sums up CRC32c in software, which costs more than hardware does
+# need_crc32c GUEST: fail if the guest's kernel computes CRC32c in software, without the processor's
+# instruction: the figures with CRC would be too high
 need_crc32c() {
 	guest_run "$1" crc32c_by_hardware "$LIMIT" >"$OUT/crc32c" ||
 		die "CRC32c is summed up by software: $(cat "$OUT/crc32c")"
 }
 
-# Half-open connections must not time out, although the guest's clock runs fast.
+# Raise iw_mpa's limits for half-open connections, whose MPA Request has not arrived: thousands of
+# them must neither be refused nor time out, although the guest's clock jumps ahead.
 be_patient() {
 	guest_run A "sysctl -qw net.iw_mpa.half_open_max=100000 \
 		net.iw_mpa.half_open_listener_max=100000 \
@@ -264,7 +269,8 @@ measure_all() {
 	done <<<"${2:1:-1}"
 }
 
-# data_command VARIANT SIZE TIMES PROGRAM: print the client's command; print nothing if TCP has no such measure
+# data_command VARIANT SIZE TIMES PROGRAM: print the client's command. Print nothing if VARIANT is
+# tcp and tcp_data.c has no measurement that corresponds to PROGRAM.
 data_command() {
 	local qps=1 args
 
@@ -281,8 +287,8 @@ data_command() {
 	esac
 }
 
-# measure_data VARIANT LIST: QEMU's plugin counts instructions while the programs run. Only those of
-# the kernel are used, since the programs wait in busy loops.
+# measure_data VARIANT LIST: QEMU's plugin counts instructions while the programs of LIST run. Only
+# the kernel's instructions are reported: the programs poll in busy loops of any length.
 measure_data() {
 	local name size times program command
 
@@ -406,8 +412,8 @@ measure_trips() {
 	say "in $OUT: rtt.rst, rtt.html"
 }
 
-# bore_storm VARIANT: succeed if no client was rejected, and 99 % of them were connected within twice the time that the
-# server takes to accept all of them.
+# bore_storm VARIANT: succeed if each client was connected, none of them after a reject or an error,
+# and 99 % of them within twice the time that the server takes to accept all.
 bore_storm() {
 	local clients milliseconds _
 
@@ -446,8 +452,9 @@ begin_rounds() {
 	mkdir -p "$OUT/$1"
 }
 
-# rate VARIANT ROUND: measure the rates in a new guest, which is killed afterwards. Connections do
-# not stay in TIME_WAIT after their end, or TCP would have no free port within seconds.
+# rate VARIANT ROUND: measure the rates in a new guest, which is killed afterwards. No connection
+# may stay in TIME_WAIT after its end (tcp_max_tw_buckets=0), or TCP would run out of free ports
+# within seconds.
 rate() {
 	say "round $2: $1"
 	boot_with cm_rate
@@ -510,7 +517,8 @@ all_measured() {
 	tap_end bench
 }
 
-# run_option OPTION: the caller holds a lock, so no other run writes into $OUT. Results are reported before failures.
+# run_option OPTION: the caller holds a lock, so no other run writes into $OUT. The results are
+# printed before run_option fails because of measurements without a result.
 run_option() {
 	case ${1:-} in
 	--comeback) measure_comebacks ;;

@@ -25,11 +25,12 @@
 
 DRIVER=${DRIVER:-srnic}
 BOTH=$DRIVER/$DRIVER
-# Tests that a sample also runs with siw as peer: connects, Reads, Writes and ends. The result of the other tests does
-# not depend on the peer's driver.
+# Tests that a sample also runs with siw as peer: connect, Read, Write and the end of a connection.
+# The result of the other tests does not depend on the peer's driver.
 SAMPLE_WITH_SIW='^(010|015|020|035|040|110|900)-'
 ALL_PAIRS="$DRIVER/siw siw/$DRIVER $BOTH $BOTH/rough $BOTH/flap"
-# Unmodified siw has errors that a kernel with detectors does not survive.
+# A kernel with detectors, such as KASAN, stops at errors of unmodified siw, so siw is no peer
+# there.
 kernel_debugs "$KERNEL" && ALL_PAIRS=$BOTH
 SAMPLE=no
 if [[ $KERNEL == 6.1 ]]; then
@@ -55,8 +56,9 @@ list_cases() {
 	done
 }
 
-# families_on WIRE FAMILIES NUMBER: print which of the address families FAMILIES to test. On a bad wire, on a slow
-# kernel and in a sample this is only one: IPv6 when links flap, which disturbs IPv6 more than IPv4.
+# families_on WIRE FAMILIES NUMBER: print which of the address families FAMILIES to test. On a rough
+# or flapping wire, on a slow kernel and in a sample this is only one: IPv6 if links flap, which
+# disturbs IPv6 more than IPv4; in a sample IPv4 and IPv6 by turns, by NUMBER.
 families_on() {
 	local one=4
 
@@ -70,7 +72,7 @@ families_on() {
 	echo "$one"
 }
 
-# This function runs in a subshell, so a test file may define any variable or function.
+# list_cases_of() runs in a subshell: what one test file defines is not there when the next is read.
 # shellcheck disable=SC2034 # for the test files
 list_cases_of() (
 	CLIENT_DRIVER=$2
@@ -99,8 +101,9 @@ list_cases_of() (
 	done
 )
 
-# choose_roles CLIENT_DRIVER SERVER_DRIVER FAMILY: set CLIENT and SERVER to guests such that in the end our driver has
-# had both roles on both kernels
+# choose_roles CLIENT_DRIVER SERVER_DRIVER FAMILY: set CLIENT and SERVER to the guests A and B. If
+# both drivers are the same, the guests change roles for IPv6, so this driver is client and server
+# on both kernels.
 choose_roles() {
 	CLIENT=A
 	SERVER=B
@@ -168,8 +171,8 @@ self_test() {
 		"$(declare -f says_nothing_old); says_nothing_old" 240
 }
 
-# Runs in the guest. As soon as a background job is started, its output file must not contain output of an earlier job
-# of the same name.
+# says_nothing_old() runs in the guest. As soon as a background job is started, its output file must
+# not contain output of an earlier job of the same name.
 says_nothing_old() {
 	local n
 
@@ -216,8 +219,8 @@ run_all() {
 	done 4<<<"$cases"
 }
 
-# Ask both guests what their detectors have found, and switch them off. Each step is a test: a guest that cannot be
-# switched off has a bug.
+# For each guest, report what the detectors of its kernel, such as KASAN, have found; then shut both
+# guests down. Each step is a test: a guest whose kernel does not power off has a bug.
 power_off() {
 	local status name
 
@@ -249,7 +252,8 @@ list_names() {
 	done
 }
 
-# build_for KERNEL: in a subshell, since need_kernel changes the variable KERNEL
+# build_for KERNEL: build the modules for KERNEL, in a subshell, since need_kernel() sets the
+# variable KERNEL
 build_for() (
 	need_kernel "$1"
 	export KERNEL

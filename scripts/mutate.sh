@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Do the tests find faults? This makes small faults, mutants, in srnic's layers R0 to R3 and in the library's layers L1
-# to L3, whose files their Makefiles list, and runs the KUnit suites against each: see scripts/test/mutate/mutate.py.
+# Do the tests find faults? This makes small faults, called mutants, in srnic's layers R0 to R3 and
+# in iw_mpa's layers L1 to L3 (each Makefile lists the files of its layers), and runs the KUnit
+# suites with each mutant: see scripts/test/mutate/mutate.py.
 #
 #   scripts/mutate.sh [--seed N] [--count N] [--minutes N] [--keep]
 #   scripts/mutate.sh --people [--minutes N] [--keep]
@@ -37,8 +38,9 @@ put_mutants() {
 	mutate --make "$ours" "$@"
 }
 
-# Mutants that do not compile are dropped; the compiler reports a few at a time. The kernel has no build time in it,
-# since a run continues only with an identical kernel.
+# Build one kernel with all mutants. Those that do not compile are dropped; the compiler reports
+# only some of them at a time, so the build is tried up to 12 times. The build time is fixed, since
+# a run that was stopped is continued only with an identical kernel.
 build_mutants() {
 	local linux=$1 try
 	local -a drop=()

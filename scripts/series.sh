@@ -34,9 +34,9 @@ SERIES=(iw_mpa srnic)	# in alphabetical order, each on top of those before it
 git_here() { GIT_CEILING_DIRECTORIES=$CACHE git -c safe.directory='*' "$@"; }
 in_repo() { git_here -C "$REPO" "$@"; }
 
-# refresh FOLDER: write its Makefile with only those objects whose source has been added so far, and its Kconfig with
-# only the options that this Makefile names. The parts for takeover are added all at once, and so are those for the
-# suites, whose last file is the configuration for kunit.py.
+# refresh FOLDER: write the folder's Makefile with only those objects whose source has been added so
+# far, and its Kconfig with only the options that this Makefile names. The objects of takeover are
+# added all at once, and so are those of the KUnit suites, whose last file is .kunitconfig.
 refresh() {
 	local from=$NEW/$1 to=$REPO/$1 object
 	local -a edits=()
