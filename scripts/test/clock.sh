@@ -50,10 +50,13 @@ build_modules() {
 	cp "$OUT/src/drivers/infiniband/sw"/{iw_mpa/iw_mpa,srnic/srnic}.ko "$OUT/modules/"
 }
 
-# used: print the processor time of the kernel in nanoseconds. Its programs are other processes of the host.
+# used: print the processor time that the kernel, a process of the host, has used, in nanoseconds.
+# The programs that run on it are other processes of the host, and are not included.
 used() { awk '{ print $1 }' "/proc/$UML_PID/schedstat"; }
 
-# answer: set SAID to the next mark that the kernel's first program prints; print all else, without the terminal's echo
+# answer: set SAID to the next line "mark ..." that init prints in user mode Linux, without "mark".
+# Print other lines to stderr. Fail at the line "done", with which init ends, or after LIMIT
+# seconds.
 answer() {
 	local line
 

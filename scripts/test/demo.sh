@@ -24,7 +24,8 @@ FAILED=0
 STEPS=0
 OUT=$CACHE/demo
 TITLE=
-# Variables of scripts/e2e: the capture continues between steps; perftest runs one program.
+# Variables of scripts/e2e: the clean-up after a step leaves the job "capture" running, so that one
+# capture has all steps of a part; 040-perftest.sh runs one program of perftest.
 export KEEP_JOB=capture
 export PERFTESTS=ib_write_bw
 
@@ -115,7 +116,8 @@ names() {
 	done
 }
 
-# page.py finds these files by the number at the beginning of a title.
+# startup.py keeps its result in NUMBER.json, by the number at the beginning of the part's title,
+# where page.py finds it.
 show() {
 	local -a names
 
@@ -169,7 +171,7 @@ run_demo() {
 	step rmmod 900-unload.sh A B 4
 }
 
-# Runs under a lock, so that no other demo uses $OUT.
+# demo() runs under a lock, so that no other demo uses $OUT.
 demo() {
 	rm -rf "$OUT"
 	mkdir -p "$OUT"

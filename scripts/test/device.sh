@@ -22,7 +22,7 @@
 CARD=10.0.0.2
 LIMIT=1200	# seconds for one run, so that a hang ends
 SAID=		# output of the last run
-HIDDEN=/usr/bin/tshark	# program that guest A lacks; tshark by default, which would take long
+HIDDEN=/usr/bin/tshark	# program that guest A lacks; by default tshark, whose analysis of the capture takes long
 UNDO=()		# commands that undo the changes of a test, in the order of the changes
 
 # Let A, the judging host, reach B, the host of the card, by ssh without a password.
@@ -77,7 +77,7 @@ judge() {
 	return "$status"
 }
 
-# said REGEX...: each matches a line of the last output
+# said REGEX...: each REGEX matches a line that the last run of iw-mpa-judge printed
 said() {
 	local regex
 
@@ -86,7 +86,7 @@ said() {
 	done
 }
 
-# refused REGEX ARGUMENT...: iw-mpa-judge fails with just one error line, like REGEX
+# refused REGEX ARGUMENT...: iw-mpa-judge fails, and prints just one line with an error, like REGEX
 refused() {
 	local regex=$1
 
@@ -96,7 +96,7 @@ refused() {
 		{ echo "not with the one line $regex" && return 1; }
 }
 
-# reports REGEX...: each matches a line of the report
+# reports REGEX...: each REGEX matches a line of report.txt, which iw-mpa-judge wrote
 reports() {
 	local regex
 
@@ -145,7 +145,8 @@ test_refused() {
 		HIDDEN=/usr/bin/python3 refused 'there is no python3' --device siw0 -k rtr_offer responder
 }
 
-# Without --hazards, tests that need it are reported as skipped. tshark is not hidden, and judges, too.
+# Without --hazards, tests that need it are reported as skipped. tshark is not hidden in this test,
+# so that the report also has its verdict on the capture.
 test_startup() {
 	HIDDEN=/usr/bin/false judge --device siw0 --sample -k 'request_v1|rtr_offer|own_depths|rejected_v1|connect_to_where' \
 		initiator responder hazards || return
@@ -182,8 +183,9 @@ test_beside() {
 
 peer_to_peer() { guest_run B "echo $1 >/proc/sys/net/iw_mpa/peer_to_peer"; }
 
-# The tests named below run only with --hazards. With peer_to_peer 0 the device never asks for RTR messages. That breaks
-# no rule, so the report has to name a feature that the device lacks.
+# The tests of the group "hazards" run only with --hazards. With the sysctl peer_to_peer 0 the
+# device never asks for RTR messages. That breaks no rule, so the report has to name a feature that
+# the device lacks.
 test_hazards() {
 	changes 'peer_to_peer 0' 'peer_to_peer 1' || return
 	judge --hazards --device siw0 --sample -k 'read_rtr_works|request_by_default|no_rtr_in_common' \

@@ -58,8 +58,8 @@ cover_folders() {
 
 uncover_folders() { umount /usr/src /etc/dkms /lib/modules /var/lib/dkms "$WORK"; }
 
-# Run dkms with the environment of an administrator, without the variables of this tree's scripts, but with the headers
-# that are only in $CACHE.
+# Run dkms with the environment of an administrator, without the variables of this tree's scripts.
+# If the headers are not installed, but only unpacked in $CACHE, name their folder.
 run_dkms() {
 	local -a environment=(env -u IW_MPA_CACHE -u TOP -u KERNEL -u KREL) kernel=()
 
@@ -173,7 +173,8 @@ test_other_source() {
 		expect_text "$output" "apt-get install $KSOURCE=$want"
 }
 
-# With linux-source dkms builds siw_mpa after the commands that the message of the tests above names.
+# If linux-source is installed, dkms builds siw_mpa, by the commands in the message that
+# test_no_source() checks.
 test_with_siw() {
 	touch /etc/dkms/iw_mpa-siw
 	run_dkms unbuild "$NAME" -k "$KREL" && install_expecting iw_mpa siw_mpa srnic
@@ -302,7 +303,8 @@ NEXT=99
 FIRST=	# release of the kernel that uname prints in the copy of the host
 SECOND=	# release of another kernel, whose headers are installed later
 
-# make_host: make the copy, without anything that DKMS has built on the host
+# make_host KERNEL KERNEL: mount a copy of this host, without anything that DKMS has built on the
+# host. Only the headers of the first KERNEL are on the copy.
 make_host() {
 	local lower
 
@@ -325,7 +327,8 @@ make_host() {
 	need_kernel "$2"
 	SECOND=$KREL
 	rm -f "$HOST/lib/modules/$SECOND/build"
-	# The copy's kernel is $FIRST. dpkg runs packages' scripts with its own PATH, so the file of uname is replaced.
+	# uname has to print $FIRST on the copy. dpkg runs packages' scripts with its own PATH, so
+	# the file of uname is replaced.
 	mv "$HOST/usr/bin/uname" "$HOST/usr/bin/uname.real"
 	printf '%s\n' '#!/bin/sh' "[ \"\$*\" = -r ] && echo $FIRST || exec /usr/bin/uname.real \"\$@\"" \
 		>"$HOST/usr/bin/uname"
@@ -391,7 +394,8 @@ test_author() {
 		rm -r /lib/modules/$kernel; [[ $status -eq 77 ]]; done'
 }
 
-# When the headers of the other kernel are installed, dkms builds iw_mpa for it, and after that the driver.
+# When the headers of the second kernel are installed, dkms builds iw_mpa for it, and then acme, the
+# driver that iw-mpa-new-driver has made.
 test_kernel_comes() {
 	headers_come "$1"
 	there "run-parts --verbose --exit-on-error --arg=$SECOND /etc/kernel/header_postinst.d" || return

@@ -1,10 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The pure layers in user space, under libFuzzer with the address and undefined-behaviour
-# sanitizers: each layer gets the named cases first, then generated input for T seconds.
+# Those layers of iw_mpa and srnic that call nothing of the kernel, such as the parsers of MPA
+# frames and DDP headers, run in user space under libFuzzer, with the address and
+# undefined-behaviour sanitizers: first on the cases in scripts/test/fuzz/corpus, then on generated
+# input for T seconds each.
 #
-# SCTP's session control is also tested against a second codec, and against tshark.
+# The session control of RFC 5043 (DDP over SCTP) is also tested against a second codec and tshark.
 #
 #   T=SECONDS scripts/test/fuzz.sh      (10 if not set)
 
@@ -17,7 +19,8 @@ LIB=$TOP/drivers/infiniband/sw/iw_mpa
 SRNIC=$TOP/drivers/infiniband/sw/srnic
 WORK=$CACHE/fuzz
 
-# l0: MPA frames and negotiation of the library; session: SCTP's session control; r0: RDMAP and DDP headers of srnic
+# l0: MPA frames and negotiation of iw_mpa; session: SCTP's session control; r0: RDMAP and DDP
+# headers of srnic
 TARGETS=(l0 session r0)
 declare -A SOURCES=(
 	[l0]="$LIB/frame.c $LIB/negotiate.c $LIB/fpdu.c $LIB/reason.c"
@@ -50,8 +53,8 @@ sctp() {
 	done
 }
 
-# fuzz TARGET: inputs that reach new code are kept for the next run, in found-TARGET, and inputs
-# that crash the target in crash-TARGET-*.
+# fuzz TARGET: libFuzzer keeps inputs that reach new code in found-TARGET, for the next run, and
+# inputs that crash the target in crash-TARGET-*.
 fuzz() {
 	"$WORK/$1_fuzz" -max_total_time="${T:-10}" -max_len=700 -verbosity=0 \
 		-print_final_stats=1 -artifact_prefix="$WORK/crash-$1-" \

@@ -84,7 +84,8 @@ boot() {
 end_capture() {
 	guest_is_dead A || guest_run A "capture_stop wire.pcapng" >/dev/null
 	CAPTURES=$((CAPTURES + 1))
-	# The judge takes the last name for the newest, so the numbers have equal lengths.
+	# "cells.py judge" takes the last file in alphabetical order for the newest capture, so the
+	# numbers have equal lengths.
 	cp "$GUEST_RUN/share/wire.pcapng" "$WORK/$(printf '%03d' "$CAPTURES").pcapng"
 }
 
@@ -95,10 +96,10 @@ load_variant() {
 	LOADED=$1
 }
 
-TRIES=4		# tries of a step if siw fails: on a busy host it may fail several times
+TRIES=4		# tries of a step that siw has failed, see siw_left_octets; on a busy host it may fail several times
 
-# left_by_siw LOG PORT: does LOG show just one connection of ours to PORT, of which siw's TCP has acknowledged all
-# bytes, while bytes of this connection are unread in siw's socket?
+# left_by_siw LOG PORT: does LOG show just one connection of guest A to PORT, of which siw's TCP has
+# acknowledged all bytes, while bytes of this connection are unread in siw's socket?
 left_by_siw() {
 	awk -v port=":$2\$" '
 		/^--- guest / { guest = $3 }

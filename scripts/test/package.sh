@@ -108,7 +108,8 @@ make_root_once() {
 	touch "$3"
 }
 
-# guest_root guest|fresh: print the root for need_kernel's kernel. Tests at the same time share it, and only read it.
+# guest_root guest|fresh: print the folder with such a root for $KERNEL. Tests that run at the same
+# time share it, and only read it.
 guest_root() {
 	local base=${KSUITE%-backports}-$1 dir=$WORK/root-$KREL
 
@@ -165,7 +166,8 @@ in_time() {
 	return $status
 }
 
-# on_disk SHELL-COMMAND: run it in a mount namespace, with the root as the guest sees it: see guest/init
+# on_disk SHELL-COMMAND: run it in a mount namespace and a chroot, with the root as guest/init
+# mounts it for the guest
 on_disk() {
 	DISK=${GUEST_DISK[A]} ROOT=${GUEST_ROOT[A]} IMAGE=$("$TOP/scripts/lib/guest/image.sh" "$KERNEL") \
 		in_time unshare -m "$0" --on-disk "$1"
@@ -193,11 +195,13 @@ mount_disk() {
 
 # --- where the package is ----------------------------------------------------------------------
 
-# fails COMMAND...: for commands of "inside": the command has to fail, or the shell ends. "! COMMAND" would not end it,
-# since "set -e" does not apply to it. Compare the command's message, too: a command that is missing also fails.
+# fails COMMAND...: for commands of "inside": if COMMAND succeeds, the shell ends. "set -e" alone
+# would ignore the status of "! COMMAND". Compare the message of COMMAND, too: a missing program
+# also fails.
 FAILS='fails() { ! "$@"; }'
 
-# inside COMMAND [SECONDS]: run it in the guest if that runs, else on the guest's disk
+# inside COMMAND [SECONDS]: run COMMAND in the guest if the guest runs, else in a chroot of the
+# guest's disk
 inside() {
 	if [[ $RUNS == yes ]]; then
 		guest_run A "$FAILS; set -e; $1" "${2:-60}"
@@ -206,8 +210,8 @@ inside() {
 	fi
 }
 
-# List the files in the folders of packages and dkms. Left out are dkms's key, files that the first
-# boot writes, and the kernel's headers.
+# List the files in the folders of packages and dkms, to compare them before and after. Left out are
+# dkms's key, files that the first boot writes, and the kernel's headers.
 list_files() {
 	inside "cd /; find etc usr/lib/modules/*/updates usr/lib/modules-load.d usr/lib/systemd \
 		usr/libexec usr/sbin usr/share usr/src var/lib/dkms \( -type f -o -type l \) \
@@ -229,8 +233,8 @@ expect_modules() {
 	done" 300
 }
 
-# The package is installed in a chroot, where uname prints the host's kernel: if that is another one, the package has to
-# say that its headers are missing.
+# The package is installed in a chroot, where uname prints the host's kernel: if the host's kernel
+# is not the guest's, the package has to say that the headers of the host's kernel are missing.
 test_install() {
 	local output
 
@@ -318,8 +322,8 @@ test_restart() {
 	link_works
 }
 
-# rdma-core's port mapper starts only by the package's example of a udev rule, when the first link is made. It ends with
-# the last link, and connections survive its end.
+# rdma-core's port mapper, iwpmd, starts only by the package's example of a udev rule, when the
+# first link is made. It ends when the last link is removed, and rping works after that as before.
 test_port_mapper() {
 	local rule=76-srnic-iwpmd.rules links=iw-mpa-link@rnic-0
 
@@ -352,7 +356,8 @@ test_group() {
 		chmod 666 $files; chgrp root $files"
 }
 
-# On a host that runs well doctor finds no fault, for each kernel that is tested.
+# "iw-mpa doctor" finds no fault on a host in order. It warns if the kernel's headers or DKMS's
+# files are not there.
 test_doctor() {
 	local output
 
@@ -377,7 +382,8 @@ test_doctor() {
 	expect_text "$output" '^warning  DKMS does not know it: '
 }
 
-# iw-mpa-netdev@ makes a link without a line in the file, but only if there is no line. The interface may appear later.
+# iw-mpa-netdev@eth0 makes a link on eth0, but not if eth0 has a line in /etc/iw-mpa/links. The
+# interface may appear after the unit is enabled.
 test_netdev() {
 	local unit=iw-mpa-netdev@ output
 
@@ -409,8 +415,9 @@ test_netdev() {
 		ip link delete plain0; rdma link show rnic-0/1" 120
 }
 
-# A kernel without the modules, such as one whose headers are missing, boots without a failed unit, and the journal
-# reports that they are missing. When the modules are there again, they get the settings.
+# A kernel without the modules, such as one whose headers are missing, boots without a failed unit,
+# and the journal reports that they are missing. When "iw-mpa link up" loads them, they get the
+# settings of sysctl.d.
 test_no_module() {
 	inside "iw-mpa link down; rmmod srnic iw_mpa; mv /usr/lib/modules/$KREL/updates /root
 		status=0; systemctl restart iw-mpa-modules systemd-modules-load systemd-sysctl || status=\$?
@@ -433,8 +440,9 @@ detach_disk() {
 }
 
 # shellcheck disable=SC2016 # expands on the guest
-# A link that the kernel uses is not removed without --force: neither by hand nor by systemd nor with the package. A
-# target at all addresses listens again when the link is back.
+# A link that the kernel uses, here for NVMe, is removed only by --force: not by "link down", by
+# systemd or with the package. A target that listens at all addresses listens again when the link
+# exists again.
 test_users() {
 	local output user='nvme_rdma with 10\.0\.0\.1:4420'
 
@@ -446,7 +454,7 @@ test_users() {
 		systemctl stop iw-mpa-link@rnic-0; iw-mpa link up rnic-0; journalctl -q -o cat -u iw-mpa-link@rnic-0
 		refused env DEBIAN_FRONTEND=noninteractive apt-get -q -y remove iw-mpa-dkms; dpkg -s iw-mpa-dkms' 300)
 	echo "$output"
-	# Three refusals of commands, two of units in the journal
+	# Three commands refuse, and so do two units, in the journal.
 	[[ $(grep -cE "^iw-mpa: rnic-0 stays, for the kernel uses it: .*$user" <<<"$output") -eq 5 ]] ||
 		fail 'it does not say why a link stays'
 	expect_text "$output" '^active$'
@@ -537,10 +545,11 @@ test_upgrade_mounted() {
 	link_works
 }
 
-# The units of the package's examples, with target and host on one machine. /srv is a separate file system, since the
-# guest's root, an overlay, cannot tell where a file's blocks are. The target is at an address of the link, and the link
-# is removed in two ways: the port listens again, and the host connects again. The last file is written right before the
-# host shuts down.
+# The units of the package's examples, with target and host on one machine. /srv is a separate file
+# system, since the guest's root, an overlay, cannot tell where a file's blocks are. The target has
+# an address of the link, which is removed in two ways; after each, the port has to listen again,
+# and the host to reconnect. test_storage_boot looks for the last file, which is written right
+# before the shutdown.
 # shellcheck disable=SC2016 # expands on the guest
 test_storage() {
 	local way
@@ -764,8 +773,8 @@ test_ci_install() {
 	expect_modules "$(version_of "$OLD")"
 }
 
-# ci-setup prints only the link's variables to stdout, so that a job can use the output as it is; a second run finds
-# everything in place.
+# ci-setup prints only the link's variables to stdout, so that a job can use the output as it is. A
+# second run installs nothing, and prints the same.
 # shellcheck disable=SC2016 # expands on the guest
 test_ci_link() {
 	local output

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The patches for iw_cm and rdma_cm at work. Those patches of scripts/test/series that change the RDMA core are applied
-# to the sources of Debian's kernel 6.12, and guests get these two modules in place of their own. The guests run siw,
-# which does not know the patches; and iw_mpa and srnic as they are in the series, that is without iwcm_faults.c.
+# The patches for iw_cm and rdma_cm at work. Those patches of scripts/test/series that change the
+# RDMA core are applied to the sources of Debian's kernel 6.12, and guests get these two modules in
+# place of their own. The guests run siw as it is; and iw_mpa and srnic as the series has them,
+# without iwcm_faults.c.
 #
 #   scripts/test/patched.sh                         e2e --sample
 #   scripts/test/patched.sh e2e|wire ARGUMENT...    other tests, as scripts/e2e.sh and wire.sh take them

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Random sequences of system calls on srnic, and on what srnic uses, in a guest with detectors: see
-# scripts/test/random/main.c. They follow from a seed, which is printed.
+# scripts/test/random/main.c. The same seed, which is printed, gives the same sequences.
 #
 #   scripts/test/random.sh [--seed N] [--minutes N]     seed: a new one each time; minutes: 10
 #

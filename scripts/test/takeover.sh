@@ -1,11 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Takeover without hardware. Guest A has the device twin0, whose "hardware" is a socket in another network namespace,
-# restored from the library's record with TCP_REPAIR; tc redirects packets to it. Guest B has an unmodified peer and
-# rping, which compares the data that it gets back. The judge checks B's capture: no RST, no retransmission, no
-# challenge ACK; time stamps and window do not go back. On A the frozen socket must not send a segment: both TCP and
-# netfilter's output hook count segments. Controls, which have to fail, prove that the judges work.
+# Takeover without hardware. Guest A has the device twin0, whose "hardware" is a socket in another
+# network namespace, restored with TCP_REPAIR from the record of the connection that iw_mpa gives to
+# the device; tc redirects packets to it. Guest B has an unmodified peer and rping, which compares
+# the data that it gets back. judge.py checks B's capture: no RST, no retransmission, no challenge
+# ACK; time stamps and window do not go back. On A the socket that was taken over is frozen, and
+# must not send: TCP and netfilter's output hook count its segments. Controls, which have to fail,
+# prove that the judges work.
 #
 #   scripts/test/takeover.sh [--sample] [-k REGEX] [-l]
 #
@@ -157,8 +159,8 @@ after() {
 	esac
 }
 
-# connect ROLE LOCAL REMOTE OPTIONS...: make one connection, and print the output of the twin and of rping; fail if
-# either of them failed
+# connect ROLE LOCAL REMOTE OPTIONS...: make one connection, and print the output of twin.py, which
+# drives the device twin0, and of rping; fail if either of them failed
 connect() {
 	local role=$1 local=$2 remote=$3 status=0
 
@@ -202,7 +204,7 @@ one() {
 	guest_run B "capture_stop $name.pcapng && capture_is_whole" || status=$?
 	"$TOP/scripts/test/takeover/judge.py" "${judge[@]}" "$GUEST_RUN/share/$name.pcapng" "$local" || verdict=$?
 	after "$role" || status=$?
-	# An object that is still in use is a failure, as after an end-to-end test.
+	# An RDMA object that is still in use is a failure, as after an end-to-end test.
 	guest_run A clean_up || status=1
 	guest_run A 'wire_set clean' || status=1
 	[[ $status -ne 0 ]] || status=$verdict

@@ -17,7 +17,7 @@ WORK=${USAGE_FOLDER:-}	# folder of this run; the environment names it if this sc
 # ends COMMAND...: the command has to succeed; its stdout is in $WORK/said
 ends() { "$@" >"$WORK/said" || { cat "$WORK/said"; return 1; }; }
 
-# said REGEX...: each matches a line of $WORK/said
+# said REGEX...: each REGEX matches a line of $WORK/said, the output of the last command
 said() {
 	local regex
 
@@ -51,7 +51,8 @@ test_wire_device() {
 	grep -qE '^[0-9]+ rules: ' "$(sed -n 's/^# report: //p' "$WORK/said")/report.txt"
 }
 
-# wire.sh --module: srnic's module, given by its file, as if it was a driver that the tests do not know.
+# wire.sh --module: srnic's module, given by its file, as any driver is that the tests have no name
+# for.
 test_wire_module() {
 	need_krel
 	"$TOP/scripts/lib/build.sh" || return
@@ -133,7 +134,7 @@ test_any_host() {
 	rm -r "$host" "$root"
 }
 
-# cross_built NAME: build for this kernel without a warning, and check the modules' processor
+# cross_built NAME: build for the kernel NAME without a warning, and check the modules' processor
 cross_built() (
 	build=$WORK/cross
 	kernel_row "$1"
@@ -231,7 +232,8 @@ fake() {
 	chmod +x "$file"
 }
 
-# The copy has a network device, eth0, and two links, of srnic and of another driver. No module of ours is loaded.
+# On the copy of the host make a network device, eth0, and two links, of srnic and of another
+# driver. No module of iw_mpa seems to be loaded there.
 fake_host() {
 	local root=$WORK/host/root
 
@@ -278,7 +280,7 @@ there() {
 
 link() { there /usr/libexec/iw-mpa/link "$@"; }
 
-# logged REGEX: a fake was called like this
+# logged REGEX: a fake program was called with such arguments
 logged() { grep -qsE -- "$1" "$WORK/host/root/log" || { echo "not called: $1" && cat "$WORK/host/root/log"; return 1; }; }
 
 links_are() { printf '%s\n' "$@" >"$WORK/host/root/etc/iw-mpa/links"; }
@@ -302,7 +304,7 @@ file_is_read() {
 	END
 }
 
-# If "link up" loads the module after the boot, it has the settings of sysctl.d applied.
+# If "link up" loads the module, after the boot, it also applies sysctl.d's settings of net.iw_mpa.
 module_comes_late() {
 	rm -rf "$WORK"/host/root/sys/module/*
 	links_are 'srnic1 eth0'
@@ -310,13 +312,13 @@ module_comes_late() {
 	link down srnic1 && ! has_link srnic1 && link up srnic1 && has_link srnic1 && ! grep sysctl "$WORK/host/root/log"
 }
 
-# "down NAME" only removes links of ours, or of the file.
+# "link down NAME" removes only links of iw_mpa, and links that /etc/iw-mpa/links names.
 down_by_name() {
 	links_are 'srnic1 eth0'
 	! link --follow down srnic9 && said 'has no link srnic9' || return
 	! link --follow down rxe0 && said 'has no link rxe0' && has_link rxe0 || return
 	link --follow down srnic0 && ! has_link srnic0 || return
-	# A link that systemd stops may already be gone.
+	# systemd calls it without --follow, also if the link has been removed: that is no failure.
 	link down srnic9
 }
 
@@ -527,7 +529,7 @@ test_gdb() {
 	[[ $status -eq 0 ]] && said '^rip +0x[0-9a-f]+' 'detached'
 }
 
-# Guest A has the newer kernel.
+# e2e.sh with KERNELS in the opposite order: guest A, the client, has the newer kernel.
 test_e2e_kernels() {
 	ends env KERNELS='6.12 6.1' PAIRS=srnic/srnic "$TOP/scripts/e2e.sh" -k '^010' || return
 	said '^ok [0-9]+ 010-rping srnic 6.12->srnic 6.1 IPv4' '^# e2e: [0-9]+ passed, 0 failed$'

@@ -12,9 +12,9 @@
  *	tcp		without MPA: connect, 24 bytes there, 24 bytes back, close
  *	hold		nothing: for use with -k
  *	stay		nothing, until the program is killed: for use with -k
- *	load		have the plugin read its map of functions
- *	count		have the plugin count all that runs from now on
- *	dump		have the plugin write what it has counted
+ *	load		have QEMU's plugin, split.c, read its map of functions
+ *	count		have split.c count all that runs from now on
+ *	dump		have split.c write what it has counted
  *
  * COUNT connections are made in batches of OUTSTANDING, with OCTETS bytes of private data in each
  * direction. -q: start at once, since TCP keeps no ports of an earlier run. -k holds NUMBER other
@@ -81,7 +81,7 @@ static struct ibv_cq *cq;
 static enum phase now_in;
 static long long since, spent[PHASES];
 
-/* For the plugin: an instruction that does nothing, see split.c */
+/* An instruction without effect, at which QEMU's plugin (split.c) begins phase n */
 #define MARK(n) asm volatile("nopl 0x1b3c0000+%c0(%%rax)" : : "i"(n) : "memory")
 #define MARK_DATA	7
 #define MARK_LOAD	8
@@ -150,8 +150,8 @@ static struct addrinfo *resolve(const char *port)
 static struct addrinfo *cm_addr, *tcp_addr;
 
 /*
- * rdma_cm chooses a source port at random, and siw tries no other one if TCP uses that port: so use
- * ports one after the other.
+ * rdma_cm chooses a source port at random, and siw tries no other one if TCP uses that port: so
+ * next_source() gives each connection the port after the last one's.
  */
 static struct sockaddr *next_source(void)
 {
@@ -159,7 +159,7 @@ static struct sockaddr *next_source(void)
 	static in_port_t port = FIRST_PORT;
 
 	memcpy(&addr, cm_addr->ai_addr, cm_addr->ai_addrlen);
-	/* The port is in the same place in both families. */
+	/* sin_port and sin6_port have the same offset in their structures. */
 	((struct sockaddr_in *)&addr)->sin_port = htons(port++);
 	return (struct sockaddr *)&addr;
 }
@@ -237,8 +237,8 @@ static void accept_request(struct rdma_cm_id *id)
 enum answer { ACCEPT, REJECT, NOTHING };
 
 /*
- * Handle events until N of TYPE have arrived. A server's id is stored at the next free place of the
- * batch, which need not be that of its client.
+ * Handle events until N of TYPE have arrived. The server's rdma_cm_id of each MPA Request is stored
+ * in the next free entry of CONNS, which need not be the entry of its client.
  */
 static void handle_events(enum rdma_cm_event_type type, int n, struct conn *conns,
 			  enum answer answer)
@@ -444,8 +444,8 @@ static void print_memory(int n, long octets)
 
 	for (i = 0; i < CACHES; i++) {
 		/*
-		 * A slab cache that has grown by less than one object for four connections has no
-		 * objects of connections.
+		 * A slab cache with less than one more object for each four connections has grown
+		 * for other reasons, and is left out.
 		 */
 		if (caches[i].objects * 4 < n)
 			continue;
@@ -576,7 +576,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	/*
-	 * Wait until TCP has forgotten the ports of an earlier run; emulated time passes quickly.
+	 * Sleep until no port of an earlier run is in TIME_WAIT (60 s); the guest's clock skips it.
 	 */
 	if (!quick)
 		sleep(61);

@@ -25,7 +25,7 @@
 
 static int turn;	/* connections so far */
 
-/* For the plugin, see split.c; the numbers of the phases are those of cm_bench.c. */
+/* Have QEMU's plugin (split.c) begin phase n. The numbers of the phases are those of cm_bench.c. */
 #define MARK(n) do { \
 	if (turn >= WARM_UP) \
 		asm volatile("nopl 0x1b3c0000+%c0(%%rax)" : : "i"(n) : "memory"); \
@@ -97,8 +97,8 @@ static void pause_between(void)
 }
 
 /*
- * rdma_cm chooses a source port at random, and siw tries no other one if TCP uses that port: so use
- * ports one after the other.
+ * rdma_cm chooses a source port at random, and siw tries no other one if TCP uses that port: so
+ * call_one() gives each connection the port after the last one's.
  */
 static void call_one(struct sockaddr_in *address)
 {

@@ -41,7 +41,7 @@ struct client {
 static struct sockaddr_in address = { .sin_family = AF_INET };
 static struct client *clients;
 static int nr_clients, rejected, failed;
-static long long least_free;	/* least free memory since this was set, in bytes */
+static long long least_free;	/* least free memory of the host since the storm began, in bytes */
 
 static long long now_ms(void)
 {
@@ -92,7 +92,7 @@ static void serve(int milliseconds, int backlog)
 			continue;
 		usleep(milliseconds * 1000);
 		need(make_qp(id), "rdma_create_qp");
-		/* The client may have given up. */
+		/* rdma_accept() may fail, if the client has given up. */
 		rdma_accept(id, &param);
 	}
 }
@@ -123,7 +123,7 @@ static pid_t start_server(char **argv)
 
 /* --- the clients ------------------------------------------------------------------------------ */
 
-/* siw tries no other source port than the one that rdma_cm has chosen: so each try has its own. */
+/* siw tries no port but the one that rdma_cm has chosen: so each attempt gets a new port. */
 static void resolve(struct client *client)
 {
 	static in_port_t port = FIRST_PORT;
@@ -163,7 +163,7 @@ static void handle(const struct rdma_cm_event *event, long long began)
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 		need(make_qp(client->id), "rdma_create_qp");
 		client->state = RESOLVED;
-		/* A client that has failed does not wait for the others. */
+		/* dial_all() begins the first attempt of each client; a later one begins here. */
 		if (client->again)
 			dial(client);
 		break;
@@ -301,7 +301,7 @@ int main(int argc, char **argv)
 	need(nr_clients > 0 && clients, "CLIENTS");
 
 	/*
-	 * Wait until TCP has forgotten the ports of an earlier run; emulated time passes quickly.
+	 * Sleep until no port of an earlier run is in TIME_WAIT (60 s); the guest's clock skips it.
 	 */
 	sleep(61);
 	free_before = free_memory();

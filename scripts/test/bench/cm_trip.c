@@ -208,7 +208,7 @@ static void *respond(void *unused)
 	return unused;
 }
 
-/* siw tries no other source port than rdma_cm has chosen: so each connection has its own. */
+/* siw tries no port but the one that rdma_cm has chosen: so each connection gets a new one. */
 static void prepare(struct end *end)
 {
 	static in_port_t port = FIRST_PORT;
@@ -274,7 +274,7 @@ int main(int argc, char **argv)
 	need(rounds > 0 && rounds <= ROUNDS_MAX, "ROUNDS");
 	address.sin_port = htons(PORT);
 	/*
-	 * Wait until TCP has forgotten the ports of an earlier run; emulated time passes quickly.
+	 * Sleep until no port of an earlier run is in TIME_WAIT (60 s); the guest's clock skips it.
 	 */
 	sleep(61);
 	listen_for_requests(&responder);

@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""In the guest, for ulps.sh: a target of NVMe over RDMA goes and comes back.
+"""Run in the guest, for ulps.sh: remove a target of NVMe over RDMA, and make it available again.
 
     comeback.py CONTROLLERS SECONDS
 
 The target has no port for SECONDS. Prints lines "WHAT NUMBER": median and last, milliseconds from
 the return of the port until half of the controllers, and all, are live; failed, failed attempts to
-reconnect. This is no shell script: the guest's clock jumps whenever a program is loaded.
+reconnect. This is no shell script, since the guest's clock jumps whenever a program is loaded.
 """
 
 import glob

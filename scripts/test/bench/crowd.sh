@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Runs in the guest, for scale.sh: a device with very many connections. An instruction takes a nanosecond.
+# Runs in the guest, for scale.sh: a device with very many connections. By the guest's clock an
+# instruction takes a nanosecond.
 
 ENDPOINTS=/sys/kernel/debug/iw_mpa/endpoints
 TRACING=/sys/kernel/tracing
@@ -28,7 +29,8 @@ crowd_trace_listing() {
 	echo 1 >"$TRACING/tracing_on"
 }
 
-# Only trace events that fit into the buffer count, so it is made large.
+# Remove the device, and count from trace events on which processor each of its connections has
+# ended. The trace buffer is enlarged, since events that do not fit into it would be missing.
 crowd_remove() {
 	local began
 

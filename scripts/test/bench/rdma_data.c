@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a message costs, measured by the clock and not by the plugin: one process is both ends of a
- * connection to itself, one message is outstanding at a time, and a thread that waits sleeps. Under
- * QEMU's -icount a nanosecond is an instruction.
+ * What a message costs, measured by the guest's clock and not by QEMU's plugin: one process is both
+ * ends of a connection to itself, one message is outstanding at a time, and a thread that waits
+ * sleeps. Under QEMU's -icount a nanosecond is an instruction.
  *
  *	rdma_data ADDRESS OCTETS TIMES send|write
  *

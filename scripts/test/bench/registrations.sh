@@ -5,12 +5,12 @@
 # same guest.
 
 REGISTRATIONS=${REGISTRATIONS:-100000}
-# Limit, in hundredths of siw's cost; and for one of the last registrations also in hundredths of one of the first
-# thousand
+# Limit, in percent of siw's cost; and for one of the last thousand registrations also in percent of
+# one of the first thousand
 REGISTERED_LIMIT=110
 
-# The process is in a memory cgroup, as under systemd, since srnic's charging of the cgroup costs
-# instructions, too.
+# The process that registers memory is in a memory cgroup, as under systemd, so that the
+# instructions by which srnic charges the cgroup are counted, too.
 # shellcheck disable=SC2016
 IN_CGROUP='mkdir -p /run/cgroup; mountpoint -q /run/cgroup || mount -t cgroup2 none /run/cgroup
 	echo +memory >/run/cgroup/cgroup.subtree_control; mkdir -p /run/cgroup/bench

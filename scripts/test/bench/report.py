@@ -39,7 +39,7 @@ import page     # noqa: E402
 
 VARIANTS = ("tcp", "siw", "siw_mpa", "srnic", "plain", "markers")
 PHASES = ("", "setup", "connect", "qp", "close", "destroy", "settle", "data")
-# The order of functions.py
+# Names and colours of the groups of functions, in the order of functions.py
 GROUPS = (
     ("", ""),
     ("application and its libraries", "#9aa7b4"),
@@ -88,21 +88,24 @@ class Measure:
         return self.values.get(name)
 
     def total(self):
-        """Instructions in all phases, also in "settle", after the end of all connections"""
+        """Return the instructions in all phases, also in "settle", after the end of all
+        connections."""
         return round(sum(self.insns.values()) / self.count)
 
     def of_phase(self, name):
-        """Instructions in one phase, as split.c counts them"""
+        """Return the instructions in one phase, as split.c counts them."""
         return round(sum(insns for (phase, _), insns in self.insns.items()
                          if phase == name) / self.count)
 
     def kernel(self):
-        """Instructions of the kernel, as split.c counts them; programs wait in busy loops"""
+        """Return the instructions of the kernel; those of programs, which poll in busy loops, are
+        left out."""
         return round(sum(insns for (_, group), insns in self.insns.items()
                          if group != USER) / self.count)
 
     def part(self, phase, group):
-        """Instructions of one group of functions in one phase; if phase is "", in all phases"""
+        """Return the instructions of a group of functions in one phase; if PHASE is "", in all
+        phases."""
         return round(sum(insns for (p, g), insns in self.insns.items()
                          if g == group and phase in ("", p)) / self.count)
 
@@ -285,8 +288,8 @@ def fpdus(mtu, octets=65536):
 
 
 def by_function(folder, mtu, variant, name):
-    """Instructions per message of each function that split.c counts for the driver: its own, and
-    the kernel's functions of group 0 (memory, locks, lists) that the driver calls"""
+    """Return the instructions per message of each function that split.c counts for the driver: its
+    own, and the kernel's functions of group 0 (memory, locks, lists) that the driver calls."""
     measure = Measure(os.path.join(folder, f"mtu-{mtu}", f"{variant}.{name}"))
     path = os.path.join(folder, f"mtu-{mtu}", f"{variant}.{name}.split")
     found = collections.Counter()

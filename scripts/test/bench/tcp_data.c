@@ -45,7 +45,7 @@ static void connect_to_self(const char *address, int fd[2])
 	close(listener);
 }
 
-/* Send while TCP has room, and receive in between. */
+/* Send and receive by turns, since a long message does not fit into TCP's buffers as a whole. */
 static void pass(int from, int to, char *buf, size_t len)
 {
 	size_t sent = 0, got = 0;

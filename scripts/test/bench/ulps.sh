@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Sourced by bench.sh: the kernel's instructions for an I/O of NVMe over RDMA and of NFS over RDMA, counted by the
-# plugin. Client and server are on one host; disk and files are in memory.
+# Sourced by bench.sh: the kernel's instructions for an I/O of NVMe over RDMA and of NFS over RDMA,
+# counted by QEMU's plugin split.c. Client and server are on one host; disk and files are in memory.
 
 # NAME BYTES TIMES KIND
 ULPS='
@@ -78,8 +78,8 @@ measure_ulps() {
 	ulps_end >"$OUT/log" || gap "$1: the ULPs did not end: $(cat "$OUT/log")"
 }
 
-# COMEBACK is "NUMBER SECONDS": the number of controllers, and how long they have no target: long enough that their
-# attempts spread over time.
+# COMEBACK is "NUMBER SECONDS": the number of controllers, and for how long they have no target: so
+# long that their attempts to reconnect no longer begin at the same time.
 COMEBACK=${COMEBACK:-'64 5'}
 COMEBACK_VARIANTS=${COMEBACK_VARIANTS:-'siw siw_mpa srnic'}
 COMEBACK_ROUNDS=${COMEBACK_ROUNDS:-5}

@@ -37,7 +37,7 @@ ROWS = {
 TCP_NAME = {"nvme": "NVMe/TCP", "nfs": "NFS over TCP", "iser": "iSCSI over TCP"}
 # Pairs of columns that can be compared: both transports checksum all bytes, or neither does.
 RATIOS = (("plain", "tcp"), ("srnic", "tcp-digest"), ("plain-large", "tcp"), ("srnic-large", "tcp-digest"))
-NEAR = 0.05     # a smaller difference is no reason to prefer one
+NEAR = 0.05     # a ratio nearer to 1 is no reason to prefer one transport
 PAGE = "Documentation/infiniband/iw_mpa_performance.rst"
 TOP = pathlib.Path(__file__).resolve().parents[3]
 
@@ -62,7 +62,8 @@ def when_of(figures):
 
 
 def page_lines(figures):
-    """The table of PAGE, in two parts: what was measured, and ratios"""
+    """Yield the tables of PAGE, as lines: first the instructions that were measured, then their
+    ratios."""
     yield ""
     yield when_of(figures) + ":"
     for head, cells in ((COLUMNS, lambda values: [f"{values[name]:,}" if name in values else "-"
@@ -78,7 +79,7 @@ def page_lines(figures):
 
 
 def figures_of(lines):
-    """The opposite: what the first part has"""
+    """Return the Figures that the first table of page_lines() has."""
     text = "\n".join(lines)
     when = re.search(r"Measured on (\S+), with commit (\S+), on Linux (\S+) \((\S+)\)", text)
     rows = {}
@@ -91,7 +92,7 @@ def figures_of(lines):
 
 
 def choice(kind, value):
-    """What to take by a ratio, with the ratio"""
+    """Return which transport is the better choice by the ratio VALUE, and the ratio."""
     if value == "-":
         return "-"
     if abs(float(value) - 1) <= NEAR:
@@ -100,7 +101,7 @@ def choice(kind, value):
 
 
 def readme_lines(figures):
-    """The short table of README.md"""
+    """Yield the lines of the short table in README.md."""
     yield from ("", "| I/O | without CRC and digests | with them |", "| --- | --- | --- |")
     for name, words in ROWS.items():
         values = figures.rows.get(name, {})
@@ -113,7 +114,7 @@ def readme_lines(figures):
 
 
 def load(folder):
-    """{row: {column: Marginal}}"""
+    """Return the figures that FOLDER has files of, as {row: {column: Marginal}}."""
     found = {row: {} for row in ROWS}
     for row in ROWS:
         for column in COLUMNS:
@@ -123,7 +124,7 @@ def load(folder):
 
 
 class Marginal:
-    """One row of one column"""
+    """The figures for one row of one column: the cost of one more I/O"""
 
     def __init__(self, folder, column, row):
         self.long, self.short = (self.read(os.path.join(folder, f"{column}.{row}.{run}"))
@@ -141,7 +142,8 @@ class Marginal:
         return measure
 
     def of(self, number):
-        """What NUMBER says of a run, for an I/O"""
+        """Return NUMBER(run), such as its instructions, for one I/O: the difference of both runs,
+        per I/O."""
         return (number(self.long) - number(self.short)) / self.more
 
     def kernel(self):
@@ -152,7 +154,7 @@ class Marginal:
         return round(self.of(lambda run: sum(insns for (_, g), insns in run.insns.items() if g == group)))
 
     def functions(self):
-        """Instructions of each function for an I/O, whoever calls it"""
+        """Return the instructions of each function for an I/O, whichever group has called it."""
         names = {key for key in self.long.functions if key[0] != report.USER}
         found = collections.Counter()
         for key in names:
@@ -178,7 +180,7 @@ def groups_tables(found):
 
 
 def functions_tables(found, columns=("tcp", "plain"), most=25):
-    """The functions with most of them, in the kernel as a whole"""
+    """Yield tables of the kernel's functions that take most of the instructions for an I/O."""
     for name, by in found.items():
         for column in columns:
             if column in by:
@@ -223,7 +225,7 @@ def report_all(folder):
 
 
 def write(folder):
-    """Replace what PAGE has"""
+    """Replace the tables in PAGE by the results in FOLDER."""
     text = (TOP / PAGE).read_text(encoding="utf-8")
     lines = "\n".join(page_lines(report_all(folder))) + "\n"
     new, count = re.subn(r"(check: users\n).*?(?=\.\. check: end)", lambda match: match[1] + lines, text,

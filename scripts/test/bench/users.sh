@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Sourced by bench.sh: the kernel's instructions for an I/O of NVMe, NFS and iSCSI over RDMA, and over the TCP protocol
-# that each of them also has. Both ends are on one host with an MTU of 1500; the plugin counts. A figure is marginal:
-# the difference of a long and a short run, divided by the difference of their I/Os, which excludes the start and the
-# end of the program.
+# Sourced by bench.sh: the kernel's instructions for an I/O of NVMe, NFS and iSCSI over RDMA, and
+# over the TCP protocol that each of them also has. Both ends are on one host with an MTU of 1500;
+# QEMU's plugin split.c counts. A figure is marginal: the difference of a long and a short run,
+# divided by the difference of their I/Os, which excludes the start and the end of the program.
 
 USERS_COLUMNS=${USERS_COLUMNS:-'tcp tcp-digest siw rxe srnic plain srnic-large plain-large'}
 # I/Os of a long and a short run of NVMe and iSER, and of NFS
@@ -113,7 +113,8 @@ users_rows() {
 	done
 }
 
-# Print the file of the setting large_fpdu, which depends on the version, if there is one.
+# Print the file of the setting large_fpdu, if there is one: a sysctl or a module parameter,
+# depending on the version.
 large_fpdu() {
 	guest_run A 'ls -d /proc/sys/net/iw_mpa/large_fpdu /sys/module/{srnic,iw_mpa}/parameters/large_fpdu 2>/dev/null |
 		head -n 1' "$LIMIT"
