@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# Sourced by check.sh: the rows of scripts/test/check/rows, in parts short enough to wait for.
+# Sourced by check.sh for "make check-all": run the rows of scripts/test/check/rows, in parts of
+# limited time.
 #
 # The result of each row of scripts/test/check/rows is kept in $CACHE/check-all, with the commit that was tested.
 # --record writes the rows that have passed into scripts/test/check/passed, for other machines. A row that has passed is
 # not run again while no file that concerns it has changed: see concerned_by. AFRESH=y runs it. When all rows have
 # passed, their total is printed. One part runs at a time: rows of one suite share folders.
 
-PART_LIMIT_MIN=240	# for a part, so that a hang is reported
+PART_LIMIT_MIN=240	# limit for one part, after which a hang is reported
 PART_MIN=100		# longest part of make check-all, by the minutes in scripts/test/check/rows
 MOST_MIN=120		# longest part that --part accepts
 USAGE_ALL='usage: check.sh --all [--part N/M] [-k REGEX] [-l]; check.sh --all --record'
 
-TREE=$TOP		# git's folder; the selftest replaces this and KEPT
+TREE=$TOP		# the repository; the selftest replaces TREE and KEPT
 KEPT=$CACHE/check-all
 RECORD=scripts/test/check/passed	# relative to TREE
 
@@ -69,7 +70,8 @@ divide() {
 
 in_git() { git -c safe.directory='*' -C "$TREE" "$@"; }
 
-# commit_of_tree: print the id of HEAD if the tree, RECORD aside, is the same; else nothing
+# commit_of_tree: print the id of HEAD if no file has uncommitted changes, RECORD aside; else
+# nothing
 commit_of_tree() {
 	local changes
 
@@ -77,8 +79,9 @@ commit_of_tree() {
 	[[ -n $changes ]] || in_git rev-parse HEAD 2>/dev/null || true
 }
 
-# tests_concern NAME: print which rows can run a test of scripts/wire/NAME.py, in the form of concerned_by: rows that
-# name the file, or none; and rows of soak.sh and debug.sh, whose files may import this one.
+# tests_concern NAME: print which rows can run a test of scripts/wire/NAME.py, in the form of
+# concerned_by: those of wire.sh that name this file or no file, and those of soak.sh and debug.sh
+# that run it or a file that may import it.
 tests_concern() {
 	case $1 in
 	# Other files import these, or debug.sh runs them as "storms" or "faults".
@@ -120,8 +123,8 @@ concerned_by() {
 	dkms.conf | scripts/deb/* | scripts/lib/deb.sh) echo static dkms package usage refusals device ;;
 	scripts/test/package.sh) echo static package usage refusals ;;
 	scripts/test/dkms.sh) echo static refusals dkms ;;
-	# A case concerns rows without -k, and rows with its number in -k. Some cases are also a suite of
-	# scripts/suites, 280-mpi two, or part of demo.
+	# An end-to-end case concerns rows without -k, and rows with the case's number in -k. Some
+	# cases are also a suite of scripts/suites (280-mpi: two suites), or a part of demo.
 	scripts/e2e/[0-9][0-9][0-9]-*.sh)
 		echo "static e2e:e2e(.--sample)?\$|\<${name%%-*}\> debug:e2e patched:e2e" \
 			"suites:SUITE=(${name#*-}|${name/280-mpi/imb})\> usage:demo|e2e_"
@@ -222,8 +225,8 @@ blob_of() {
 	BLOB=${BLOB_OF[$1]:-none}
 }
 
-# read_words: read the checksums of earlier runs from the file WORDS_FILE. There is one for each version of without_words
-# and of the programs that it runs.
+# read_words: read the checksums of earlier runs from the file WORDS_FILE. Each version of
+# without_words, and of the programs that it runs, has such a file of its own.
 WORDS_FILE=
 declare -A WORDS_OF=()
 read_words() {
@@ -251,7 +254,7 @@ words_of() {
 	if [[ ! ${WORDS_OF[$key]:-} ]]; then
 		WORDS_OF[$key]=$(
 			set -o pipefail
-			# Git has no blob of what has not been committed.
+			# Git has no blob of uncommitted contents: read the file.
 			{ in_git cat-file blob "$2" || { [[ $2 == "${BLOB_OF[$1]:-}" ]] && cat "$TREE/$1"; }; } 2>/dev/null |
 				without_words "$1" | cksum || echo none
 		)
@@ -269,9 +272,10 @@ same_but_words() {
 	words_of "$1" "$2" && was=$WORDS && blob_of "$1" && words_of "$1" "$BLOB" && [[ $WORDS == "$was" ]]
 }
 
-# statements COMMIT: for each change of a file that is between COMMIT and HEAD print "FILE<tab>:MODE MODE BLOB BLOB SUITE...":
-# modes and blobs before and after it, and the lines "Concerns: SUITE..." of the commit's message, in the form of
-# concerned_by. Files are left out for which no commit states anything.
+# statements COMMIT: for each change of a file between COMMIT and HEAD print "FILE<tab>:MODE MODE
+# BLOB BLOB SUITE...": modes and blobs before and after the change, and what the lines "Concerns:
+# SUITE..." of the commit's message have, in the form of concerned_by. A file is left out if none of
+# its changes has such a line.
 statements() {
 	! in_git merge-base --is-ancestor "$1" HEAD 2>/dev/null ||
 		in_git log --raw --no-renames --no-abbrev --format='- %(trailers:key=Concerns,valueonly,separator=%x20)' "$1..HEAD" |
@@ -281,8 +285,9 @@ statements() {
 			END { for (file in any) printf "%s", text[file] }'
 }
 
-# stated FILE CHANGES: print which suites these changes concern, as they state it; fail if one that changes more than
-# words states nothing, or if FILE has changed since HEAD
+# stated FILE CHANGES: print which suites CHANGES, lines of statements(), concern by the messages of
+# their commits; a change of words alone concerns the suites of README.md. Fail if the commit of
+# another change states nothing, or if FILE has uncommitted changes.
 stated() {
 	local mode as was is said WORDS before
 
@@ -297,9 +302,9 @@ stated() {
 	done <<<"$2"
 }
 
-# changes_since COMMIT: set CHANGES to the files that are not in the tree as in COMMIT. A file that differs in comments
-# alone appears there as README.md, since changed comments concern the same suites as a page; one whose changes state
-# which suites they concern appears as these, after "=".
+# changes_since COMMIT: set CHANGES to the files that are not in the tree as in COMMIT. A file that
+# differs in comments alone is listed as README.md, since changed comments concern the same suites
+# as a page. Instead of a file whose changes state which suites they concern, "=SUITE..." is listed.
 declare -A CHANGES_SINCE=()
 changes_since() {
 	local raw was is blob file files some
@@ -351,7 +356,7 @@ recorded() {
 	done <"$TREE/$RECORD"
 }
 
-# record: write all results that have passed and are still valid
+# record: write all results that have passed and are still valid into the file RECORD
 record() {
 	local row
 
@@ -366,7 +371,8 @@ record() {
 	cp "$LOGS/record" "$TREE/$RECORD"
 }
 
-# read_kept ROW: set variables to the known result; WAS is passed, failed, stale or none
+# read_kept ROW: set WAS to passed, failed, stale or none, and RAN_ON, DID_PASS and so on to the
+# result
 read_kept() {
 	local file known
 

@@ -54,7 +54,8 @@ def read(folder):
 
 
 def preformatted(lines):
-    """Of any bytes: a page has no room for control characters."""
+    """Return lines of any bytes as <pre>. XML allows no control characters, so "?" replaces
+    them."""
     return "<pre>" + page.text("\n".join(re.sub(r"[^\t\x20-\ufffd]", "?", line) for line in lines)) + "</pre>"
 
 

@@ -262,7 +262,8 @@ selftest_of_change_within_run() {
 }
 
 # page FILE LINE... SENTENCE USED SUITE: make the page FILE of these lines. SENTENCE and USED are
-# commands of sed: after SENTENCE the results of SUITE must stay valid, after USED they must not.
+# commands of sed, which change a mere sentence, and a text of the page that SUITE uses: after
+# SENTENCE the results of SUITE must stay valid, after USED they must not.
 page() {
 	local file=$TREE/$1 commit lines=("${@:2:$#-4}")
 
@@ -315,8 +316,8 @@ selftest_of_stated() {
 	! holds "$commit" bench || die 'bench is not run again for a change that states nothing'
 }
 
-# concerned_by must name each suite that names a script, a folder of scripts or a target of make in its script or in its
-# folder.
+# If the script or the folder of a suite names a script, a folder of scripts or a target of make,
+# then concerned_by must name this suite for the script, folder or target.
 selftest_of_concerns() {
 	local suite path
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The library's pure layer L0 under libFuzzer: any bytes from a peer, split in any way, with any
- * local policy. What must hold for all of them:
+ * iw_mpa's layer L0 (MPA frames and negotiation), which calls no kernel function, under libFuzzer.
+ * The input is any bytes from a peer, split in any way, and any local policy. For each input:
  * - the reader gives the same result for every split, and consumes no byte after the frame;
  * - a frame that can be decoded can be encoded, and decodes to the same again;
- * - the result of a negotiation is within the limits of the device and of the RFC.
+ * - the result of a negotiation is within the limits of the device and of the RFCs.
  * The sanitizers find other errors.
  *
  * Input: byte 0 role, 1 seed of the splits, 2..9 local policy, then the frame.

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * srnic's pure layer R0 under libFuzzer: any bytes as a ULPDU. What must hold for all of them:
+ * srnic's layer R0 (DDP and RDMAP headers), which calls no kernel function, under libFuzzer, with
+ * any bytes as a ULPDU. For each ULPDU:
  * - a header that is accepted is written again as it was, except for reserved bits;
- * - a Terminate message about it can be made, has one of four sizes, and can be read again;
+ * - a Terminate message about the ULPDU can be made, has one of four sizes, and can be read again;
  * - a range that is accepted lies within its region;
- * - Markers are where the RFC has them, and each points to its FPDU.
+ * - Markers are where RFC 5044 4.3 has them, and each points to its FPDU.
  * The sanitizers find other errors.
  *
  * Input: bytes 0..3 numbers for ranges and positions, 4..5 ULPDU_Length, then the ULPDU.

@@ -5,8 +5,8 @@
  *   ignores;
  * - two ends that ask session control before they send never break a session, in whatever order
  *   SCTP delivers their chunks, provided that no control chunk overtakes another;
- * - whatever an end receives, it stays in its states, and after a violation it sends at most one
- *   Terminate.
+ * - whatever chunks an end receives, its state is one of enum iw_mpa_session_state, and after a
+ *   violation it sends at most one Terminate.
  * The sanitizers find other errors.
  *
  * Input: byte 0 chooses one of these three. The rest is a PPID and a chunk for the first; a byte
@@ -105,7 +105,7 @@ static void send_chunk(struct end *from, const struct end *to, u8 code)
 	must(from->session.state != IW_MPA_SESSION_BROKEN);
 }
 
-/* Receive the next chunk; enhanced data, if the chunk has any, is 0. */
+/* Let @to receive the next chunk of @from. If the chunk has enhanced data, this is 0. */
 static void take(struct end *from, struct end *to)
 {
 	u16 ssn = to->session.rx_ssn;
@@ -154,7 +154,8 @@ static bool all_arrived(const struct end *end)
 }
 
 /*
- * In a byte bit 7 chooses the end, bits 5 and 6 the event, bits 0 to 3 a code or a chunk in flight
+ * Each byte of the input is an event: bit 7 chooses the end, bits 5 and 6 the kind of event, bits 0
+ * to 3 a function code or a chunk in flight.
  */
 static void fuzz_pair(const u8 *data, size_t size)
 {
@@ -205,7 +206,7 @@ static void check_broken(struct iw_mpa_session *session)
 		     iw_mpa_session_may_send(session, code) == -EPROTO);
 }
 
-/* After a Reject or Terminate nothing more is sent. */
+/* RFC 5043 allows no chunk after a Reject or a Terminate. */
 static bool is_last(u8 code)
 {
 	return code == IW_MPA_CHUNK_REJECT || code == IW_MPA_CHUNK_ENH_REJECT ||

@@ -103,7 +103,7 @@ def expected(step):
         if peer.no_crc and step.crc:
             return "siw rejects a Request with C"
         return up(step.rev, step.crc, "Write" if step.p2p else None)
-    # CRC is on if one side wants it (RFC 5044 section 7.1.1); the initiator chooses the rest.
+    # CRC is on if one side asks for it (RFC 5044 section 7.1.1); the initiator chooses the rest.
     crc = step.crc or peer.crc
     if crc and peer.no_crc:
         return "siw closes on a Reply with C"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The part of the kernel's headers that the pure layers use, for user space. */
+/* What the layers under test use of the kernel's headers, for user space: byte order, CRC32c etc. */
 #ifndef _FUZZ_SHIM_H
 #define _FUZZ_SHIM_H
 

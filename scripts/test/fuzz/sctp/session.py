@@ -98,7 +98,7 @@ def reason(active, before, last):
         return "BAD_KEY"
     if (last in "ie") == active:
         return "SAME_ROLE"
-    # An enhanced answer to a plain Initiate, or a plain one to an Enhanced Initiate
+    # The answer is enhanced and the Initiate is not, or the other way round.
     if active and before in ("I", "E"):
         return "BAD_REV"
     return "BAD_KEY"
