@@ -52,7 +52,8 @@ GROUPS = {
     'library L1 to L3': ('iw_mpa', ('iw_mpa-l1', 'iw_mpa-l2-memory', 'iw_mpa-l2-takeover', 'iw_mpa-l2', 'iw_mpa-l3')),
 }
 WANTED = 95             # per cent of a group's mutants that the suites have to find
-# in a group with fewer mutants that share is not checked, but each that is not found is explained
+# A group with fewer mutants need not reach that share; but each that is not found needs an
+# explanation.
 FEWEST = 20
 SLOWEST = 15            # seconds: the least time limit of a suite
 
@@ -105,7 +106,7 @@ device_initcall(mutant_init);
 
 
 def layer_files(layers):
-    """Their sources, as the link lines name them"""
+    """Return the C files of these layers, whose objects the modules' Makefile and Kbuild list."""
     files = []
     for layer in layers:
         folder = FOLDER + layer.split('-')[0]
@@ -116,7 +117,8 @@ def layer_files(layers):
 
 
 def of_people():
-    """path -> the Source with their mutants, if they still fit the code"""
+    """Return {path: Source} with the mutants of the file "people"; exit if one does not fit the
+    code."""
     sources, bad = mutants.people(TOP, FOLDER, PEOPLE.read_text(encoding='utf-8'))
     if bad:
         sys.exit("\n".join(["people: no such statements, or not once:", *bad]))
@@ -124,7 +126,8 @@ def of_people():
 
 
 def pick(args, dropped):
-    """path -> Source; and group -> its mutants, in the order of the sources, numbered through"""
+    """Return {path: Source}, and {group: mutants} with the chosen ones in the order of the sources,
+    numbered from 1 on."""
     every, chosen = {}, {}
     if args.people:
         every = of_people()
@@ -145,7 +148,8 @@ def pick(args, dropped):
 
 
 class State:
-    """What is known, in a file, for the next call"""
+    """The list of mutants and their results, kept in a file from one call of mutate.py to the
+    next"""
 
     def __init__(self, path):
         self.path = path
@@ -165,14 +169,15 @@ class State:
 # --- making them ------------------------------------------------------------------------------
 
 def not_taken(state, log):
-    """Mutants of the lines about which the compiler complains"""
+    """Return the names of the mutants in those lines for which the compiler reports errors."""
     errors = set(re.findall(r'(drivers/infiniband/sw/[\w/]+\.[ch]):(\d+):\d+: error', log))
     names = [m["name"] for m in state.mutants() if (m["path"], str(m["line"])) in errors]
     return names
 
 
 def put(path, text):
-    """But leave a file alone that holds just that"""
+    """Write TEXT, unless the file has it already: make would compile a file with a new time
+    again."""
     if not path.exists() or path.read_text(encoding='utf-8') != text:
         path.write_text(text, encoding='utf-8')
 
@@ -214,7 +219,7 @@ class Found(Exception):
 
 
 class Judge(ktap.Log):
-    """Ends with the first failure"""
+    """Raises Found at the first failed test"""
 
     def verdict(self, passed, name):
         if not passed:
@@ -226,7 +231,8 @@ class Kernel:
         self.path = path
 
     def lines(self, arguments, limit):
-        """Of its console, until it ends; None at the end if it did not in time"""
+        """Run the kernel. Yield the lines of its console, and None if it does not end within
+        LIMIT."""
         end = time.monotonic() + limit
         with tempfile.TemporaryDirectory(prefix='mutant.') as folder:
             process = subprocess.Popen(     # pylint: disable=consider-using-with
@@ -290,7 +296,8 @@ class Kernel:
 
 
 def original_passes(kernel, suites, state):
-    """Each suite with no mutant: which ones it reaches, and how long it takes"""
+    """Run each suite with no mutant switched on; keep which mutants it reaches, and how long it
+    takes."""
     for suite in suites:
         if suite in state.data["suites"]:
             continue
@@ -341,7 +348,7 @@ HOW = 'same:', 'lost:'
 
 
 def explained():
-    """name -> why it is not found by a suite"""
+    """Return {name of a mutant: why no suite finds it}."""
     reasons, name = {}, None
     for line in EXPLAINED.read_text(encoding='utf-8').splitlines():
         if not line.strip() or line.startswith('#'):
@@ -355,7 +362,7 @@ def explained():
 
 
 def share(group, mine, reasons, judged=True):
-    """The share of a group that is found"""
+    """Print a test result for a group: do the suites find enough of its mutants?"""
     if any(m["found"] is None for m in mine) or not mine:
         print(f"not ok {group}: not all were run")
         return
@@ -368,8 +375,8 @@ def share(group, mine, reasons, judged=True):
 
 
 def verdict(args, state):
-    """A result for each survivor without a reason, and one for each group; the kinds of people's, of which each has few,
-    are judged as one"""
+    """Print a failure for each mutant that no suite finds and nobody has explained, and a result
+    for each group. The kinds of "people", each with few mutants, are judged as one."""
     reasons = explained()
     for mutant in state.mutants():
         if mutant["found"] in SURVIVES and mutant["name"] not in reasons:
@@ -382,7 +389,8 @@ def verdict(args, state):
 
 
 def people_selftest():
-    """Each fits the code, and they can be in one kernel. Return: their names"""
+    """Check that the mutants of "people" fit the code and can be in one kernel. Return their
+    names."""
     sources = of_people()
     every = [m for source in sources.values() for m in source.mutants]
     for source in sources.values():
@@ -395,7 +403,7 @@ def people_selftest():
 
 
 def selftest():
-    """mutants.py makes what it should; each explanation is of a mutant that there is"""
+    """Check that mutants.py makes the right mutants, and that each explanation has its mutant."""
     mutants.selftest()
     paths = [path for _, layers in GROUPS.values() for path in layer_files(layers)]
     sources = mutants.load(TOP, paths)

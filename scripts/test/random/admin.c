@@ -68,7 +68,7 @@ static void end(struct nlattr *nest)
 	nest->nla_len = message.octets + message.hdr.nlmsg_len - (char *)nest;
 }
 
-/* Send the message, and call @show for each message of the answer. Return true if it was done. */
+/* Send the message; call @show for each part of the answer. Return true on success. */
 static bool talk(int protocol, void (*show)(const struct nlmsghdr *))
 {
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol), error = -1;
@@ -240,7 +240,7 @@ static bool op_net_netns(void)
 	return talk(NETLINK_ROUTE, NULL);
 }
 
-static bool is_exclusive;	/* each namespace has devices of its own */
+static bool is_exclusive;	/* RDMA core's netns mode: each namespace has its own devices */
 
 /* --- links of srnic -------------------------------------------------------------------- */
 
@@ -345,7 +345,7 @@ static bool set_system(bool exclusive)
 }
 
 
-/* The mode cannot be changed while there is another namespace. */
+/* The RDMA core refuses to change its mode while there is another network namespace. */
 static bool op_system(void)
 {
 	if (one_in(4))
@@ -420,8 +420,8 @@ static bool any_of(const char *folder, char *path)
 }
 
 /*
- * Names and first values of all settings, for restore(): if an odd value stayed for long, few
- * connections would come up.
+ * Names and first values of iw_mpa's sysctls, for restore(): if odd values were left, few
+ * connections would be established.
  */
 static char names[MOST_SETTINGS][64], values[MOST_SETTINGS][24];
 
@@ -543,7 +543,7 @@ bool admin_set_up(bool exclusive)
 	return true;
 }
 
-/* Remove all, when no user is left; at random first a link, or the network device below it. */
+/* When no user is left, remove all: in random order links, or the network devices below them. */
 bool admin_clear(void)
 {
 	bool good = true;

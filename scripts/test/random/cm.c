@@ -288,7 +288,7 @@ bool op_cm_disconnect(void)
 	return id && DO(id, DISCONNECT, command);
 }
 
-/* Make a call that the id's state mostly does not allow, possibly by another file than its own. */
+/* Make a call that the id's state mostly does not allow, possibly through another event channel. */
 bool op_cm_odd(void)
 {
 	struct id *id = find(true);
@@ -393,7 +393,7 @@ static bool put(struct tcp *tcp, const char *data, size_t size)
 	return send(tcp->fd, data, size, one_in(8) ? MSG_OOB : one_in(4) ? MSG_MORE : 0) > 0;
 }
 
-/* Send a Request or a Reply */
+/* Send an MPA Request; or an MPA Reply, if this end is the responder */
 bool op_socket_request(void)
 {
 	struct tcp *tcp = any_tcp();

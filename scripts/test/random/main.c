@@ -195,8 +195,8 @@ static void live(int place, uint64_t seed, unsigned int turn)
 		fail_fd = open("/proc/thread-self/fail-nth", O_WRONLY);
 	}
 	/*
-	 * A refused user sleeps, so that others can run: without a device all calls are refused at
-	 * once.
+	 * After a call that was refused a user sleeps, so that other processes can run: without a
+	 * device all calls are refused at once.
 	 */
 	for (;;) {
 		bool done = step(ops);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Objects of uverbs, made by commands as the kernel takes them, and the rings that it shares.
+ * Objects of uverbs, made by commands as the kernel takes them, and the rings that srnic shares
+ * with a process: queues of QPs, SRQs and CQs.
  *
  * A command is sent by write() or by ioctl(), as libibverbs does it; now and then one of its words
  * is wrong, or it is too short. libsiw is not used: it trusts the contents of the rings.

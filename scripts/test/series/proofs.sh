@@ -118,7 +118,7 @@ test_pages() (
 	done
 )
 
-# The cover letter promises that .kunitconfig has all options that the suites need.
+# By the cover letter .kunitconfig has all options that the suites need.
 test_options() (
 	local option
 

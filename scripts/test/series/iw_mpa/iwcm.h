@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the library reads from a cm_id: for an iw_cm that has the patches of this series */
+/* What iw_mpa reads from a cm_id of an iw_cm with this series' patches */
 #ifndef _IW_MPA_IWCM_H
 #define _IW_MPA_IWCM_H
 
