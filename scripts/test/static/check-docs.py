@@ -57,12 +57,12 @@ def read(path):
 
 
 def code_of(path):
-    """The text without its comments."""
+    """Return the text of a file without its comments."""
     return COMMENT.sub(' ', read(path))
 
 
 def macro(path, name):
-    """The body of a macro, its lines joined."""
+    """Return the body of a macro as one line."""
     match = re.search(r'#define %s(?:\([^)]*\))?((?:.*\\\n)*.*)' % name, code_of(path))
     if not match:
         sys.exit('%s: no macro %s' % (path, name))
@@ -74,7 +74,7 @@ def x_list(path, name):
 
 
 def reasons():
-    """name -> (errno, TERM code)"""
+    """Return {reason of iw_mpa: (errno, error code of the Terminate)}."""
     rows = re.findall(r'X\((\w+),\s*(\S+),\s*(\d+),', macro('include/rdma/iw_mpa_proto.h',
                                                           'IW_MPA_REASONS'))
     return {name: (err, term) for name, err, term in rows}
@@ -89,20 +89,20 @@ def events():
 
 
 def states():
-    """state -> (its timer, what it waits for)"""
+    """Return {state: (its timer, what an endpoint in this state waits for)}."""
     rows = re.findall(r'\bX\((\w+),\s*(\w+),\s*\w+,\s*\w+,\s*"([^"]*)"\)',
                       macro(LIBRARY + '/fsm.h', 'IW_MPA_STATES'))
     return {name: (timer, text) for name, timer, text in rows}
 
 
 def timers():
-    """timer -> its setting"""
+    """Return {timer: the sysctl that sets its time}."""
     return dict(re.findall(r'\bX\((\w+),\s*(\w+),', macro(LIBRARY + '/fsm.h',
                                                           'IW_MPA_TIMERS')))
 
 
 def cells():
-    """The state table: set of (state, event, next state)."""
+    """Return the transition table of fsm.c: a list of (state, event, next state)."""
     code = code_of(LIBRARY + '/fsm.c')
     table = code[code.index(' iw_mpa_fsm['):]
     rows = re.compile(r'\bGOTO(?:_FAILED)?\((\w+),\s*(\w+),|\b([A-Z_]{4,})\b(?=,?(?:\s|$))')
@@ -121,7 +121,7 @@ def cells():
 
 
 def settings():
-    """sysctl -> (default, meaning)"""
+    """Return {sysctl: (default, meaning)}."""
     body = re.search(r'#define IW_MPA_SETTINGS\(.*?\n\n', read(LIBRARY + '/config.h'), re.DOTALL)[0]
     rows = re.findall(r'((?:/\*.*?\*/[\s\\]*)+)\w+\((\w+)(?:, \d+, \d+, (\d+))?\)', body)
     return {name: (value or 'none', ' '.join(re.findall(r'/\* (.*?) \*/', comments)))
@@ -135,7 +135,7 @@ def struct_of(name):
 
 
 def headers():
-    """What a driver includes, without the protocol"""
+    """Return the code of the headers that a driver includes, except iw_mpa_proto.h."""
     return code_of('include/rdma/iw_mpa.h') + code_of('include/rdma/iw_mpa_tcb.h')
 
 
@@ -190,7 +190,8 @@ def compare(where, have, want):
 
 
 def states_table(_lines):
-    """What each state waits for, and where each event leads that does not leave it in place"""
+    """Yield the table of states: what each waits for, and which events lead to which other
+    state."""
     width = max(len(name) for name in states()) + 4
     rule = '%s  %s' % ('=' * width, '=' * (WIDTH - width - 2))
     yield from ('', rule, '%-*s  Waits for, and where it leads' % (width, 'State'), rule)
@@ -221,7 +222,8 @@ def settings_table(_lines):
 
 
 def with_prose(rows):
-    """A simple table with these rows, and the prose that it has for each now."""
+    """Return a function that makes a simple table of ROWS. Each row keeps the prose of its last
+    column that the page has now."""
     def make(lines):
         first, body, end = [i for i, line in enumerate(lines) if re.fullmatch(r'=+(  +=+)+', line)]
         starts = [match.start() for match in re.finditer(r'=+', lines[first])]
@@ -261,7 +263,7 @@ def tracepoint_rows():
 
 
 def meanings_table(title, rows):
-    """A simple table of names and meanings, both the code's."""
+    """Return a function that makes a simple table of names and meanings, both from the code."""
     def make(_lines):
         names = dict(rows())
         width = max(len(name) for name in names) + 4
@@ -283,7 +285,7 @@ def srnic_error_rows():
 
 
 def users_table(lines):
-    """Figures that bench.sh --users --write has put there, and the ratios of these"""
+    """Yield the page's table of users anew, from the figures in it, so that its ratios fit them."""
     return users.page_lines(users.figures_of(lines))
 
 
@@ -361,7 +363,7 @@ def check_paths(docs):
 
 
 def check_version(docs):
-    """Where a page names the version, it is ours: it stands in paths and commands of dkms."""
+    """Paths and commands of dkms on a page have the present version of iw_mpa."""
     want = re.search(r'IW_MPA_VERSION\s+"([^"]+)"', read('include/rdma/iw_mpa.h'))[1]
     for doc, words in docs.items():
         for have in set(re.findall(r'iw_mpa[/-](\d+(?:\.\d+)+)', words)) - {want}:
@@ -369,7 +371,8 @@ def check_version(docs):
 
 
 def check_consumers(docs):
-    """The page names tests that exist, and its table has all that are about a consumer alone: 2xx."""
+    """The page about consumers names no test that does not exist, and its table has all tests 2xx,
+    which are about one consumer each."""
     name_of = re.compile(r'``(\d{3}-[a-z-]+)``')
     cells = re.findall(r'^     - (``\d{3}-.*)$', docs[CONSUMERS], re.MULTILINE)
     tests = {path.stem for path in (TOP / 'scripts/e2e').glob('[0-9]*.sh')}
@@ -384,7 +387,7 @@ QUOTE = re.compile(r'^(\.\. quote: (\S+)\n\n\.\. code-block:: c\n\n)((?:(?:   ?.
 
 
 def quote_of(path, first):
-    """What a file has from a line to the next bracket that ends a function or a table."""
+    """Return what a file has from a line to the next bracket that ends a function or a table."""
     code = read(path).expandtabs()
     start = code.find(first + '\n')
     end = re.compile(r'^\};?\n', re.MULTILINE).search(code, max(start, 0))
@@ -404,7 +407,7 @@ def check_quotes(docs):
 
 
 def check_skeleton(_docs):
-    """A driver needs one header of the library."""
+    """The skeleton, like any driver, needs only one header of iw_mpa."""
     want = {'skel.h': ['rdma/iw_mpa.h'], 'iw_mpa_toe.h': ['rdma/iw_mpa_proto.h']}
     for path in sorted((TOP / SKELETON).glob('*.[ch]')):
         headers = re.findall(r'#\s*include\s*[<"]([^>"]*/iw_mpa[^>"]*)', path.read_text())
@@ -413,7 +416,7 @@ def check_skeleton(_docs):
 
 
 def check_troubles(docs):
-    """What to do about each reason."""
+    """The administrator's guide says for each reason what to do."""
     rows = '\n'.join(table(docs[ADMIN], 'troubles'))
     yield from compare('troubles', re.findall(r'^``(\w+)``\n    \S', rows, re.MULTILINE),
                        [name for name in reasons() if name != 'OK'])
@@ -444,7 +447,8 @@ def check_mistakes(docs):
 
 
 def check_log(docs):
-    """What each line of the kernel's log means. One is of ___ratelimit()."""
+    """The administrator's guide explains each line that the modules write into the kernel's log,
+    and one of ___ratelimit()."""
     rows = '\n'.join(table(docs[ADMIN], 'log'))
     yield from compare('log', re.findall(r'^``(.*)``\n    \S', rows, re.MULTILINE),
                        [*log_lines(), 'iw_mpa: ... callbacks suppressed'])
@@ -454,7 +458,7 @@ BORDER = re.compile(r'^ *=+( +=+)+ *$')
 
 
 def tables_of(text):
-    """The columns and the lines of each simple table: its line number, and its cells"""
+    """Yield for each simple table the list of its lines, each a list of the cells."""
     lines = text.split('\n')
     while lines:
         if not BORDER.match(lines[0]):
@@ -482,7 +486,7 @@ def check_rows(docs):
 
 
 def titles_of(page, words):
-    """The titles of sections, which are in a table of contents"""
+    """Return the titles of the sections of a page."""
     if page.endswith('.md'):
         return [re.sub(r'\[([^]]*)\]\([^)]*\)', r'\1', title)
                 for title in re.findall(r'^#+ (.*)$', words, re.MULTILINE)]
@@ -490,7 +494,8 @@ def titles_of(page, words):
 
 
 def anchor_of(title):
-    """What a browser of the sources makes of it: small letters, and hyphens for blanks"""
+    """Return the anchor that a web page of the repository has for a title: small letters, and
+    hyphens for blanks."""
     return re.sub(r'[^\w -]', '', title.lower()).replace(' ', '-')
 
 
@@ -545,7 +550,7 @@ def check_charts(docs):
 
 
 def check_readme(docs):
-    """A new user reads it to the end, and copies commands: a test runs each block of them."""
+    """README.md is short enough to be read to its end, and a test runs each block of commands."""
     if docs[README].count('\n') > 120:
         yield '%s has more than 120 lines' % README
     run = re.findall(r'\(readme (\w+)', read('scripts/test/package.sh'))
@@ -580,14 +585,14 @@ def check_wire(docs):
 
 
 def tests():
-    """What looks at counters: the suites that run the modules"""
+    """Return the text of the suites that run the modules, and so can test counters."""
     files = ('kunit/*/*.c', 'scripts/wire/*.py', 'scripts/e2e/*.sh')
     return '\n'.join(path.read_text(encoding='utf-8')
                      for pattern in files for path in sorted(TOP.glob(pattern)))
 
 
 def check_counters(docs):
-    """Each counter is named by a test, as the code or as a user has it."""
+    """Each counter is named by a test, by its name in the code or in the output."""
     text = tests()
     named = set(re.findall(r'"(\w+)"', text))
     for constant, names in (
@@ -603,7 +608,7 @@ def check_counters(docs):
 
 
 def check_silent(docs):
-    """Which local errors the peer is told of, and which not: the code, its test, and the page"""
+    """Code, test and page agree for which local errors the peer gets a Terminate (E-9.3-1)."""
     row = re.search(r'\* - E-9\.3-1\n((?:     .*\n)+)', docs[CONFORMANCE])[1]
     told, _, silent = row.partition('None is sent: ')
     silent = silent.partition('\n     - ')[0]
@@ -708,7 +713,8 @@ def selftest():
 
 
 def quote_anew(match):
-    """The same function or table as it is now, if it still is where it was."""
+    """Return the quotation as the code is now; unchanged, if the file has no longer its first
+    line."""
     quote = textwrap.dedent(match[3]).strip('\n') + '\n'
     if quote in read(match[2]).expandtabs():
         return match[0]

@@ -22,7 +22,7 @@ LIBRARY = 'drivers/infiniband/sw/iw_mpa'
 
 
 def link_line():
-    """layer -> its objects, in the order in which they are linked"""
+    """Return {layer: its objects}, in the order in which they are linked."""
     text = ''.join((TOP / LIBRARY / name).read_text(encoding='utf-8') for name in ('Makefile', 'Kbuild'))
     layers = {}
     for layer, objects in re.findall(r'^iw_mpa-(l\d|leaves)(?:-\w+)? := (.*)$', text, re.MULTILINE):
@@ -50,12 +50,12 @@ LAYER_OF = {name: layer for layer, names in LAYERS.items() for name in names}
 ORDER = tuple(LAYERS)
 LINKED = [name for names in LAYERS.values() for name in names]
 GLUES = ('drivers/infiniband/sw/siw_mpa',)
-# Drivers of devices with their own TCP engine, which may only use the library's protocol layer
+# Drivers of devices with their own TCP engine, which may only use iw_mpa's protocol layer, L0
 ENGINES = ('drivers/infiniband/hw/cxgb4_mpa',)
 PUBLIC = 'include/rdma/iw_mpa.h'
 PROTO = 'include/rdma/iw_mpa_proto.h'
 
-# The only headers of the kernel that the library's protocol layer, L0, may include
+# The only headers of the kernel that iw_mpa's protocol layer, L0, may include
 L0_INCLUDES = re.compile(
     r'linux/(types|stddef|string|kernel|limits|bits|bitops|bitfield|bug|build_bug|errno|minmax|'
     r'align|array_size|const|stringify|byteorder|unaligned|crc32c|export)\.h$|'
@@ -74,7 +74,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
 def code_of(path):
-    """The text without its comments."""
+    """Return the text of a file without its comments."""
     return COMMENT.sub(' ', path.read_text(encoding='utf-8'))
 
 
@@ -113,7 +113,8 @@ def check_include(path, kind, name):
 
 
 def check_doors(path, code, ops):
-    """Calls that one file alone may make."""
+    """Yield calls that only one file may make: events of iw_cm by upcall.c, a driver's ops by
+    offload.c."""
     if path.stem != 'upcall' and EVENT_HANDLER.search(code):
         yield 'only upcall.c raises events of iw_cm'
     if path.stem == 'offload' or path.parts[0] == 'takeover':
@@ -147,7 +148,8 @@ def check_library(top):
 
 
 def check_public(top):
-    """The wire header is for the pure layer, too; the driver's header adds no private one."""
+    """iw_mpa_proto.h includes only what layer L0 may include; iw_mpa.h, for drivers, no private
+    header."""
     for header, pattern in ((PROTO, L0_INCLUDES), (PUBLIC, re.compile(r'(linux|net|rdma)/'))):
         path = top / header
         if not path.exists():
@@ -173,7 +175,8 @@ def check_glue(top, glue, header):
 
 
 def parse_nm(text):
-    """nm's lines to the sets (defined, undefined)."""
+    """Return two sets from the output of nm: the symbols that are defined, and those that are
+    not."""
     defined, undefined = set(), set()
     for line in text.splitlines():
         match = re.match(r'[0-9a-f]*\s*(\w) (\S+)$', line)

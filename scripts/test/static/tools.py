@@ -255,7 +255,7 @@ class Listeners(unittest.TestCase):
     def test_firewall(self):
         shut = json.dumps({'nftables': list(ruleset('drop', {'input': []}))})
         self.assertEqual(self.levels('eth0', shut), ['ok', 'fault'])
-        # doctor does not see the firewall of another network namespace.
+        # doctor cannot read the firewall of another network namespace.
         self.assertEqual(self.levels(None, shut), ['ok'])
 
     def test_no_answer(self):

@@ -18,8 +18,9 @@ twin_unload() {
 	rmmod iw_mpa
 }
 
-# The other end of h0, h1, is the hardware's port: it has eth0's addresses, and a neighbour entry for the peer. Packets
-# from h1 leave by eth0; twin.py chooses which packets h1 receives.
+# Make the namespace "hw" of the hardware. Its port is h1, the other end of h0: h1 has eth0's
+# addresses, and a static neighbour entry for the peer. Packets from h1 leave by eth0; twin.py
+# chooses which packets h1 receives.
 twin_namespace() {
 	local mac peer=$((3 - ${number:?}))
 
@@ -90,7 +91,8 @@ memory_restore() { cat /run/tcp_rmem >/proc/sys/net/ipv4/tcp_rmem; }
 REQUEST_OCTETS=24
 
 # windows_shut PORT: change the windows that the server at PORT announces: in its SYN-ACK to the
-# size of the Request, later to 0, until the datagram "open" arrives. So the edge never moves back.
+# size of the Request, later to 0, until the datagram "open" arrives. A window that shrank, with its
+# right edge moving back, would be a fault of the peer.
 windows_shut() {
 	local match="protocol ip flower ip_proto tcp src_port $1" change='action pedit munge offset 34 u16 set'
 

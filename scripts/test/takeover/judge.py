@@ -14,8 +14,8 @@
     --wrap ours     the device's sequence numbers have to pass 2^32 after the hold
     --wrap peer     the peer's sequence numbers have to pass 2^32 after the hold
 
-The hold is the moment when the host's TCP gets no more packets, which the twin marks by a datagram. Retransmissions
-before it are no fault of the takeover: a slow host had not acknowledged the segment yet.
+The hold is the moment from which on the host's TCP gets no packets of the connection; twin.py marks it by a
+datagram. Retransmissions before it are no fault of the takeover: a slow host had not acknowledged the segment yet.
 
 The exit status 75 means that the case may be run again: its only fault is a retransmission, with proof that the
 emulated wire was slow, since a time stamp shows that the segment, or its acknowledgment, was sent much earlier than it

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Features of the IPv4 route to the peer's network, of which ip(8) does not know all yet.
+"""Set features of the IPv4 route to the peer's network; ip(8) has no names for some of them.
 
     route_feature.py FEATURES LOCAL     a set of RTAX_FEATURE_*; 16: time stamps of TCP in microseconds
 """

@@ -52,9 +52,9 @@ class Rping:
 
 
 class Server(Rping):
-    """rping's server: it reads the block that the client names, tells the
-    client that it has read, and writes the block to the place that the client
-    names next.
+    """rping's server: it reads the block that the client names, sends the
+    client a message that it has read, and writes the block to the place that
+    the client names next.
 
     The server closes only when the client begins a round after the last one:
     the client still waits for the Send that ends the last round.

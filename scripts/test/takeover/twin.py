@@ -23,8 +23,8 @@
 The twin sends UDP datagrams to the peer: "hold" marks the moment of the hold in the capture,
 "open" and "move" have the peer open its window, and change its link-layer address.
 
-The host's packets for the connection are redirected to the network namespace hw, where a socket is restored from the
-library's record with TCP_REPAIR. This prints what happened, and "done" at the end.
+The host's packets for the connection are redirected to the network namespace hw, where a socket is restored with
+TCP_REPAIR from iw_mpa's record of the connection. This prints what happened, and "done" at the end.
 """
 
 import argparse

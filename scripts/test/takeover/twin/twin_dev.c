@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A device whose hardware is another TCP: a process in another network namespace restores each TCP
- * connection that the device takes over, from the library's record. See takeover.sh.
+ * connection that the device takes over, from iw_mpa's record of it. See takeover.sh.
  *
  *	rdma link add twin0 type iw_mpa_twin netdev eth0
  *
- * The device has one QP, which always exists, and a ULP of its own, on iw_cm: the process that acts
- * as the hardware tells the ULP when to listen and to connect.
+ * The device has one QP, which always exists, and a ULP of its own, on iw_cm. The process that acts
+ * as the hardware also commands this ULP to listen and to connect.
  */
 
 #include "twin.h"
@@ -49,10 +49,10 @@ struct twin_dev {
  * struct twin - the one connection, and the listener
  * @lock: protects the fields after it
  * @dev: the device
- * @ep: the endpoint, from prepare to stop
- * @takeover: the library's takeover, from prepare until the process has written "released"
+ * @ep: the endpoint, from prepare() to stop(), two of the driver's ops
+ * @takeover: iw_mpa's takeover, from prepare() until the process has written "released"
  * @af_ops: for a control: how TCP reached IP before the freeze
- * @thawed: for a control: the socket that was not left frozen, from prepare to stop
+ * @thawed: for a control: the socket that was not left frozen, from prepare() to stop()
  * @listener: cm_id that listens
  * @cm_id: cm_id of the connection
  */
@@ -323,7 +323,7 @@ static int twin_released(void)
 	return 0;
 }
 
-/* Commands that make the library's calls for a driver that has taken the TCP stream over */
+/* Commands that call the functions of iw_mpa by which a driver reports on its TCP stream */
 static int twin_stream_command(const char *verb, int arg)
 {
 	int err = 0;

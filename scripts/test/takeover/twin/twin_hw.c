@@ -50,7 +50,7 @@ static __printf(1, 0) int twin_queue(const char *fmt, va_list args)
 	return 0;
 }
 
-/* Queue a message for the process, in any context. If memory is short the test fails without it. */
+/* Queue a message for the process, in any context; without memory it is lost, and the test fails. */
 void twin_tell(const char *fmt, ...)
 {
 	va_list args;
