@@ -31,7 +31,8 @@ archive_arch() {
 	esac
 }
 
-# For another architecture only packages of the release itself are used: mirrors get its updates at different times.
+# For another architecture updates of the release are not used: mirrors get them for one
+# architecture after the other, so that versions would not fit together.
 archive_sources() {
 	local name main security arch
 

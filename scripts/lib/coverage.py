@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Report lines and branches of the pure layer, which has no I/O, that KUnit suites did not reach.
+"""Report lines and branches of layers without I/O that the KUnit suites did not reach.
 
     coverage.py BUILD FOLDER LOG FSM_H OBJECT...
 

@@ -93,7 +93,8 @@ is_new_enough() {
 		die "kernel $KREL is not supported: it is older than 6.1"
 }
 
-# By default use the kernel of the host's release, or of the last release before it.
+# Print the kernel that is used by default: that of the host's release of Debian, or if
+# scripts/kernels has none for it, that of the last release before.
 default_kernel() {
 	awk -v debian="$(host_debian)" '/^[^#]/ && $2 <= debian && $2 > most { most = $2; name = $1 }
 		END { print name }' "$KTABLE"

@@ -29,7 +29,7 @@ CACHE=${IW_MPA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/iw_mpa}
 export TOP IW_MPA_CACHE=$CACHE
 CACHE_MARK='Signature: 8a477f597d28d172789f06886806bc55 (iw_mpa)'	# as https://bford.info/cachedir/ defines
 
-# Kbuild, for example, cannot build in such a folder.
+# Kbuild, for example, cannot build in a folder with a blank in its name.
 for folder in "$TOP" "$CACHE"; do
 	[[ $folder != *[[:space:]]* ]] || die "a folder with a blank in its name is not supported: $folder"
 done

@@ -55,7 +55,7 @@ NETWORK = re.compile(r"(?:src|href|action)=|url\(|@import|<script", re.IGNORECAS
 
 
 def text(value):
-    """Any value as text of an element or attribute."""
+    """Return any value as text of an element or attribute."""
     return html.escape(str(value), quote=True)
 
 
@@ -118,7 +118,7 @@ def centred(y, words, size=13, colour="#1c2733"):
 
 
 def exchange(connection):
-    """The startup of one connection: what startup.py --keep writes, as a picture."""
+    """Return a picture of the startup of one connection, as startup.py --keep has written it."""
     lines, y = [], 86
     for number, out, title, details in connection["steps"]:
         colour = OUT if out else BACK
@@ -157,7 +157,7 @@ COLOURS = ("#9aa7b4", "#30638e", "#d1495b", "#edae49", "#66a182", "#8d6fb0", "#5
 
 
 def width_of(words, size=13):
-    """What a text takes at most, in any font without serifs"""
+    """Return the greatest width of a text in any font without serifs."""
     return len(words) * size * 0.62
 
 
@@ -166,7 +166,8 @@ def shown(value):
 
 
 def legend(entries, left, right, y):
-    """The (name, colour) of entries, in as many lines as they need: the picture of that, and where it ends"""
+    """Draw the legend of ENTRIES, pairs of name and colour, in as many lines as they need. Return
+    it, and the y below it."""
     lines, x = [], left
     for name, colour in entries:
         wide = 20 + width_of(name)
@@ -179,13 +180,14 @@ def legend(entries, left, right, y):
 
 
 def bar(x, y, value, scale, height, colour):
-    """What a bar stands for is in it: so judged() sees whether all of a picture have one scale."""
+    """Draw a bar, with its value in data-value: so judged() can check that all bars have one
+    scale."""
     return (f'<rect class="bar" data-value="{value}" x="{x:.1f}" y="{y}" width="{value * scale:.2f}" height="{height}"'
             f' fill="{colour}"')
 
 
 def axis(left, y, end, most, scale, unit):
-    """Lines across the plot, at round numbers, which have a 1, a 2 or a 5 in front"""
+    """Draw lines across the plot, at multiples of 1, 2 or 5 times a power of ten."""
     step = next(step for step in (m * 10 ** e for e in range(-2, 15) for m in (1, 2, 5)) if most / step <= 5)
     lines = [f'<text x="{left - 20:.1f}" y="{y}" text-anchor="end" font-size="11" fill="#5b6773">{text(unit)}</text>']
     for i in range(int(most / step) + 1):
@@ -219,8 +221,8 @@ def bars(names, rows, unit=""):
 
 
 def charts(names, rows, units=()):
-    """Plots of rows that count the same, by units, one for each row, and have about the same size: in one plot with
-    what is 20 times as much, nothing can be compared."""
+    """Draw ROWS in several plots. The rows of a plot have one unit, of which UNITS has one for each
+    row, and values within a factor of 20: much shorter bars could not be compared."""
     found, units = [], units or [""] * len(rows)
     for unit in dict.fromkeys(units):
         left = [(row, max(value or 0 for value in row[1])) for row, of in zip(rows, units) if of == unit]
@@ -233,7 +235,7 @@ def charts(names, rows, units=()):
 
 
 def box_of(one):
-    """Left, top, right and bottom of what is drawn, or None"""
+    """Return left, top, right and bottom of an SVG element, or None if it has no such box."""
     number = lambda key: float(one.get(key, 0))
     tag = one.tag.rpartition("}")[2]
     if tag == "text":
@@ -247,7 +249,8 @@ def box_of(one):
 
 
 def faults_of(picture):
-    """What is cut at an edge, and bars that have not the scale of the longest"""
+    """Yield what an edge of the picture cuts, and bars whose scale is not that of the longest
+    bar."""
     left, top, width, height = map(float, picture.get("viewBox").split())
     for one in picture.iter():
         box = box_of(one)
@@ -295,7 +298,8 @@ def demo_part(title, steps, part):
 
 
 def gains(steps):
-    """For who has never heard of RDMA, with the figures of the steps that passed"""
+    """Yield sentences for readers without RDMA: what it is for, and figures of the steps that
+    passed."""
     good = [step for step in steps if step[1] == "ok"]
     sums = lambda regex: sum(int(match[1]) for match in (re.search(regex, step[6]) for step in good) if match)
     rates = [float(match[1]) for match in (re.search(r"([0-9.]+) MB/s", step[6]) for step in good) if match]
@@ -344,7 +348,8 @@ def demo(folder, kernel):
 # --- proofs ------------------------------------------------------------------------------------
 
 def judged(document):
-    """It is well-formed, and asks nobody for anything; its pictures show all that they have, bars by one scale."""
+    """Return the document. Fail unless it is well-formed, loads nothing from elsewhere, and its
+    pictures are not cut and have bars of one scale."""
     root = xml.etree.ElementTree.fromstring(document)
     found = NETWORK.search(document)
     if found:

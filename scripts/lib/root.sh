@@ -72,7 +72,8 @@ make_up() {
 	mkdir "$1/usr/lib/modules"
 }
 
-# add_packages ROOT PACKAGES: packages_for() names packages that it did not name when the root was made.
+# add_packages ROOT PACKAGES: add what has been asked for since ROOT was made: PACKAGES has all
+# names.
 add_packages() {
 	local root=$1 packages=$2 apt='DEBIAN_FRONTEND=noninteractive apt-get -q -y'
 

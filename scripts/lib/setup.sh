@@ -5,7 +5,7 @@
 #
 #   scripts/lib/setup.sh [GROUP...] [KERNEL...]   groups are below; no argument: for make check and make dkms
 #
-# "=PACKAGE" among them is a package by its name.
+# An argument "=PACKAGE" is the name of a single package.
 #
 # The names of kernels are those of scripts/kernels; for each the headers and sources are fetched. The group "modules"
 # alone, for users who build just the modules, needs no sources, except for ports to other architectures, which are

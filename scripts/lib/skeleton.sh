@@ -7,7 +7,8 @@
 # Names of the skeleton's objects
 objects() { sed -n 's/^iw_mpa_skeleton-y := //p' "$SKELETON/Kbuild"; }
 
-# Copy the skeleton into DIR, renamed to NAME. The id changes, too, since two drivers' devices must not share one.
+# Copy the skeleton into DIR, renamed to NAME. Its driver id changes, too: drivers must not share
+# one.
 copy_renamed() {
 	local name=$1 dir=$2 upper=${1^^} id file
 

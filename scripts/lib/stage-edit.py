@@ -30,7 +30,7 @@ class Misfit(Exception):
 
 
 def the_one(text, pattern, what):
-    """The only match of a pattern."""
+    """Return the only match of a pattern; raise Misfit if there is not exactly one."""
     found = list(re.finditer(pattern, text, re.MULTILINE | re.DOTALL))
     if len(found) != 1:
         raise Misfit('%s: in %d places' % (what, len(found)))
@@ -38,7 +38,7 @@ def the_one(text, pattern, what):
 
 
 def function(text, name):
-    """Match of a definition: 1 is what the compiler has to know of it, 2 is the body."""
+    """Match the definition of a function: group 1 is its declaration, group 2 the body."""
     return the_one(text, r'^((?:\w[\w \t*]*?[ \t*]|)%s\([^;{}]*?\))\n(\{\n.*?^\})\n' % re.escape(name),
                    'function %s' % name)
 
@@ -50,7 +50,7 @@ def wrap(text, name, new):
 
 
 def parenthesis(text, start):
-    """Behind the one that closes what opens at start."""
+    """Return the position after the parenthesis that closes the one at START."""
     depth = 0
     for at in range(start, len(text)):
         depth += {'(': 1, ')': -1}.get(text[at], 0)
@@ -107,7 +107,7 @@ ACTIONS = {'declare': (declare, 1), 'remove': (remove, 1), 'wrap': (wrap, 2),
 
 
 def read_edits(text):
-    """(file, action, arguments) of each line"""
+    """Yield (file, action, arguments) of each line."""
     for line in text.splitlines():
         if not line.strip() or line.startswith('#'):
             continue

@@ -17,7 +17,7 @@ remove() {
 	say "removed $1"
 }
 
-# any_left ROOT: does any kernel still have modules, for which the command is needed?
+# any_left ROOT: does any kernel still have modules of iw_mpa, so that the command iw-mpa is needed?
 any_left() {
 	local module
 
@@ -41,7 +41,8 @@ main() {
 		[[ $changed == yes ]] || continue
 		krel=$(basename "${updates%/updates}")
 		remove "$root/usr/local/share/iw-mpa/symvers/$krel"
-		# A removed kernel may have left the folder.
+		# Without modules.order the kernel has been removed: if only this folder is left of
+		# it, remove it.
 		if [[ -e ${updates%/updates}/modules.order ]]; then
 			depmod -b "${root:-/}" "$krel"
 		else
