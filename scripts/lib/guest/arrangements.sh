@@ -298,8 +298,8 @@ arrange_link-local() {
 	arr_link p peer eth1
 }
 
-# Both interfaces of the host have the same address. For a connection that arrives rdma_cm does not know the scope, and
-# takes the first interface.
+# Both interfaces of the host have the same address. When a connection arrives, rdma_cm has the
+# address without its scope, and takes the first interface.
 arrange_link-local-twice() {
 	arrange_link-local
 	ips host 'address add fe80::1/64 dev eth0'

@@ -21,7 +21,7 @@ OURS='\[(iw_mpa|iw_mpa_twin|siw_mpa|srnic)\]'
 # an entry, which uverbs never frees. Functions of our modules are in the stack, since they register the device.
 THEIRS=' radix_tree_insert\+[^|]*\|[^|]* uapi_add_'
 
-# Like grep, but no match is no failure
+# lines ARGUMENT...: print matches like grep, but do not fail if there is none
 lines() { grep -E "$@" || [[ $? -eq 1 ]]; }
 
 # kmemleak's objects, one line each, if their stack has a function of ours, or of an unloaded module

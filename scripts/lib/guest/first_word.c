@@ -30,7 +30,7 @@
 #define RESOLVE_MS	20000	/* time limit of rdma_resolve_addr(), and of rdma_resolve_route() */
 /* libsiw has room for about seventy QPs in a process. */
 #define PER_PROCESS	25
-/* Connections of the last round may still be ending. */
+/* Connections of a process: twice as many, since those of the last round may still be ending. */
 #define SERVED		(2 * PER_PROCESS)
 
 enum step { CONNECTING, TALKING, DONE, FAILED };
@@ -133,7 +133,7 @@ static void conn_set_up(struct conn *conn, struct rdma_cm_id *id)
 	conn_listen_to_word(conn);
 }
 
-/* Free the slot, too: a server serves many connections, one after the other. */
+/* Destroy the connection and free its entry in conns[], for the next connection that is served. */
 static void conn_tear_down(struct conn *conn)
 {
 	rdma_destroy_qp(conn->id);
@@ -353,7 +353,7 @@ static void talk(const char *address, const char *port, int count, int rounds, d
 	exit(bad ? 1 : 0);
 }
 
-/* Start a process for @count connections, which ends with this one */
+/* Start a process for @count connections; it is killed when this process ends. */
 static void start(char **argv, int port, int count)
 {
 	pid_t pid = fork();

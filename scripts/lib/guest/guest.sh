@@ -178,7 +178,8 @@ guest_start_qemu() {
 guest_kernel() { echo "${GUEST_KERNEL[$1]:-$KERNEL}"; }
 guest_is_running() { kill -0 "${GUEST_PID[$1]}" 2>/dev/null; }
 
-# Make the folder of this run, and delete folders of runs more than two days ago. Until then their logs can be read.
+# Make the folder of this run. Delete folders of runs more than two days ago, whose logs nobody
+# reads any more.
 guest_make_run_folder() {
 	local old
 

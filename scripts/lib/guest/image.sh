@@ -47,7 +47,8 @@ payload() {
 	dd "if=$1" bs=1M iflag=skip_bytes,count_bytes "skip=$skip" "count=$count" status=none | "${@:2}"
 }
 
-# QEMU enters an ELF file at the address of a note of type 18, which kernels with CONFIG_PVH have.
+# Use the unpacked kernel only if it has a note of type 18, as kernels with CONFIG_PVH do: QEMU
+# enters an ELF file at the address in that note.
 make_boot() {
 	local dir=$1 unpack tmp=$1/boot.tmp
 

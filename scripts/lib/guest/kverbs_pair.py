@@ -39,7 +39,7 @@ class Gone(Exception):
 
 
 class End:
-    """One end of the connection, with its kverbs"""
+    """One end of the connection, with an open /dev/kverbs"""
 
     def __init__(self, role):
         self.role = role

@@ -12,7 +12,8 @@ import sys
 
 from mpi4py import MPI
 
-# Depending on the size RxM sends data with the request, or in segments, or the receiver reads them by RDMA.
+# Depending on the size, libfabric's RxM sends data with the request or in segments, or its receiver
+# reads the data by RDMA.
 SIZES = (1, 1000, 16000, 20000, 200000)
 
 

@@ -81,7 +81,7 @@ nvme_detach() {
 	poll 20 nvme_is_gone
 }
 
-# Both the controllers and the disk are gone.
+# Succeed if neither a controller nor the disk is left.
 nvme_is_gone() { ! nvme_block && ! nvme_controller; }
 
 # Print the disk, as soon as its size is known.

@@ -12,7 +12,7 @@ mapper_start() {
 	find_out 'taskset -c 0'
 }
 
-# find_out [PREFIX]: have a program listen: the kernel then finds a new iwpmd, or the end of one
+# find_out [PREFIX]: have a program listen: by that the kernel detects a new iwpmd, or its end
 find_out() { serve find_out 19999 "${1:-} rping -s -P -p 19999" && bg_stop find_out >/dev/null; }
 
 # mapper_is_up: is iwpmd ready? At the end of its start it opens a netlink socket, to ask the kernel for its ports.

@@ -25,7 +25,7 @@ import tempfile
 import unittest
 
 HERE = "/run/pyverbs"
-# Files that the suites import; those of other providers do not need a device of that provider.
+# Files that the suites import; those of other providers need no device when they are imported.
 SHARED = ("__init__", "args_parser", "base", "base_rdmacm", "efa_base", "mlx5_base",
           "mlx5_prm_structs", "rdmacm_utils", "utils")
 # A suite may import other suites.
@@ -137,7 +137,8 @@ def name_exceptions():
 
 
 def run(device, interface, suites):
-    """Run the suites. They find addresses by the GIDs of RoCE: replace that by the interface's."""
+    """Run the suites. They would find addresses by the GIDs of RoCE: use the interface's address
+    instead."""
     import args_parser  # pylint: disable=import-outside-toplevel
     args_parser.parser.args = {"dev": device, "port": 1, "gid": 0, "pci_dev": None, "gpu": 0,
                                "gtt": False, "verbosity": 2, "list_tests": False}

@@ -93,7 +93,7 @@ class Direction:
 
 
 def parse_frame(data):
-    """An MPA Request or Reply at the start of the stream, or None."""
+    """Return the MPA Request or Reply at the start of the stream, or None."""
     if len(data) < 20 or bytes(data[:16]) not in KEYS:
         return None
     flags, rev, pd_len = struct.unpack_from(">BBH", data, 16)
@@ -112,12 +112,13 @@ MARKER, INTERVAL = 4, 512       # bytes of a Marker, and from one Marker to the 
 
 
 def without_markers(data):
-    """The first byte behind the frame is that of a Marker (RFC 5044 section 4.3)."""
+    """Remove the Markers from the bytes behind the frame, which begin with one (RFC 5044 section
+    4.3)."""
     return b"".join(data[at + MARKER:at + INTERVAL] for at in range(0, len(data), INTERVAL))
 
 
 def parse_fpdus(data):
-    """FPDUs without Markers, as many as are whole."""
+    """Yield the offset and the contents of each whole FPDU in bytes without Markers."""
     offset = 0
     while len(data) - offset >= 20:
         length, ddp, rdmap = struct.unpack_from(">HBB", data, offset)
@@ -156,7 +157,8 @@ class Connection:
 
     @staticmethod
     def fpdus(direction, frame, of_receiver):
-        """Who receives Markers has asked for them."""
+        """Return the FPDUs of one direction, with their offsets. They have Markers if the
+        receiver's own Request or Reply has asked for them."""
         if not frame:
             return []
         data = direction.data[frame.size:]
@@ -172,7 +174,7 @@ class Connection:
         return {0: "Write", 1: "Read", 3: "Send"}.get(self.out_fpdus[0][1].opcode)
 
     def markers(self):
-        """Of the directions, how many have Markers"""
+        """Return in how many of the two directions Markers are sent."""
         return sum(frame.m for frame in (self.request, self.reply) if frame)
 
 
@@ -272,7 +274,8 @@ def describe(frame):
 
 
 def steps(connection):
-    """(frame number, from the initiator, title, detail lines), in the order on the wire."""
+    """Return (frame number, from the initiator, title, detail lines) of each step, in the order on
+    the wire."""
     found = [(connection.packets[0].number, True, "TCP SYN", [])]
     for packet in connection.packets:
         if packet.syn and packet.ack:
