@@ -78,7 +78,7 @@ edit "$sw/srnic/device.c",
 	'^static void srnic_get_dev_fw_str' . $function, '',
 	'^\t+\.fw_ver\s*= device_fw_ver\(\),\n', '', '^\t+\.get_dev_fw_str\s*= srnic_get_dev_fw_str,\n', '';
 
-# A driver that selects it is built here, and none is in the kernel.
+# In the kernel's tree no driver selects IW_MPA_TAKEOVER, so the suites' configuration has to.
 
 edit "$sw/iw_mpa/.kunitconfig", '^CONFIG_IW_MPA_KUNIT_TEST=y\n', "CONFIG_IW_MPA_KUNIT_TEST=y\nCONFIG_IW_MPA_TAKEOVER=y\n";
 
@@ -121,7 +121,7 @@ edit 'Documentation/infiniband/iw_mpa_driver.rst',
 	'or when the ULP rejects a connection that it has accepted.',
 	'\s+' . words('If the ULP has accepted and then rejected the connection, no event is raised.'), '';
 
-# Kernels of the past, and a driver that is not there yet
+# Sentences about older kernels, and about srnic, which a later series adds
 
 edit 'Documentation/infiniband/iw_mpa.rst',
 	words('before Linux 6.5 ``rdma_cm`` mistakes an interface with the same hardware address, such as an IPVLAN, for the '
@@ -155,7 +155,7 @@ edit 'Documentation/infiniband/srnic.rst',
 		. '6.12.'), '``siw`` is the kernel\'s other iWARP device in software.',
 	'6\.1: connections end; 6\.12: they stay', 'connections stay';
 
-# The name that Debian 12's kernels have
+# Debian 12's kernels have an older name for this function.
 
 edit "$sw/srnic/tests/srnic_queue_kunit.c", '\bdestroy_timer_on_stack\(', 'timer_destroy_on_stack(';
 
