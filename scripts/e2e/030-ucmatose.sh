@@ -2,9 +2,10 @@
 # shellcheck shell=bash disable=SC2034
 DESCRIPTION="ucmatose: 10 connections at once, 10 messages of 1000 bytes each way on each"
 
-# ucmatose's server sends first, which a responder must not do (RFC 5044 section 7.1.2) unless the initiator asks for
-# the peer-to-peer model. Unmodified siw never asks for it. So with siw as initiator our responder would wait for the
-# first FPDU for ever; after a second it sends, with this setting.
+# ucmatose's server sends first, which a responder must not do (RFC 5044 section 7.1.2) unless the
+# initiator asks for the peer-to-peer model. Unmodified siw never asks for it, so with siw as
+# initiator iw_mpa's responder would wait for the first FPDU for ever. With fence_timeout_ms it
+# sends after a second.
 lift_fence() {
 	is_ours "$CLIENT_DRIVER" || on "$SERVER" "fence_ms_set 1000"
 }

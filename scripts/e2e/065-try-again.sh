@@ -107,8 +107,9 @@ server_stays_away() {
 	find_again
 }
 
-# The server's device is removed when its application has got the connection request. The client must get a Reject: from
-# a mere end of TCP it would conclude that the server does not know MPA revision 2.
+# The server's device is removed when its application has got the connection request. The client
+# must get a Reject: from a mere FIN or RST it would conclude that the server does not support MPA
+# revision 2.
 server_loses_its_device() {
 	local output status=0
 
@@ -145,7 +146,8 @@ set_limit() {
 check() {
 	local before v1_before
 
-	# Commands between two steps may take long on an emulated processor: no end may time out.
+	# Commands between two steps may take long on an emulated processor, so neither end may time
+	# out.
 	set_limit "$SERVER" request_timeout_ms 300000
 	set_limit "$CLIENT" reply_timeout_ms 300000
 	on "$SERVER" "at_clean_up 'nft delete table inet lose 2>/dev/null || true'"

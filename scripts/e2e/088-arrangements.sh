@@ -14,7 +14,7 @@ ALL="plain exclusive bond bridge macvlan link-local/6 link-local-twice/6
 	asymmetric two-defaults multipath tunnel-by-prefix tunnel-by-rule tunnel-by-metric
 	ipvlan-last ipvlan-first ipvlan-parent wireguard lo"
 
-# The other arrangements need modules of Debian's kernels.
+# Kernels with detectors lack the modules that the other arrangements need.
 stock_kernel || ALL="plain link-local/6 two-wires asymmetric"
 
 # A sample has one case for all arrangements, and tests each in one role, on one of the two kernels.

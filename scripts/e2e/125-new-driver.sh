@@ -11,7 +11,8 @@ applies() { [[ $SERVER_DRIVER == srnic ]] && stock_kernel; }
 
 PAIR="python3 /host$TOP/scripts/lib/guest/kverbs_pair.py"
 
-# Runs in the guest, with the functions of inside.sh.
+# acme_comes FOLDER runs in the guest, with the functions of inside.sh: load FOLDER/acme.ko, add a
+# link.
 acme_comes() {
 	driver_clear || return 1
 	insmod /share/modules/iw_mpa.ko || return 1
@@ -24,7 +25,7 @@ acme_comes() {
 	[[ $(</sys/module/iw_mpa/refcnt) -eq 1 ]] || fail "iw_mpa has other users"
 }
 
-# Clean up after a test that failed anywhere.
+# acme_goes runs in the guest: clean up after a test that failed at any step.
 acme_goes() {
 	bg_stop_all
 	[[ ! -d /sys/module/kverbs ]] || rmmod kverbs

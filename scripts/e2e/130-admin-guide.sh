@@ -8,8 +8,8 @@ GUIDE=Documentation/infiniband/iw_mpa_admin.rst
 # The commands of the page have addresses of client and server; their output is that of srnic.
 applies() { [[ $CLIENT_DRIVER/$SERVER_DRIVER == srnic/srnic ]] && stock_kernel; }
 
-# Runs in the guest: install our modules and those that they need, without loading them. Load the modules that nft
-# needs.
+# guide_prepare TREE runs in the guest: install iw_mpa, srnic and the modules that they need,
+# without loading them. Load the modules that nft needs.
 guide_prepare() {
 	local dir
 

@@ -6,7 +6,7 @@ FAMILIES="4"
 
 applies() { both_ours; }
 
-# Runs in the guest, with the functions of inside.sh.
+# one_at_a_time DRIVER runs in the guest, with the functions of inside.sh.
 one_at_a_time() {
 	local ours=$1
 
@@ -51,8 +51,9 @@ comes_with_siw() {
 		ip link delete beside0
 }
 
-# loads_before_siw_is_seen PARAMETERS TRY: delay the loading of siw until srnic is loaded, but not so long that the
-# kernel reports a stuck processor. Return 2 if srnic could find siw by then, so that nothing is proven.
+# loads_before_siw_is_seen PARAMETERS TRY: delay the loading of siw until srnic is loaded, but not
+# so long that the kernel reports a stuck processor. Return 2 if /sys had siw before srnic was
+# loaded: then nothing is proven.
 loads_before_siw_is_seen() {
 	local siw called=no loaded=no seen=no
 

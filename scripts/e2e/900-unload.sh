@@ -3,7 +3,7 @@
 DESCRIPTION="rmmod works and nothing is left: RDMA objects, references, sockets, slabs"
 FAMILIES="4"
 
-# Runs in the guest, with the functions of inside.sh.
+# nothing_left [MODULE] runs in the guest, with the functions of inside.sh.
 nothing_left() {
 	local driver module
 

@@ -19,7 +19,7 @@ BLOCK = re.compile(r'^\.\. run: (\S+)\n\n::\n\n((?:(?:    .*)?\n)+)', re.MULTILI
 
 
 def steps(text):
-    """(host, command, output) in the order of the page."""
+    """Yield (host, command, output) in the order of the page."""
     for host, block in BLOCK.findall(text):
         command, output = None, []
         for line in [line[4:] for line in block.splitlines()] + ['# ']:

@@ -78,8 +78,8 @@ disk_write_and_compare() {
 	disk_has "$want" "$1"
 }
 
-# When only completion queues are left, remove both devices: the kernel keeps these queues for the next consumer as long
-# as the device exists.
+# When only completion queues are left, remove both devices. The kernel keeps these queues for the
+# next ULP as long as the device exists.
 devices_go() {
 	on "$CLIENT" "poll 10 only_pool && driver_clear"
 	on "$SERVER" "poll 10 only_pool && driver_clear"
@@ -163,8 +163,9 @@ rping_once() {
 # last lines of a run count the repetitions by cause.
 retried() { echo "retried: $1"; }
 
-# If a last message and the end of the connection arrive together, RxM of Debian 12's libfabric 1.17.0-3 may post a
-# receive to an endpoint that it has closed (libfabric's issue 11828), and dies in its call of fi_recv(), which is here:
+# If a last message and the end of the connection arrive together, RxM of Debian 12's libfabric
+# 1.17.0-3 may post a receive to an endpoint that it has closed (libfabric's issue 11828), and crash
+# in its call of fi_recv(), at this address:
 RXM_POSTS='libfabric\.so\.1\(\+0xb7882\)'
 RXM_POSTED="libfabric's RxM posted a receive to an endpoint that it had closed"
 

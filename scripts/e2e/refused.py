@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""The ports of a capture at which TCP has refused a connection, one a line.
+"""Print the ports of a capture at which TCP has refused a connection, one a line.
 
     refused.py CAPTURE
 

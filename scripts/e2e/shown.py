@@ -18,7 +18,7 @@ SEND, RECV, DATA = 16, 16, 64   # bytes of rping's buffers
 
 
 def values(entry):
-    """The driver's; those in hexadecimal are words."""
+    """Return the values that the driver has added to an entry. Some are strings in hexadecimal."""
     return {name[len("drv_"):]: int(str(value), 0) for name, value in entry.items()
             if name.startswith("drv_")}
 
