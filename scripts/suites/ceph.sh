@@ -78,7 +78,7 @@ ceph() {
 		$1"
 }
 
-# daemon NAME PORT COMMAND
+# daemon NAME PORT COMMAND: run the daemon COMMAND at the server until it listens on PORT
 daemon() { GUEST_LIMIT=200 LISTEN_LIMIT=180 guest_serve "$SERVER" "$1" "$2" "$(ceph "$3")"; }
 
 rados() { client "$(ceph "rados -p pool $1")" 300; }
@@ -99,7 +99,8 @@ cluster() {
 	client "$(ceph "/host$TOP/scripts/suites/ceph_pool.py pool")" 300
 }
 
-# Both daemons still run: a new OSD would have lost its objects, which are in memory.
+# cluster_ends: check that both daemons still run, and end them. An OSD that had ended and begun
+# again would have lost its objects, which are in memory.
 cluster_ends() {
 	on "$SERVER" '! bg_ended mon && ! bg_ended osd'
 	guest_stop "$SERVER" osd | tail -n 5
@@ -108,7 +109,7 @@ cluster_ends() {
 
 fill() { on "$CLIENT" "head -c $2 /dev/urandom >$CEPH/$1"; }
 
-# compare OBJECT: read it back, and compare it with the file of that name
+# compare OBJECT: read OBJECT from the pool, and compare it with the client's file of that name
 compare() {
 	rados "get $1 $CEPH/out"
 	on "$CLIENT" "cmp $CEPH/$1 $CEPH/out && rm $CEPH/out"

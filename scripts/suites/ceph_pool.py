@@ -11,7 +11,7 @@ import sys
 
 
 def need(status, what):
-    """Of librados: 0, or a negative errno"""
+    """Exit unless STATUS, which a function of librados returned, is 0."""
     if status != 0:
         sys.exit(f"{what}: {status}")
 

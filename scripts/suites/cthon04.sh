@@ -7,7 +7,7 @@ KIT=nfs
 
 groups() { printf '%s\n' basic special lock; }
 
-# Old C, with functions without types
+# cthon04 is old C, with functions that declare no types, so it is compiled as gnu89.
 build() {
 	local folder
 

@@ -6,7 +6,7 @@ BUILT_OF=scripts/suites/fabtests.patch
 PACKAGES="libfabric-dev patch autoconf automake libtool"
 SAMPLED='^verbs/(unit|functional)$'
 
-# Its "quick" sets: tests with one program, and two sets of tests with two programs
+# Sets of runfabtests.sh -t quick: tests with one program, and two sets with two programs
 groups() { printf '%s\n' {verbs,ofi_rxm}/{unit,functional,short}; }
 
 build() (
@@ -15,7 +15,7 @@ build() (
 	./autogen.sh && ./configure --disable-dependency-tracking && make -j "$(nproc)"
 )
 
-# From common/shared.c; the second port is of TCP, over which some programs synchronize.
+# The defaults of common/shared.c. Over OOB_PORT, of TCP, some programs synchronize.
 FAB_PORT=9228 OOB_PORT=3000
 
 # tests PROVIDER LIST: print the tests of runfabtests.sh, except those that it leaves out for the provider, and these:
@@ -38,7 +38,7 @@ tests() {
 	done
 }
 
-# command_of TEST ARGUMENT...
+# command_of TEST ARGUMENT...: print the command of TEST, a line of runfabtests.sh
 command_of() {
 	local file
 	local -a words
@@ -52,7 +52,7 @@ command_of() {
 	echo "echo there is no program ${words[0]}; false"
 }
 
-# ends WANT NAME STATUS OUTPUT: print the case's outcome. ENODATA and ENOSYS are "Notrun" in runfabtests.sh.
+# ends WANT NAME STATUS OUTPUT: print the outcome. ENODATA and ENOSYS are runfabtests.sh's "Notrun".
 ends() {
 	case $3 in
 	"$1") case_is pass "$2" ;;
@@ -61,7 +61,7 @@ ends() {
 	esac
 }
 
-# by_itself WANT NAME TEST
+# by_itself WANT NAME TEST: run a test that has one program, which has to end with status WANT
 by_itself() {
 	local status=0 output
 
@@ -113,7 +113,7 @@ check() {
 		if [[ $kind == unit ]]; then by_itself 0 "$name" "$line"; else of_pair "$name" "$line"; fi
 	done
 	[[ $kind == unit ]] || return 0
-	# These look up a node that does not exist.
+	# The tests of neg_unit look up a node that does not exist: ENODATA, 61.
 	while IFS= read -r line; do
 		by_itself 61 "$provider/${line// /_}" "$line"
 	done < <(tests "$provider" neg_unit)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034
 
-# 280-mpi.sh has run_ranks.
+# run_ranks is a function of 280-mpi.sh.
 # shellcheck source=scripts/e2e/280-mpi.sh
 . "$TOP/scripts/e2e/280-mpi.sh"
 
@@ -12,10 +12,11 @@ SAMPLED='^MPI1/messages$'
 
 groups() { printf '%s\n' MPI1/{messages,collective} NBC/collective EXT/windows RMA/windows; }
 
-# Left out are those that notice no wrong data, though built with CHECK: Barrier, Uniband, Biband, Window, Bidir_Put of
-# EXT, Ibcast_pure, and of RMA accumulation and what has several peers. Compare_and_swap and Fetch_and_op print no rows;
-# Put_local and Truly_passive_put have not been tried. Reduce_local sends nothing. Ireduce_scatter compares the part of
-# each rank with that of rank 0, and so fails over libfabric's tcp on one host, too.
+# Left out are benchmarks that do not detect wrong data, though built with CHECK: Barrier, Uniband,
+# Biband, Window, Bidir_Put of EXT, Ibcast_pure, and of RMA accumulation and those with several
+# peers. Compare_and_swap and Fetch_and_op print no rows; Put_local and Truly_passive_put have not
+# been tried. Reduce_local sends nothing. Ireduce_scatter compares the part of each rank with that
+# of rank 0, and so fails over libfabric's tcp on one host, too.
 benchmarks() {
 	case $1 in
 	MPI1/messages) echo PingPong{,SpecificSource,AnySource} PingPing{,SpecificSource,AnySource} Sendrecv Exchange ;;
@@ -40,8 +41,8 @@ build() {
 	done
 }
 
-# table BENCHMARK: print how many rows are right, of those that there have to be: one for each size, in each of the
-# benchmark's modes. The last column is what is wrong.
+# table BENCHMARK: print how many rows of BENCHMARK in $output show no wrong data (0.00 in the last
+# column), of those that there have to be: one for each size, in each of the benchmark's modes
 table() {
 	awk -v name="$1" -v sizes="${#SIZES[@]}" '/^# Benchmarking / { on = $3 == name }
 		on && /#bytes/ { rows += sizes }
@@ -49,8 +50,9 @@ table() {
 		END { print right + 0 " of " rows + 0 " rows"; exit !rows || right != rows }' <<<"$output"
 }
 
-# Two ranks on each host, neighbours on different hosts. "pt2pt" does what is done to windows by messages, which go over
-# libfabric; what Open MPI chooses by itself need not.
+# There are two ranks on each host, and neighbours are on different hosts. With Open MPI's component
+# "pt2pt" access to windows is by messages, which go over libfabric; the component that is Open
+# MPI's default may use another way.
 check() {
 	local output name text
 	local -a names

@@ -8,10 +8,11 @@ BUILT_OF="scripts/suites/libsiw_probe.c scripts/rdma-core/*.patch"
 PACKAGES="cmake pkg-config patch libnl-route-3-dev"
 SAMPLED=.
 
-# LIBRARY/TEST. "stock" is the installed library.
+# Each group is LIBRARY/TEST: TEST is a command of libsiw_probe, and LIBRARY "stock" is the
+# installed libsiw.
 groups() { printf '%s\n' {stock,bookworm,trixie}/{send-inv,query-srq,with-inv}; }
 
-# Build only one provider's library, and libibverbs
+# build_libsiw FOLDER: build libibverbs, and libsiw as its only provider, of the sources in FOLDER
 build_libsiw() (
 	cd "$1" || return
 	cat "$TOP"/scripts/rdma-core/*.patch | patch -p1 --no-backup-if-mismatch --fuzz=0

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Have QEMU do something, and print what it returns, as JSON.
+"""Send QEMU a command of its protocol QMP, and print what it returns, as JSON.
 
     qmp.py SOCKET COMMAND [ARGUMENTS]       ARGUMENTS are JSON
 """

@@ -8,10 +8,11 @@ UNPACKED="libdpdk-dev librte-eal23"	# the latter for its number: SPDK of 2023 su
 SAMPLED='^(nvmet/dd|spdk/dd|spdk/kernel)$'
 KIT=nvme
 
-# TARGET/INITIATOR; "nvmet" is the kernel's target. The kernel's initiator asks for responses that invalidate its keys.
+# Each group is TARGET/INITIATOR; "nvmet" is the kernel's target. The kernel's initiator asks for
+# responses that invalidate its keys.
 groups() { printf '%s\n' {nvmet,spdk}/{identify,dd,verify} spdk/kernel spdk/kernel-srq; }
 
-# Built by the libsiw suite
+# build_libsiw FOLDER: copy libsiw into FOLDER; the suite libsiw builds it
 build_libsiw() (
 	load_suite libsiw
 	has_source
@@ -50,7 +51,7 @@ build() {
 
 HUGE=/run/huge
 
-# SPDK only uses huge pages.
+# memory HOST: reserve huge pages on HOST, since SPDK uses no other memory
 memory() {
 	on "$1" "at_clean_up 'bg_stop_all; umount $HUGE; echo 0 >/proc/sys/vm/nr_hugepages'
 		mkdir -p $HUGE; mount -t hugetlbfs huge $HUGE; echo 160 >/proc/sys/vm/nr_hugepages
@@ -78,7 +79,8 @@ configure() {
 	} >"$GUEST_RUN/share/$1.json"
 }
 
-# Smaller pools than SPDK's default, so that they fit into a guest
+# small: print settings that make SPDK's pools smaller than by default, so that they fit into a
+# guest
 small() {
 	echo 'iobuf iobuf_set_options "small_pool_count": 1024, "large_pool_count": 256'
 	echo 'bdev bdev_set_options "bdev_io_pool_size": 4095, "bdev_io_cache_size": 64'
@@ -129,7 +131,7 @@ initiator_config() {
 	echo "bdev bdev_nvme_attach_controller \"name\": \"Nvme\", \"subnqn\": \"$NVME_NQN\", $(address)"
 }
 
-# copy OPTION...: copy between a file and the disk
+# copy OPTION...: copy between a file and the initiator's disk, by SPDK's dd
 copy() { client "$(spdk bin/spdk_dd initiator) --bs=65536 $*" 120; }
 
 sum() { on "$1" "head -c $DISK_SIZE $2 | sha256sum"; }
@@ -146,7 +148,7 @@ copies() {
 	on "$CLIENT" "rm /run/data /run/back"
 }
 
-# bdevperf reads what it has written, and compares; over IPv6.
+# bdevperf reads what it has written, and compares. This group uses IPv6.
 verifies() {
 	local result
 

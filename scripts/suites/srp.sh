@@ -14,7 +14,7 @@ SAMPLED='^srp/001$'
 
 groups() { printf 'srp/%s\n' 001 002 003 004 005 006 007 008 009 010 011 012 013 014 016; }
 
-# In the guest's root these folders may be links into usr, so only usr is kept.
+# In the guest's root bin, sbin and lib may be links into usr, so their files are moved into usr.
 build() {
 	patch -p1 --no-backup-if-mismatch --fuzz=0 <"$TOP/scripts/suites/blktests.patch"
 	make -C src discontiguous-io
