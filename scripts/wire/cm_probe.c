@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The rdma_cm application of the wire tests: it executes commands from its standard input, and
- * prints every event that it gets.
+ * cm_probe, the rdma_cm application of the wire tests: it is the ULP on the
+ * device under test. It executes the commands that the test writes to its
+ * standard input, and prints every rdma_cm event.
  *
  *	cm_probe listen ADDRESS PORT [BACKLOG]		be the responder
  *	cm_probe connect ADDRESS PORT [SOURCE-PORT]	be the initiator
  *	cm_probe device NAME				describe a device
  *
- * "cm_probe device" prints properties of a device, for the report of the tests, and ends:
- *	FOUND			or NONE, if libibverbs has no device of that name
- *	TRANSPORT iWARP		or another word
+ * "cm_probe device" prints properties of a device, for the report of the tests,
+ * and exits:
+ *	FOUND			or NONE alone: libibverbs has no device NAME
+ *	TRANSPORT iWARP		or "other"
  *	VENDOR ID PART FIRMWARE
- *	DEPTHS IRD ORD		the largest that a QP can have
- *	ADDRESS A		for each address that rdma_cm takes for the device's
+ *	DEPTHS IRD ORD		the device's limits of IRD and ORD for a QP
+ *	ADDRESS A		for each address that rdma_bind_addr() resolves
+ *				to the device
  *
- * The commands, one per line; N is a number, HEX are bytes, "-" is none:
+ * After "listen" or "connect": the commands, one per line. N is a number; HEX
+ * are the bytes of the private data, "-" stands for none:
  *	connect IRD ORD HEX	rdma_connect
  *	accept IRD ORD HEX	rdma_accept the oldest request
  *	reject HEX		rdma_reject the oldest request
@@ -25,9 +29,10 @@
  *	reject_accepted		rdma_reject the connection although it was accepted
  *	recv			post a receive buffer
  *	send N			post a Send of N bytes
- *	storm			post Sends until one is accepted
- *	stream N M		Send M bytes N times, each when the last is complete: the
- *				numbers from 0 on, in four bytes each
+ *	storm			repeat rdma_post_send() until it succeeds once
+ *	stream N M		post N Sends of M bytes, each after the completion
+ *				of the one before; the bytes are the numbers from
+ *				0 on, in four bytes each
  *	read			post a Read of 0 bytes
  *	wc			wait for a completion: "WC OPCODE STATUS LENGTH"
  *	no_wc			poll for a completion: an error if there is any
@@ -38,14 +43,15 @@
  *	destroy_qp		destroy the QP of the connection
  *	destroy_id		destroy the connection's id, then its QP
  *	unlisten		destroy the listening id
- *	serve			from now on accept each request, and disconnect each connection
- *				that comes up
- *	served			print how many came up: "SERVED NUMBER"
+ *	serve			from now on rdma_accept each request, and
+ *				rdma_disconnect each connection on its ESTABLISHED
+ *	served			print "SERVED N": N connections were ESTABLISHED
  *	quit
  *
  * A command prints "OK COMMAND" or "ERROR COMMAND errno". An event prints
  *	EVENT NAME status=S ird=N ord=N pd=HEX
- *with IRD and ORD as the peer sent them: ird is the peer's IRD.
+ * with IRD and ORD as the peer sent them: ird is the peer's IRD, although the
+ * field of rdma_cm is called initiator_depth, as it limits this end's ORD.
  */
 
 #include <arpa/inet.h>
@@ -66,7 +72,7 @@
 static struct rdma_event_channel *channel;
 static struct rdma_cm_id *listener;
 static struct rdma_cm_id *conn;		/* the connection */
-static struct rdma_cm_id *requests[256];	/* without an answer yet, a ring */
+static struct rdma_cm_id *requests[256];	/* ring of unanswered requests */
 static unsigned int asked, answered;
 static struct ibv_mr *mr;
 static char buf[BUF_SIZE];
@@ -130,7 +136,11 @@ static int make_qp(struct rdma_cm_id *id)
 	return mr ? 0 : -1;
 }
 
-/* Handle an event of a load test: events of single connections are not printed. */
+/*
+ * Handle an rdma_cm event after "serve", the command for load tests: accept the
+ * request, disconnect, or destroy the id. Nothing is printed, as a load test
+ * only asks for the number of connections.
+ */
 static void serve_event(struct rdma_cm_event *ev)
 {
 	struct rdma_conn_param param = { .responder_resources = 4, .initiator_depth = 4 };
@@ -223,7 +233,7 @@ static int do_connect(const char *args)
 	return rdma_connect(conn, &param);
 }
 
-/* The first half of an accept: the oldest request gets a QP. */
+/* Create a QP for the oldest unanswered request, but do not call rdma_accept(). */
 static int do_take(void)
 {
 	conn = oldest_request();
@@ -283,7 +293,10 @@ static int wait_completion(struct ibv_wc *wc)
 {
 	int i;
 
-	/* If no completion arrives, the test's own time limit is over before this loop is. */
+	/*
+	 * The loop lasts longer than the test waits for an answer: a missing
+	 * completion makes the test fail, and not this program.
+	 */
 	for (i = 0; i < 100000000; i++) {
 		if (ibv_poll_cq(conn->send_cq, 1, wc) > 0 ||
 		    ibv_poll_cq(conn->recv_cq, 1, wc) > 0)
@@ -382,7 +395,11 @@ static int do_modify_qp(void)
 	return errno ? -1 : 0;
 }
 
-/* Destroy the id, then what rdma_create_qp made, in the order of rdma_destroy_qp */
+/*
+ * Destroy the connection's rdma_cm_id first, which an application may do, and
+ * only then the QP, CQs and channels that rdma_create_qp() made, in the order
+ * in which rdma_destroy_qp() destroys them.
+ */
 static int do_destroy_id(void)
 {
 	struct ibv_comp_channel *channels[] = { conn->recv_cq_channel, conn->send_cq_channel };
@@ -483,7 +500,10 @@ static bool handle_command(void)
 	return true;
 }
 
-/* The source address to bind to is @info's destination with another port: both ends are here. */
+/*
+ * Return the source address for rdma_resolve_addr(): @info's destination address
+ * with @port, as both ends of the connection are in this host; NULL without @port.
+ */
 static struct sockaddr *source(const struct rdma_addrinfo *info, const char *port)
 {
 	static struct sockaddr_storage addr;
@@ -554,7 +574,7 @@ static bool is_address_of(struct sockaddr *address, const char *name)
 	return is;
 }
 
-/* An IPv6 link-local address is of no use without the name of its interface. */
+/* Leave out IPv6 link-local addresses: they need a scope id, which is not printed. */
 static bool is_of_use(const struct sockaddr *address)
 {
 	if (!address)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Check what one end of a stream sends against the rules for a sender in RFC 5040 and 5041.
+"""Check the DDP segments of one end of a stream against the rules for senders of RFC 5040 and 5041.
 
-peer.py passes every DDP segment of the device under test to a Conduct. Then each MSN, MO
-and TO must continue those of the segment before; segments of two messages must not be mixed; a Read
-Response must match the oldest unanswered Read Request; no more Read Requests may be unanswered than
-was agreed on; nothing may follow a Terminate, whose code must not be one of the MPA startup.
+peer.py passes every DDP segment of the device under test to a Conduct, which raises Bad unless MSN
+and MO, or the TO, continue those of the segment before; messages are not interleaved; a Read
+Response matches the oldest unanswered Read Request; the unanswered Read Requests do not exceed the
+negotiated ORD; and nothing follows a Terminate, whose code must not be one of the MPA startup.
 """
 
 import rdmap
@@ -12,14 +12,14 @@ from rdmap import Bad
 
 
 class Conduct:
-    """What one end of a stream has sent so far, which decides what it may send next"""
+    """The state of one end of a stream, the checked end: it decides what this end may send next"""
 
     def __init__(self, mulpdu=None, depth=None):
-        self.is_strict = True       # are the other end's Read Requests known?
+        self.is_strict = True       # match Read Responses with the Read Requests given to ask()?
         self.mulpdu = mulpdu        # bytes; None: unknown
-        self.depth = depth          # Reads that may be unanswered; None: unknown
+        self.depth = depth          # negotiated ORD: limit of unanswered Reads; None: unknown
         self.msn = {0: 1, 1: 1, 2: 1}
-        self.open = None            # the segment before, if its message is not complete
+        self.open = None            # the last segment, if its L bit was clear
         self.done = 0               # bytes of the incomplete message so far
         self.asked = []             # unanswered Reads of the other end
         self.reads = []             # unanswered Reads of the checked end
@@ -34,7 +34,7 @@ class Conduct:
         return self.reads.pop(0)
 
     def heard(self, segment):
-        """Check one more segment of the checked end; raise Bad if it breaks a rule."""
+        """Check the next DDP segment that the checked end sent; raise Bad if it breaks a rule."""
         if self.terminated:
             raise Bad(f"behind the Terminate: {segment!r}")
         if self.mulpdu is not None and len(segment.ulpdu) > self.mulpdu:

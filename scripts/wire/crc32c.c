@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* CRC32c for fpdu.py, in C for its speed; the tests share no protocol code with the drivers. */
+/* CRC32c for fpdu.py, in C for speed; not the drivers' code, whose mistakes the tests must find. */
 
 #include <stddef.h>
 #include <stdint.h>

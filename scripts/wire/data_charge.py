@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Kernel memory of CQs, QPs, SRQs and regions is charged to the memory cgroup of their process.
 
-Kernels built with KASAN and other detectors have no memory controller, and skip these tests.
+On kernels that are built with KASAN and other detectors, and without the memory controller, these
+tests are not run.
 """
 
 import os
@@ -16,7 +17,7 @@ MANY = 2000
 
 
 class Group:
-    """A memory cgroup for programs of the test; it is removed when the test ends."""
+    """A memory cgroup, into which the test moves a process; it is removed when the test ends."""
 
     def __init__(self, b):
         root = cgroups()
@@ -42,7 +43,8 @@ class Group:
 
 @rule("R-8.1.2-1: the kernel's small objects that the process's cgroup is charged for")
 def R_8_1_2_1_regions_are_charged_to_who_registers_them(b):
-    """A region takes a structure and, since its STag is random, a node of its own in an xarray."""
+    """For a region the kernel allocates a structure and, as the STag is random, in most cases a new
+    node of an xarray: more than 1000 bytes of slab memory, which the cgroup is charged for."""
     group = Group(b)
     dut = Dut(b)
     group.take(dut.verbs.proc)
@@ -54,9 +56,9 @@ def R_8_1_2_1_regions_are_charged_to_who_registers_them(b):
     say(f"{(group.charged('slab') - before) / MANY:.0f} octets charged for a region")
 
 
-# For each kind of queue: the command that creates one with ELEMENTS elements, and how many bytes
-# the kernel needs for an element. For a send queue the kernel also has a table with a copy of each
-# element, in which each SGE takes another 16 bytes.
+# For each kind of queue: the command that creates one with ELEMENTS entries, and how many bytes the
+# kernel allocates for an entry. For a send queue it also allocates a table with a copy of each
+# entry, in which each SGE takes another 16 bytes.
 ELEMENTS = 16384
 RINGS = {
     "completions": (f"cq big {ELEMENTS}", CQE),
@@ -69,7 +71,8 @@ RINGS = {
 @rule("R-8.1.2-1: the kernel's memory that the process's cgroup is charged for, with the queue and "
       "when it has gone", cases=[(what,) for what in RINGS])
 def R_8_1_2_1_queues_are_charged_to_who_makes_them(b, what):
-    """The charge covers the ring that the process maps, and the kernel's table of a send queue."""
+    """The cgroup is charged for a queue's ring, which the process maps, and for the table that the
+    kernel keeps of a send queue; when the queue is destroyed the charge is returned."""
     group = Group(b)
     dut = Dut(b)
     group.take(dut.verbs.proc)

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Properties in which the devices under test differ, as a peer or a ULP sees them."""
+"""The properties in which the drivers under test differ, as far as a peer or a ULP can observe
+them."""
 
 import re
 
 import needs
 from mpa import READ, SEND, WRITE
 
-OURS = 128          # Reads that our devices serve, and send, at a time
-MOST = 255          # stands for the most that a device supports
+OURS = 128          # limit of IRD and of ORD of srnic and siw_mpa
+MOST = 255          # librdmacm's RDMA_MAX_RESP_RES: stands for the device's limit of IRD or ORD
 
 
 class Srnic:
@@ -17,14 +18,14 @@ class Srnic:
     asks_crc = True
     has_markers = True
     most_ird = most_ord = OURS
-    bad_crc = "WC RECV Work Request Flushed Error 0"    # completion after a wrong CRC; None: any error
+    bad_crc = "WC RECV Work Request Flushed Error 0"    # a receive after a wrong CRC; None: any
     modify_qp = "srnic_modify_qp"   # the driver's function for ibv_modify_qp
     outlived = True                 # the device can be removed while programs have it open
-    tells_of_runts = True           # a first FPDU shorter than its header gets a Terminate of DDP; None: unknown
-    repeats_rtr = True              # a Write as RTR message is repeated for a silent peer
-    urgent = "err_URGENT"           # the counter of streams that end because of urgent data
-    faults = {}                     # messages of srnic in the log -> those of this driver
-    own_terminates = True           # the library or the driver makes Terminates, not siw
+    tells_of_runts = True           # ESTABLISHED if the first FPDU lacks its header? None: unknown
+    repeats_rtr = True              # a Write as RTR message is repeated while the peer is silent
+    urgent = "err_URGENT"           # the counter of streams that end because of TCP urgent data
+    faults = {}                     # srnic's messages in the kernel's log -> those of this driver
+    own_terminates = True           # iw_mpa or srnic makes the Terminates; for siw_mpa siw does
 
     @staticmethod
     def depths(ird, ord):  # pylint: disable=redefined-builtin
@@ -46,8 +47,9 @@ class SiwMpa(Srnic):
 
     @staticmethod
     def depths(ird, ord):  # pylint: disable=redefined-builtin
-        """Return IRD and ORD as siw uses them. The number of entries of siw's queues is a power of
-        two: siw rounds IRD up, and siw_mpa rounds ORD down before siw gets it."""
+        """Return the IRD and ORD that siw uses for these values. Its queues for Reads have a power
+        of two entries: siw rounds IRD up, and siw_mpa rounds ORD down before it passes it to siw.
+        """
         return 1 << (ird - 1).bit_length() if ird else 0, 1 << ord.bit_length() - 1 if ord else 0
 
 
@@ -67,7 +69,8 @@ DEVICES = {"srnic": Srnic, "siw_mpa": SiwMpa, "siw": Other, "other": Other}
 OWN = "srnic", "siw_mpa"
 CHOSEN = ["srnic"]
 
-# Optional features: a name, whether a device has it, and the ids of the rules that need it
+# Optional features: name, function that returns whether a device has it, and a regular expression
+# for the rules, as "ID" or "MODULE ID", whose tests need it
 FEATURES = (
     ("MPA revision 2", lambda it: it.rev >= 2, r"(E|X)-.*|F-rtr"),
     ("to ask for an RTR message", lambda it: it.asks_rtr,
@@ -89,7 +92,8 @@ def device():
 
 
 def need_depths(ird, ord):  # pylint: disable=redefined-builtin
-    """Skip the test if the device has lower limits: librdmacm refuses to connect with more."""
+    """Skip the test if the device's limits of IRD and ORD are lower: librdmacm then refuses these
+    values, and no connection is tried."""
     if ird not in range(device().most_ird + 1) and ird != MOST or \
             ord not in range(device().most_ord + 1) and ord != MOST:
         raise needs.Unsupported("so many Reads at a time")
@@ -101,8 +105,8 @@ def need_repeats():
 
 
 def lacks(module, ids):
-    """Return the optional feature that a test of these rules needs and the device lacks, or None.
-    For srnic and siw_mpa always None: their tests check it themselves."""
+    """Return the name of an optional feature that the rules' test needs and the device lacks, or
+    None. For srnic and siw_mpa always None: there the tests themselves call device()."""
     if driver_name() in OWN:
         return None
     return next((name for name, has, rules in FEATURES if not has(device()) and

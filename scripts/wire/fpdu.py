@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""FPDUs, with Markers and without: RFC 5044, sections 4.1 to 4.4. No input, no output.
+"""Make and read FPDUs, with or without Markers: RFC 5044, 4.1 to 4.4. No sockets, no files.
 
-Positions count the bytes of one direction after its Request or Reply, whose length need not be a
-multiple of 4. FPDUs and Markers are multiples of 4 bytes long, and Markers 512 bytes apart: so a
-Marker never lies within ULPDU_Length or the CRC field.
+A position counts the bytes that one end has sent after its MPA Request or Reply. FPDUs and Markers
+are multiples of 4 bytes long, and Markers are 512 bytes apart, so a Marker never divides
+ULPDU_Length or the CRC field. The length of the Request or Reply does not matter.
 """
 
 import ctypes
@@ -18,7 +18,7 @@ LEAST_MULPDU = 128
 
 
 class Bad(Exception):
-    """Received bytes break one of RFC 5044's rules for the sender of FPDUs."""
+    """The bytes that a Reader was fed break one of RFC 5044's rules for the sender of FPDUs."""
 
 
 def _table():
@@ -39,7 +39,8 @@ def crc32c_slowly(data):
 
 
 def _load(path=os.path.join(os.path.dirname(os.path.abspath(__file__)), "crc32c.so")):
-    """Return the CRC32c of crc32c.c, if compiled: in Python 64 KiB take a second in a guest."""
+    """Return the function crc32c() of crc32c.c, if its library is there, else crc32c_slowly(): in
+    Python the CRC of 64 KiB takes a second in a guest."""
     if not os.path.exists(path):
         return crc32c_slowly
     function = ctypes.CDLL(path).crc32c
@@ -52,23 +53,23 @@ crc32c = _load()
 
 
 def mulpdu(emss, markers=False):
-    """The longest ULPDU that a sender may use with this EMSS (RFC 5044, 4.5)"""
+    """Return MULPDU, the longest ULPDU that MPA may carry with this EMSS (RFC 5044, 4.5)."""
     most = emss - (6 + (4 * ((emss + SPACING - 1) // SPACING) if markers else 0) + emss % 4)
     return min(max(most, LEAST_MULPDU), MAX_ULPDU)
 
 
 def plain_size(ulpdu_length):
-    """Bytes of ULPDU_Length, ULPDU and pad together"""
+    """Return the length of an FPDU without Markers and CRC: ULPDU_Length, ULPDU and pad."""
     return (2 + ulpdu_length + 3) // 4 * 4
 
 
 def until_marker(position):
-    """Bytes from position to the next Marker; 0 if a Marker is due at position"""
+    """Return the bytes from position to the next Marker; 0 if a Marker begins at position."""
     return -position % SPACING
 
 
 class Writer:
-    """Make the FPDUs of one direction. On request a part of an FPDU is made wrong."""
+    """Make the FPDUs of one direction. A test may have a field of an FPDU made wrong."""
 
     def __init__(self, crc=True, markers=False):
         self.crc = crc
@@ -78,9 +79,9 @@ class Writer:
     def fpdu(self, ulpdu, *, length=None, pad=None, check=None, marker=None):
         """Return the bytes of the next FPDU.
 
-        length: use another ULPDU_Length; pad: use other bytes of padding; check: function that
-        changes the CRC field (four bytes); marker: function that changes a Marker, which the CRC
-        then covers
+        length: a wrong ULPDU_Length; pad: other bytes of padding; check: function that returns a
+        changed CRC field (four bytes); marker: function that returns a changed Marker, with which
+        the CRC is computed
         """
         plain = struct.pack(">H", len(ulpdu) if length is None else length) + ulpdu
         plain += bytes(-len(plain) % 4) if pad is None else pad
@@ -113,11 +114,11 @@ class Writer:
         return bytes(out)
 
     def skip(self, size):
-        """Count bytes that the test has sent without fpdu(): the next Markers depend on them."""
+        """Count size bytes that the test sent without fpdu(), as they move the next Markers."""
         self.position += size
 
 
-# markers: (position, FPDUPTR) of each; start: position of ULPDU_Length
+# A received FPDU. markers: (position, FPDUPTR) of each Marker; start: position of ULPDU_Length
 Fpdu = namedtuple("Fpdu", "ulpdu raw start markers")
 
 
@@ -134,7 +135,7 @@ class Reader:
         self.buffer += data
 
     def take(self):
-        """Return the next FPDU, or None if its last byte has not come yet."""
+        """Return the next FPDU, or None if feed() has not got its last byte yet."""
         plain, markers, start, used = bytearray(), [], None, 0
         want = None
         while want is None or len(plain) < want or self._is_marker(used):
@@ -146,7 +147,7 @@ class Reader:
                 continue
             if start is None:
                 start = self.position + used
-            # 4 bytes, which have ULPDU_Length; then all up to the next Marker or the CRC
+            # First 4 bytes, for ULPDU_Length; then those up to the next Marker or the CRC
             size = 4 if want is None else want - len(plain)
             if self.markers:
                 size = min(size, until_marker(self.position + used))

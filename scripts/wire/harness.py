@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Base of the wire tests: the test's raw TCP peer, the rdma_cm program, and a Bench for both."""
+"""Base of the wire tests: Peer, the test's end of a TCP connection; Probe, a process of cm_probe on
+the device under test; and Bench, which starts both for a test and ends them."""
 
 import contextlib
 import os
@@ -20,7 +21,8 @@ from needs import TRACEFS
 
 
 def slow():
-    """Return the factor for all times on a slow guest: slow=N of the kernel's command line."""
+    """Return the factor by which all times grow on a slow guest: N of slow=N on the kernel's
+    command line."""
     with open("/proc/cmdline", encoding="ascii") as f:
         words = [word.partition("=") for word in f.read().split()]
     return int(next((value for name, _, value in words if name == "slow"), 1))
@@ -47,7 +49,7 @@ def equal(got, want, what):
 
 @contextlib.contextmanager
 def no_sooner_than(milliseconds):
-    """Check that the with statement's body, which waits for a timer, takes at least so long."""
+    """Check that the with statement's body, which waits for a timer, takes so many milliseconds."""
     start = time.monotonic()
     yield
     took = time.monotonic() - start
@@ -68,7 +70,7 @@ class Peer:
     """The test's end of a TCP connection, whose other end is the device under test."""
 
     def __init__(self, sock, on_reset=lambda: None):
-        """on_reset: called before TCP is told to reset the connection"""
+        """on_reset: function that reset() calls before it has TCP send RST"""
         self.sock = sock
         self.on_reset = on_reset
         self.sock.settimeout(LIMIT)
@@ -78,7 +80,8 @@ class Peer:
         self.sock.sendall(data)
 
     def send_split(self, data, size=1):
-        """Send each piece in a segment of its own, once TCP has acknowledged the piece before."""
+        """Send pieces of size bytes, each in a TCP segment of its own: the next one is written when
+        the device's TCP has acknowledged the one before."""
         for i in range(0, len(data), size):
             self.sock.sendall(data[i:i + size])
             self._wait_acked()
@@ -126,9 +129,9 @@ class Peer:
         return mpa.Fpdu(data + self.recv(mpa.Fpdu.size(data) - 2), crc)
 
     def expect_end(self, limit=LIMIT):
-        """Expect FIN or RST, and no byte before it. Return which of the two it was.
+        """Expect that the device sends FIN or RST, and no byte before it. Return "FIN" or "RST".
 
-        Linux sends RST, not FIN, if a socket is closed with bytes unread.
+        Linux sends RST, not FIN, if a socket is closed while its receive queue has unread bytes.
         """
         self.sock.settimeout(limit)
         try:
@@ -141,23 +144,26 @@ class Peer:
         return "FIN"
 
     def expect_fin(self, limit=LIMIT):
-        """Expect FIN and not RST, which would make TCP discard bytes that were sent before it."""
+        """Expect FIN. An RST fails: it would make TCP discard bytes that the device sent before."""
         equal(self.expect_end(limit), "FIN", "end of the connection")
 
     def expect_terminate(self, code, crc=True):
-        """Expect exactly the Terminate of layer 2 (LLP), type 0 (MPA), with no copied header."""
+        """Expect a Terminate of layer 2 (LLP), type 0 (MPA), with that code and no copied header.
+        """
         equal(self.recv_fpdu(crc).raw.hex(), mpa.terminate(code, crc=crc).hex(),
               f"Terminate message of code {code}")
 
     def expect_refusal(self, code, crc=True):
-        """Expect how an initiator refuses a Reply: a Terminate message, then FIN, no more."""
+        """Expect that the device as initiator refuses the MPA Reply that the test sent: it sends a
+        Terminate, then FIN, and nothing else."""
         self.expect_terminate(code, crc)
         self.expect_fin()
 
     def expect_rejected(self, code=None, crc=True):
-        """Expect what follows a Reject: a Terminate message if code is given; TCP stays open.
+        """Expect what the device sends after its MPA Reply with R (reject) set: a Terminate if code
+        is given, else nothing, and no FIN.
 
-        Then the test, which is the initiator, sends FIN, and expects FIN in answer.
+        Then the test, which is the initiator, sends FIN, and expects the device's FIN.
         """
         if code:
             self.expect_terminate(code, crc)
@@ -170,7 +176,8 @@ class Peer:
         check(not ready, "octets, or a close, that should not come")
 
     def cork(self):
-        """Have TCP hold what is sent from now on, so that FIN goes in the same segment."""
+        """Have TCP hold back what the test sends from now on, so that the next FIN and these bytes
+        are one TCP segment."""
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 0)
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
 
@@ -178,7 +185,8 @@ class Peer:
         self.sock.send(data, socket.MSG_OOB)
 
     def send_with_urgent(self, octets, offset):
-        """Send octets, the one at offset as urgent data. The device may close before the rest."""
+        """Send the bytes of octets, the one at offset as TCP urgent data. An error in sending the
+        bytes behind it is ignored: the device may reset the connection because of urgent data."""
         if offset:
             self.send(octets[:offset])
         self.urgent(octets[offset:offset + 1])
@@ -220,7 +228,8 @@ class Event:
                 f"pd={self.pd.hex()}")
 
 
-# Contents of the CRC field to test when CRCs are off, as any contents are allowed then; None stands for the right CRC.
+# Contents of the CRC field that tests send when no CRC was negotiated: the receiver must ignore the
+# field then. None: the right CRC.
 CRC_FIELDS = bytes(4), b"\xff" * 4, b"\xde\xad\xbe\xef", None
 
 
@@ -245,7 +254,7 @@ class Probe:
         self.answers.put("ENDED")
 
     def answer(self):
-        """Return cm_probe's answer, OK or ERROR, to the command that was sent by tell()."""
+        """Return cm_probe's line "OK ..." or "ERROR ..." for the command that tell() has sent."""
         return self._answer()
 
     def _answer(self):
@@ -256,7 +265,9 @@ class Probe:
 
     @staticmethod
     def _known(line):
-        """Return the line. Skip the test if kernel_probe.py runs, which lacks the command."""
+        """Return the line. Skip the test if it is "LACKS COMMAND": kernel_probe.py, which takes the
+        place of cm_probe on a device without a provider in rdma-core, does not have all commands.
+        """
         if line.startswith("LACKS "):
             raise needs.Skipped(f"needs {needs.TEXTS['user']}: {line.partition(' ')[2]}")
         return line
@@ -283,14 +294,14 @@ class Probe:
         return int(answer.split()[2])
 
     def received(self, size, status="success"):
-        """Expect the completion of the next receive, after any completions of Sends."""
+        """Expect the completion of a receive. Successful Sends that complete before are skipped."""
         said, = self.do("wc")
         while said.startswith("WC SEND success "):
             said, = self.do("wc")
         equal(said, f"WC RECV {status} {size}", "receive")
 
     def depths(self):
-        """Return IRD and ORD of the QP, as the driver reports them."""
+        """Return IRD and ORD of the QP, as the driver returns them to ibv_query_qp()."""
         state, = self.do("query_qp")
         return tuple(int(word) for word in state.split()[3:])
 
@@ -319,7 +330,7 @@ class Probe:
             pass
 
     def end(self):
-        """End cm_probe. The test fails if cm_probe cannot exit, as it hangs in the kernel."""
+        """End cm_probe. If it does not exit in LIMIT seconds, it hangs in a system call: Failed."""
         if self.proc.poll() is None:
             try:
                 self.tell("quit")
@@ -336,39 +347,41 @@ def pd_arg(pd):
 
 
 class Bench:
-    """The connections, programs and settings of one test; end() closes and restores them."""
+    """The connections, programs and changed settings of one test. end() closes the connections,
+    ends the programs and restores the settings."""
 
     port = 20000
 
     def __init__(self, program, address):
-        self.program = program      # a command line, as words; a test may insert words in front
+        self.program = program      # cm_probe's command line, in words; tests may prepend words
         self.address = address
         self.listen_address = needs.Place.peer or address   # address at which the test listens
-        self.netns = None           # the program's namespace, if the test runs in another one
+        self.netns = None           # cm_probe's network namespace, if the test's is another one
         self.family = socket.AF_INET6 if ":" in address else socket.AF_INET
         self.things = []
         self.settings = []
         self.peers = []         # (role, port of the initiator, port of the responder)
         self.may_be_cut = False     # may the device end a stream within an FPDU?
         self.may_reset = False      # may the device reset after its FIN, before the peer's FIN?
-        self.cuts = []              # peers that have reset their stream, which allows the device to cut its own
+        self.cuts = []              # peers that sent RST: the device's last FPDU may be incomplete
         self.others = []
         Bench.port += 1
         self.port = Bench.port
 
     def another(self, address=None, program=None):
-        """Return a Bench with a port of its own, whose connections end with those of this one."""
+        """Return a second Bench with another port; end_things() of this one ends both's things."""
         other = Bench(program or self.program, address or self.address)
         self.others.append(other)
         return other
 
     def put(self, path, value):
-        """Write value into the file of a setting. end() writes the old value again."""
+        """Write value to path, a setting in /proc or /sys. end() writes the old value back."""
         self.settings.append((path, needs.read(path)))
         needs.write(path, str(value))
 
     def set(self, **settings):
-        """Set sysctl net.iw_mpa.NAME. end() restores it, unless it is in the namespace netns."""
+        """Set sysctl net.iw_mpa.NAME, in the network namespace self.netns if that is given. end()
+        restores it only in the test's own namespace."""
         for name, value in settings.items():
             if self.netns:
                 subprocess.run(["ip", "netns", "exec", self.netns, "sh", "-c",
@@ -380,7 +393,7 @@ class Bench:
         self.put(needs.ib_path("iw_mpa/") + name, value)
 
     def trace(self, system="iw_mpa"):
-        """Turn on all trace events of system. Return a function that returns the lines so far."""
+        """Enable all trace events of system. Return a function that returns the new lines."""
         trace = TRACEFS + "trace"
         self.put(TRACEFS + f"events/{system}/enable", 1)
         needs.write(trace, "")      # this empties the trace
@@ -391,10 +404,10 @@ class Bench:
         return lines
 
     def kernel_log(self, prefix=None):
-        """Return a function that returns the lines of the kernel's log, from now on, which begin
-        with prefix: by default those of iw_mpa about the device under test.
+        """Return a function that returns the lines which the kernel has logged since this call and
+        which begin with prefix: by default those of iw_mpa about the device under test.
 
-        Numbers of connections, which differ in each run, are replaced by ID.
+        "connection N:" becomes "connection ID:", as the number N differs in each run.
         """
         needs.need("log")
         prefix = prefix or f"iw_mpa: {needs.Place.ib_device}: "
@@ -427,20 +440,23 @@ class Bench:
         return self.player("initiator", sock, sock.getsockname()[1])
 
     def player(self, role, sock, initiator_port):
-        """Return the test's end of a connection; judge.py gets its role and ports from run.py."""
+        """Return a Peer for sock, the test's end of a connection. run.py writes its role and ports
+        to a file, by which judge.py finds the connection in the capture."""
         who = role, initiator_port, self.port
         self.peers.append(who)
         return Peer(sock, lambda: self.cuts.append(who))
 
     def asked(self, frame):
-        """Start a server, and send it frame as Request. Return server, peer, CONNECT_REQUEST."""
+        """Start cm_probe as server, and send it frame as MPA Request. Return the server, the peer,
+        and the event CONNECT_REQUEST."""
         server = self.server()
         peer = self.dial()
         peer.send(frame)
         return server, peer, server.event("CONNECT_REQUEST")
 
     def accepted(self, frame, ird=4, ord=4, pd=b""):  # pylint: disable=redefined-builtin
-        """Start a server that accepts frame as Request. Return server, peer and Reply."""
+        """Start a cm_probe that accepts frame, an MPA Request. Return it, the peer and the Reply.
+        """
         need_depths(ird, ord)
         server, peer, _ = self.asked(frame)
         server.do(f"accept {ird} {ord} {pd_arg(pd)}")
@@ -456,7 +472,7 @@ class Bench:
         return sock
 
     def unanswering(self):
-        """Listen at the port with a full backlog, so that TCP drops each SYN."""
+        """Listen at the port, and fill the backlog, so that TCP drops each SYN of the device."""
         sock = socket.create_server((self.listen_address, self.port), family=self.family,
                                     backlog=0)
         self.things.append(sock.close)
@@ -477,7 +493,7 @@ class Bench:
         return probe
 
     def connecting(self, ird=4, ord=4, pd=b""):  # pylint: disable=redefined-builtin
-        """Start a client that connects to the test. Return client, peer and Request."""
+        """Start a cm_probe that connects to the test. Return it, peer and its MPA Request."""
         need_depths(ird, ord)
         sock = self.listen()
         client = self.client()
@@ -486,7 +502,7 @@ class Bench:
         return client, peer, peer.recv_request()
 
     def end_things(self):
-        """End programs and connections, but keep the settings."""
+        """End the programs and connections of the test, but do not restore the settings yet."""
         failed = None
         for thing in [*(other.end_things for other in self.others)] + self.things[::-1]:
             try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Counters, states and logs of iw_mpa, the driver and the kernel, and slow points in the kernel"""
+"""Counters, endpoints and logs of iw_mpa and the driver; slab caches and delays of the kernel"""
 
 import contextlib
 import os
@@ -11,10 +11,10 @@ import needs
 from harness import check, poll
 from needs import STATS as DEBUGFS
 
-LOG_BURST, LOG_INTERVAL = 10, 5     # the log gets at most so many lines of a device in so many seconds
-AGE = 0.05      # seconds; the core may report a counter's value of 10 ms ago
+LOG_BURST, LOG_INTERVAL = 10, 5     # iw_mpa logs at most LOG_BURST lines a device in LOG_INTERVAL s
+AGE = 0.05      # seconds; the RDMA core caches the values of hw_counters for 10 ms
 ENDPOINT = re.compile(r"role=(\w+) state=(\w+) local=(\S+) remote=(\S+)")
-# Slab caches of the kernel's objects for a connection in the MPA startup
+# Slab caches from which the kernel allocates the objects of a connection in the MPA startup
 SLABS = ("TCP", "TCPv6", "sock_inode_cache", "request_sock_TCP", "kmalloc-1k", "kmalloc-2k")
 
 
@@ -27,12 +27,13 @@ def hw_counters():
 
 
 def hw_counter(name):
-    """Read a counter of the device. The RDMA core caches the values: use poll() for a new one."""
+    """Return a counter of the device. The RDMA core caches the values for some milliseconds: after
+    an event, call this by poll() until the value has changed."""
     return int(lines_of(hw_counters() + name)[0])
 
 
 def errors_counted():
-    """Return the device's counters of errors that ended streams: name -> number."""
+    """Return the device's hw_counters of streams that ended by an error: name -> number."""
     needs.need("counters")
     return {name: hw_counter(name) for name in os.listdir(hw_counters())
             if name.startswith("err_")}
@@ -40,7 +41,8 @@ def errors_counted():
 
 @contextlib.contextmanager
 def counted_as(name):
-    """Check that meanwhile exactly one stream ends by an error, which is that of this counter."""
+    """Check that during the with statement's body the device's counter name grows by one, and that
+    no other counter of errors changes: one stream ended, by that error."""
     quiet()
     time.sleep(AGE)
     want = errors_counted()
@@ -61,23 +63,25 @@ def alive(thing):
 
 
 def nothing_lives():
-    """Are there no endpoints, and no sockets but those of listeners?"""
+    """Has iw_mpa no endpoints, and no sockets but those of listeners?"""
     return not alive("ep") and alive("sock") == alive("listener")
 
 
 def quiet():
-    """Wait until no endpoint or socket of earlier tests lingers, as this test counts its own."""
+    """Wait until the endpoints and sockets of earlier tests are destroyed: iw_mpa's counters do not
+    tell them from those of this test."""
     check(poll(nothing_lives), "endpoints or sockets of another test are left")
 
 
 def gone():
-    """Check that endpoints and sockets of this test go away."""
+    """Wait until iw_mpa has destroyed the endpoints and sockets of this test; fail if it does
+    not."""
     check(poll(nothing_lives), f"{alive('ep')} endpoints and {alive('sock')} sockets are left, "
           f"{alive('listener')} of them listeners'")
 
 
 def endpoints(*ports):
-    """Yield role and state of each endpoint; if ports are given, only of those with such a port."""
+    """Yield role and state of each endpoint of iw_mpa that has one of the ports; () is any port."""
     for line in lines_of(DEBUGFS + "endpoints"):
         role, state, *addresses = ENDPOINT.search(line).groups()
         if not ports or any(int(address.rpartition(":")[2]) in ports for address in addresses):
@@ -85,13 +89,13 @@ def endpoints(*ports):
 
 
 def fresh_log(b):
-    """Return b.kernel_log() once the rate limit allows LOG_BURST lines again."""
+    """Sleep until iw_mpa's rate limit allows LOG_BURST lines again. Return b.kernel_log()."""
     time.sleep(LOG_INTERVAL + 0.1)
     return b.kernel_log()
 
 
 class SlowPoint:
-    """Delay each call of a kernel function, to provoke races: see slow_point.c."""
+    """Delay each call of a kernel function by ms milliseconds, for a race: see slow_point.c."""
 
     FOLDER = "/sys/module/slow_point/parameters/"
 
@@ -105,7 +109,7 @@ class SlowPoint:
         return lines_of(self.FOLDER + "calls") != ["0"]
 
     def end(self):
-        """Delay no further calls. A call that is delayed now stays so."""
+        """Delay no further calls. The delay of a call that has begun is not shortened."""
         with open(self.FOLDER + "ms", "w", encoding="ascii") as f:
             f.write("0")
 
@@ -124,7 +128,8 @@ def cgroups(path="/run/cgroup"):
 
 
 def shrink(names):
-    """Free unused objects of slab caches, where the kernel has SLUB's file for that."""
+    """Have the kernel free the empty slabs of these caches, if it has SLUB's file "shrink":
+    otherwise unused objects would be counted as if they were in use."""
     for name in names:
         try:
             with open(f"/sys/kernel/slab/{name}/shrink", "w", encoding="ascii") as f:
@@ -134,7 +139,7 @@ def shrink(names):
 
 
 def slabs(names=SLABS):
-    """Return slab cache name -> objects in use."""
+    """Return slab cache name -> number of objects that are in use."""
     shrink(names)
     rows = (line.split() for line in lines_of("/proc/slabinfo")[2:])
     return {row[0]: int(row[1]) for row in rows if row[0] in names}

@@ -14,11 +14,11 @@ import select
 import sys
 
 DEVICE = "/dev/kverbs"
-# enum rdma_cm_event_type, in its order
+# Names of enum rdma_cm_event_type; the index is the event's number
 EVENTS = ("ADDR_RESOLVED", "ADDR_ERROR", "ROUTE_RESOLVED", "ROUTE_ERROR", "CONNECT_REQUEST", "CONNECT_RESPONSE",
           "CONNECT_ERROR", "UNREACHABLE", "REJECTED", "ESTABLISHED", "DISCONNECTED", "DEVICE_REMOVAL",
           "MULTICAST_JOIN", "MULTICAST_ERROR", "ADDR_CHANGE", "TIMEWAIT_EXIT")
-# enum ib_wc_status, with libibverbs' texts
+# enum ib_wc_status -> the text that libibverbs has for it, and that cm_probe prints
 STATUSES = {0: "success", 1: "local length error", 2: "local QP operation error", 4: "local protection error",
             5: "Work Request Flushed Error", 7: "bad response error", 8: "local access error",
             9: "remote invalid request error", 10: "remote access error", 11: "remote operation error"}
@@ -35,11 +35,11 @@ def say(line):
 
 
 class Lacks(Exception):
-    """kverbs cannot do what the test asks for."""
+    """The test sent a command that kverbs cannot execute; the argument says what is missing."""
 
 
 class KernelUlp:
-    """A ULP in the kernel: an open /dev/kverbs, by which cm_probe's commands are executed"""
+    """Executes cm_probe's commands by means of kverbs, a ULP in the kernel: an open /dev/kverbs"""
 
     def __init__(self):
         self.file = os.open(DEVICE, os.O_RDWR)
@@ -54,7 +54,8 @@ class KernelUlp:
         return lines[:-1]
 
     def look(self, ms):
-        """Wait up to ms for an event or a completion. Report an event; keep a completion."""
+        """Wait up to ms milliseconds for an rdma_cm event or a completion. Print the event, or
+        append the completion to self.wcs. Return False if there was neither."""
         for line in self.do(f"take {ms}"):
             kind, *words = line.split()
             if kind == "EVENT":
@@ -68,7 +69,7 @@ class KernelUlp:
 
     @staticmethod
     def tell(number, status, ird, ord, pd=""):  # pylint: disable=redefined-builtin
-        # Report an event as cm_probe does
+        # Print an rdma_cm event in the format of cm_probe
         say(f"EVENT {EVENTS[number]} status={status} ird={ird} ord={ord} pd={pd}")
 
     # the commands of cm_probe
@@ -154,7 +155,7 @@ class KernelUlp:
 
 
 def commands():
-    """Yield each line of the standard input, or None if there is none at the moment."""
+    """Yield each line of the standard input, and None whenever it has no complete line."""
     text = b""
     while True:
         while b"\n" in text:

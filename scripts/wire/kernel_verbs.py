@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Replace verbs_probe for a device that has no user-space provider: kverbs, a kernel ULP, uses it.
+"""Replace verbs_probe for a device without a user-space provider: kverbs, a kernel ULP, uses the
+device.
 
-KernelVerbs executes the commands that verbs.py has for verbs_probe by means of kverbs, which has one connection and one
-CQ. A memory region is registered by a work request, so only once there is a QP; kverbs' own SGEs need no region. A test
-that needs more than that is skipped.
+KernelVerbs executes verbs_probe's commands, which verbs.py sends, by means of kverbs. kverbs has
+one connection and one CQ. It registers a memory region by a work request, for which it needs a QP;
+the SGEs of its own work requests need no region. A test that needs more than that is skipped.
 """
 
 import collections
@@ -17,10 +18,10 @@ from harness import LIMIT, check
 from kverbs import ASYNC_EVENTS, CM_EVENTS, Kverbs
 from verbs import (INLINE, RTS, SIGNALED, WR_READ, WR_SEND, WR_SEND_INV, WR_WRITE, Event, Piece, Verbs)
 
-ORDER = 8                   # of pages: the memory of a test is contiguous
+ORDER = 8                   # a test's memory is 2^ORDER pages, which are contiguous
 PAGE = 4096
-POKE, PEEK = 1024, 2048     # bytes in a line
-REGISTRATION = 0x5e6 << 20  # numbers of this module's own work requests
+POKE, PEEK = 1024, 2048     # most bytes in one command of kverbs
+REGISTRATION = 0x5e6 << 20  # wr_ids from here on are of work requests that this module posts itself
 MOST_WRS = 64
 MOST_REGIONS = 16
 WORDS = {WR_WRITE: "write", WR_SEND: "send", WR_READ: "read", WR_SEND_INV: "send_inv"}
@@ -31,13 +32,15 @@ def lack(what):
 
 
 def sge_of(word):
-    """Translate an SGE for kverbs: ADDRESS,LENGTH,LKEY in a region, or OFFSET,LENGTH in memory."""
+    """Return an SGE in kverbs' format. word: ADDRESS,LENGTH,LKEY for bytes of a region, or
+    OFFSET,LENGTH for bytes of kverbs' memory, which needs no region."""
     parts = word.split(",")
     return word if len(parts) == 2 else f"0,{parts[1]},{parts[2]},{parts[0]}"
 
 
 class LocalMr(Piece):
-    """Memory that is only used in local SGEs, and therefore needs no registration"""
+    """Memory for SGEs of local work requests: kverbs uses local_dma_lkey, so it is not
+    registered"""
 
     def __init__(self, dut, size):
         self.memory, self.size = dut.memory, size
@@ -48,21 +51,22 @@ class LocalMr(Piece):
 
 
 class KernelVerbs(Verbs):
-    """Executes verbs_probe's commands by kverbs, and returns verbs_probe's answers"""
+    """Executes verbs_probe's commands by kverbs, and returns the answers that verbs_probe would
+    give"""
 
     def __init__(self):  # pylint: disable=super-init-not-called
         self.events = collections.deque()
         self.asyncs = collections.deque()
         self.comps = collections.deque()
         self.kv = Kverbs()
-        self.cqs = collections.defaultdict(list)    # name -> lines
+        self.cqs = collections.defaultdict(list)    # name of a CQ -> its completions, as lines
         self.qp = self.id = None
         self.queues = None          # names of the QP's CQs, for sends and for receives
         self.sends_all = False
-        self.receives = set()       # numbers of work requests
-        self.early = []             # receives for a QP that does not exist yet
+        self.receives = set()       # wr_ids of receives
+        self.early = []             # kverbs' commands for receives, kept until the QP exists
         self.has_qp = False
-        self.regions = {}           # name -> number
+        self.regions = {}           # name of a region -> its number in kverbs
         self.memory = None
 
     def end(self):
@@ -87,7 +91,8 @@ class KernelVerbs(Verbs):
     # what happens
 
     def look(self, ms):
-        """Wait up to ms for an event or a completion, and queue it. False if there is none."""
+        """Wait up to ms milliseconds for an event or a completion, and queue it. Return False if
+        there was none."""
         for line in self._kv(f"take {ms}"):
             kind, *words = line.split()
             if kind == "WC":
@@ -179,7 +184,7 @@ class KernelVerbs(Verbs):
             lack("more regions")
         self._kv(f"mr {number} 0 {int(size) // PAGE + 2} 0")
         self.regions[name] = number
-        # Change the key (the STag's last byte) that the region got when it was made
+        # Change the key, which is the STag's last byte, as ULPs do before each registration.
         key = int(self._kv(f"key {number} {number + 1}")[0].split()[1], 0)
         _, start, _, _ = self._kv(f"map {number} {PAGE} 0 {offset},{size}")[0].split()[1:]
         self._kv(f"post reg {SIGNALED} {REGISTRATION + number:#x} {number} {access}")

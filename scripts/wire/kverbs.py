@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A ULP in the kernel on the device under test; its commands are in kverbs/kverbs_main.c.
+"""kverbs, a ULP in the kernel that uses the device under test: kverbs_main.c lists its commands.
 
     link = KernelLink(b, "responder", ...)      as link.Link, with link.kv in place of a program
 """
@@ -16,7 +16,7 @@ from peer import SETTLE
 from verbs import ERR, WR_FLUSH_ERR
 
 DEVICE = "/dev/kverbs"
-MEMORY, SLAB = 1 << 16, 4096        # bytes; the slab memory follows the pages
+MEMORY, SLAB = 1 << 16, 4096        # bytes of kverbs' memory: pages, then memory from kmalloc()
 CM_EVENTS = {4: "CONNECT_REQUEST", 6: "CONNECT_ERROR", 7: "UNREACHABLE", 8: "REJECTED",
              9: "ESTABLISHED", 10: "DISCONNECTED", 11: "DEVICE_REMOVAL", 15: "TIMEWAIT_EXIT"}
 ASYNC_EVENTS = {0: "CQ_ERR", 1: "QP_FATAL", 2: "QP_REQ_ERR", 3: "QP_ACCESS_ERR",
@@ -30,7 +30,7 @@ Map = collections.namedtuple("Map", "count start size rkey")
 
 
 class Kverbs:
-    """An open /dev/kverbs, which is a ULP in the kernel with one connection"""
+    """An open /dev/kverbs: a ULP in the kernel with one connection, and its memory"""
 
     def __init__(self):
         needs.need("kverbs")
@@ -43,13 +43,14 @@ class Kverbs:
         self.dma_key = None
 
     def close(self):
-        """Close the file. The kernel waits for the completion of all WRs, which must not hang."""
+        """Close /dev/kverbs. kverbs then drains and destroys its QP: close() blocks until all WRs
+        have completed, and a test hangs here if a driver leaves out one."""
         file, self.file = self.file, None
         if file is not None:
             os.close(file)
 
     def ask(self, line):
-        """Send a command. Return the lines of output and the errno, 0 for success."""
+        """Send a command to kverbs. Return its lines of output, and its errno, 0 for success."""
         os.write(self.file, line.encode())
         lines = os.read(self.file, 1 << 16).decode().splitlines()
         return lines[:-1], 0 if lines[-1] == "OK" else int(lines[-1].split()[1])
@@ -65,7 +66,8 @@ class Kverbs:
         return errno
 
     def take(self, limit=0.0):
-        """Wait for one event or completion, and queue it. False if none came within limit."""
+        """Wait up to limit seconds for an event or a completion, and queue it. Return False if
+        there was none."""
         said = self.do(f"take {int(limit * 1000)}")
         if not said:
             return False
@@ -98,7 +100,7 @@ class Kverbs:
         return self._next(self.wcs, "completion", limit)
 
     def wc(self, wr_id, status=0, limit=LIMIT):
-        """Expect that the next completion is that of this WR, with this status."""
+        """Expect that the next completion is that of the WR wr_id, with this status. Return it."""
         got = self._next(self.wcs, f"completion of {wr_id:#x}", limit)
         equal((got.id, got.status), (wr_id, status), f"{got}")
         return got
@@ -128,7 +130,8 @@ class Kverbs:
         self.should[at:at + len(data)] = data
 
     def fill(self, wr_id, at, size, octet):
-        """Have kverbs fill memory as soon as that WR completes, before it reports that."""
+        """Have kverbs overwrite size bytes of its memory in the completion handler of the WR wr_id,
+        before the test gets the completion."""
         self.do(f"fill {wr_id:#x} {at} {size} {octet:#x}")
 
     def expect(self, at, data):
@@ -150,7 +153,8 @@ class Kverbs:
     # regions
 
     def mr(self, n, pieces, pd=0, type_=0, most=16, page_size=4096, offset=0):
-        """Allocate region n, and map pieces of memory (offset, length) in it. Not registered."""
+        """Allocate region n, and map pieces (offset, length) of kverbs' memory in it. The region is
+        registered only by register()."""
         self.do(f"mr {n} {pd} {most} {type_}")
         return self.map(n, pieces, page_size, offset)
 
@@ -160,7 +164,7 @@ class Kverbs:
         return Map(*(int(word, 0) for word in words))
 
     def register(self, n, wr_id, access):
-        """Register region n by a fast-registration WR. Return its completion."""
+        """Register region n by a WR of opcode IB_WR_REG_MR. Return the completion."""
         self.do(f"post reg {SIGNALED} {wr_id} {n} {access}")
         return self.wc(wr_id)
 
@@ -169,7 +173,8 @@ class Kverbs:
 
 
 class CpuGoes:
-    """Hold CPU 1 on its way offline, half a minute at most, so that cpus_read_lock() blocks."""
+    """Set CPU 1 offline, and have a callback of kverbs delay that, for 30 seconds at most:
+    cpus_read_lock() blocks all the time in each task that calls it."""
 
     ONLINE = "/sys/devices/system/cpu/cpu1/online"
 
@@ -186,7 +191,7 @@ class CpuGoes:
             file.write(online)
 
     def lasts(self):
-        """Does CPU 1 still wait on its way offline? kverbs lets it go after 30 seconds."""
+        """Does kverbs still delay that CPU 1 goes offline? It does so for 30 seconds at most."""
         return self.kv.do("cpu look") == ["CPU 1"]
 
     def end(self):
@@ -199,11 +204,13 @@ class CpuGoes:
 
 
 class KernelLink(Link):
-    """A Link whose ULP is kverbs, in the kernel. Tests name each WR that has to complete."""
+    """A Link whose ULP is kverbs, in the kernel. WRs are not recorded, as those of verbs_probe are:
+    the test itself names each WR that has to complete."""
 
     def __init__(self, b, role, prepare=None, srq=0, cq=0, **kw):
-        """srq: size of the QP's SRQ, 0 for a QP without SRQ; cq: size of the CQ, 0 for one with
-        room for all; prepare(kv): called when the QP exists, before the connection is made"""
+        """srq: size of the QP's SRQ, 0 for a QP without SRQ; cq: size of the CQ, 0 for one that
+        cannot overflow; prepare(kv): called when kverbs has created the QP, before it calls
+        rdma_accept() or rdma_connect()"""
         self.prepare = prepare
         self.kv = Kverbs()
         b.things.append(self._end)
@@ -214,7 +221,7 @@ class KernelLink(Link):
         super().__init__(b, role, **kw)
 
     def _make_qp(self, dut, words):
-        """Do nothing: kverbs makes the QP itself once rdma_cm has resolved the device."""
+        """Do nothing: kverbs creates the QP itself, once rdma_cm has given it a device."""
 
     def _end(self):
         try:
@@ -268,8 +275,9 @@ class KernelLink(Link):
         self.kv.nothing_happened()
 
     def ended(self, event, statuses=(), flush=()):
-        """Check the end of the connection. flush: WRs that must complete in error, in this order;
-        statuses: of the first of them, the others are flushed"""
+        """Expect the asynchronous event, DISCONNECTED, and a QP in the error state. flush: the ids
+        of the WRs that must complete in error, in this order; statuses: those of the first of these
+        WRs, the others get WR_FLUSH_ERR"""
         if event:
             self.kv.async_event(event)
         self.close()

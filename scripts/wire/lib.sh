@@ -3,11 +3,11 @@
 #
 # Functions that scripts/wire.sh and scripts/test/soak.sh share, for the tests of this folder.
 
-# share_tests: build the tests into the folder that host and guest share. The guest cannot always read this tree: if the
-# tree is below /tmp, the guest's own /tmp hides it.
+# share_tests: copy the tests, and build their programs, into the folder that host and guest share.
+# The guest cannot read a source tree below /tmp, which the guest's own /tmp hides.
 share_tests() { tests_build "$GUEST_RUN/share/wire"; }
 
-# tests_build FOLDER: make the folder, with the tests and their programs
+# tests_build FOLDER: create FOLDER with the tests (.py) and all of their programs
 tests_build() {
 	local dir=$1
 
@@ -18,21 +18,22 @@ tests_build() {
 		-lrdmacm -libverbs -lpthread
 }
 
-# probes_build FOLDER: put the tests and the programs under test into the folder
+# probes_build FOLDER: copy the tests (.py) to FOLDER; build cm_probe, verbs_probe, crc32c.so there
 probes_build() {
 	local dir=$1
 
 	cp "$TOP"/scripts/wire/*.py "$dir"
 	gcc -Wall -Wextra -Werror -O2 -o "$dir/cm_probe" "$TOP/scripts/wire/cm_probe.c" \
 		-lrdmacm -libverbs
-	# -rdynamic: verbs_probe has its own mmap(), which libsiw has to call. -Wno-unused-parameter: functions in its
-	# tables do not use all of their arguments.
+	# -rdynamic: libsiw has to call verbs_probe's own mmap() in place of libc's.
+	# -Wno-unused-parameter: functions in verbs_probe's tables of commands do not use all of
+	# their arguments.
 	gcc -Wall -Wextra -Wno-unused-parameter -Werror -O2 -rdynamic -o "$dir/verbs_probe" \
 		"$TOP"/scripts/wire/verbs_*.c -lrdmacm -libverbs -lpthread
 	gcc -Wall -Wextra -Werror -O2 -shared -fPIC -o "$dir/crc32c.so" "$TOP/scripts/wire/crc32c.c"
 }
 
-# relay PREFIX OUTPUT: print the results in a program's output as results of this script, which counts them
+# relay PREFIX OUTPUT: pass run.py's results in OUTPUT, one a line, to tap, which counts them
 relay() {
 	local line
 
@@ -47,7 +48,8 @@ relay() {
 
 DEVICE=srnic	# the driver that is tested
 
-# run_tests PREFIX ADDRESS PATTERN SECONDS [OPTION...]: run tests in the guest; print their results, and count them
+# run_tests PREFIX ADDRESS PATTERN SECONDS [OPTION...]: run the tests whose names match PATTERN in
+# the guest; print and count their results
 run_tests() {
 	local prefix=$1 address=$2 pattern=$3 limit=$4 output want
 
@@ -61,8 +63,8 @@ run_tests() {
 		tap 'not ok' "$prefix $pattern: not all tests ran"
 }
 
-# end_guest: test that nothing is left, that the modules unload, and that the kernel has reported nothing; then switch
-# the guest off
+# end_guest: test that iw_mpa and the driver have destroyed all that they created, that their
+# modules unload, and that the kernel's log has no report of a mistake; then switch the guest off
 end_guest() {
 	tap_run 'what was created was destroyed' guest_run A 'poll 10 driver_is_balanced'
 	tap_run 'the modules unload' guest_run A driver_clear

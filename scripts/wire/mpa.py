@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The formats of Requests, Replies and the first FPDUs, to be sent and checked by a test.
+"""The formats of MPA Requests, Replies and the first FPDUs, which a test sends and checks.
 
-No code is shared with iw_mpa: an RFC that was misread in one of the two makes a test fail.
-Frames: RFC 5044 7.1.1 and RFC 6581 6, 9. FPDUs: RFC 5044 4.1, RFC 5040 4, RFC 5041 4.
+No code is shared with iw_mpa, so that a test fails if either of the two misreads an RFC. Formats of
+Requests and Replies: RFC 5044 7.1.1, RFC 6581 6 and 9. FPDUs: RFC 5044 4.1, RFC 5040 4, RFC 5041 4.
 """
 
 import struct
@@ -12,14 +12,14 @@ KEY_REP = b"MPA ID Rep Frame"
 HDR = 20
 
 M, C, R, S = 0x80, 0x40, 0x20, 0x10
-# An extension of the RFCs: a bit of Request or Reply that allows FPDUs longer than a TCP segment
+# iw_mpa's extension: a reserved flag of MPA Request or Reply offers FPDUs longer than a TCP segment
 REQ_LARGE, REP_LARGE = 0x08, 0x04
 
 SEND, WRITE, READ = 1, 2, 4
 
 
 class Bad(Exception):
-    """A received frame or FPDU breaks a rule of the RFCs."""
+    """A Request, Reply or FPDU that the device sent breaks a rule of the RFCs."""
 
 
 def crc32c(data):
@@ -32,7 +32,8 @@ def crc32c(data):
 
 
 def enhanced(ird=0, ord=0, a=0, rtr=0):  # pylint: disable=redefined-builtin
-    """Return IRD, ORD and bits A to D (RFC 6581, 9). rtr: SEND (B), WRITE (C), READ (D), or-ed."""
+    """Return the four bytes of IRD, ORD and bits A to D (RFC 6581, 9). rtr: the RTR types SEND (B),
+    WRITE (C) and READ (D), or-ed."""
     first = ird | (0x8000 if a else 0) | (0x4000 if rtr & SEND else 0)
     second = ord | (0x8000 if rtr & WRITE else 0) | (0x4000 if rtr & READ else 0)
     return struct.pack(">HH", first, second)
@@ -61,7 +62,7 @@ def reply2(pd=b"", flags=C, **enh):
 
 
 class Frame:
-    """A received Request or Reply; raises Bad if it breaks a rule for senders."""
+    """An MPA Request or Reply of the device; raises Bad if a field breaks a rule for senders."""
 
     def __init__(self, data, key):
         if data[:16] != key:
@@ -133,7 +134,7 @@ def terminate(code, **kw):
 
 
 def read_response(read, **kw):
-    """Return the Read Response without data to a received zero-length Read Request."""
+    """Return the FPDU of the zero-length Read Response to read, a zero-length Read Request."""
     return fpdu(b"\xc1\x42" + read.ulpdu[18:30], **kw)
 
 
@@ -141,7 +142,7 @@ RDMAP = {0x40: "WRITE", 0x41: "READ", 0x42: "RESPONSE", 0x43: "SEND", 0x47: "TER
 
 
 class Fpdu:
-    """A received FPDU; crc: must its CRC be right?"""
+    """An FPDU that the device sent; crc: is its CRC field checked?"""
 
     def __init__(self, data, crc):
         length, = struct.unpack(">H", data[:2])

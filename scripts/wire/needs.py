@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What a test needs besides a connection, such as access to the device's host: is it there?
+"""The needs of tests besides a connection, such as access to the device's host: are they met?
 
-Code that uses such a thing calls need(), or a function that does. If it is missing the test is
-skipped, and the report names it. See device.py for features of the device.
+A test that has such a need calls need() with its name, or a function that does. If the need is not
+met, the test is skipped, and report.py names the need. Features of the device are in device.py.
 """
 
 import os
@@ -20,7 +20,7 @@ TEXTS = {
     "user": "user space verbs, for which rdma-core has no provider",
     "guest": "a guest of this suite, with its modules",
 }
-# Needs that all tests of a file share
+# File of tests -> the needs that all tests of the file have
 OF_FILES = {
     "hazards": ("hazards",),
     "data_fuzz": ("hazards",),
@@ -32,7 +32,7 @@ OF_FILES = {
 GUEST = "/share/modules"        # exists only in a guest of this suite
 STATS = "/sys/kernel/debug/iw_mpa/"
 TRACEFS = "/sys/kernel/tracing/"
-# The need that goes with each folder in which tests read or write files
+# Folder in which tests read or write files -> the need on which its existence depends
 OF_PATHS = (
     ("/proc/sys/net/iw_mpa/", "settings"),
     (STATS, "stats"),
@@ -56,7 +56,7 @@ class Place:
     ib_device = "siw0"
     ours = True         # is the driver srnic or siw_mpa?
     user = True         # can programs open the device? Else kernel_probe.py replaces cm_probe.
-    over = ()           # words with which a command line begins to run in the device's host; none: this host
+    over = ()           # words that, in front of a command, run it in the device's host
     peer = None         # address of this host as the device sees it
     hazards = False     # was --hazards given?
     known = {}
@@ -66,7 +66,7 @@ def ib_path(rest):
     return f"/sys/class/infiniband/{Place.ib_device}/{rest}"
 
 
-# A check for each need, made once
+# Need -> the function that finds out whether it is met; has() keeps the result
 FOUND = {
     "here": lambda: True,
     "hazards": lambda: Place.ours or Place.hazards,
@@ -83,10 +83,12 @@ FOUND = {
 
 
 def has(name):
-    # A guest of this suite has everything, even if a test has just removed the device and its files.
+    # In a guest of this suite all needs are met, even if a test has removed the device just now,
+    # and with it the files by which the functions in FOUND decide.
     if Place.ours and os.path.exists(GUEST):
         return True
-    # With the device in another host only "user" is known, which run.py has checked there.
+    # With the device in another host only "user" can be met, as survey.py has called the device's
+    # verbs there by cm_probe, and "hazards", which the user decides.
     if Place.over:
         return name == "user" or name == "hazards" and Place.hazards
     if name not in Place.known:
@@ -101,7 +103,7 @@ def need(*names):
 
 
 def need_path(path):
-    """Skip the test if what it needs for the file at path is missing."""
+    """Skip the test unless the need is met on which the file at path depends."""
     if path.startswith(ib_path("iw_mpa/")):
         need("attributes")
     elif path.startswith(ib_path("ports/1/hw_counters/")):

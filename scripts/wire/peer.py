@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The test's peer in Full Operation: each byte that it sends is chosen by the test.
+"""RdmapPeer, the test's end of a stream in Full Operation: a test chooses each byte that it sends.
 
-It reads from TCP only when the test calls a function that does, so that a test can
-let TCP's window close. Every segment that it has read is recorded, and checked
-against the rules for senders: see conduct.py.
+It reads from its socket only in functions that the test calls, so that a test can let TCP's receive
+window close. It keeps every DDP segment that it read, and checks it against the rules for senders:
+see conduct.py.
 """
 
 import contextlib
@@ -24,12 +24,12 @@ from rdmap import Read, Segment
 
 SETTLE = 0.3 * SLOW     # seconds in which an unexpected event must not occur
 FIN, RST = "FIN", "RST"
-SIOCOUTQNSD = 0x894b     # bytes that TCP has not sent yet
+SIOCOUTQNSD = 0x894b     # ioctl: number of bytes that TCP has not sent yet
 DATA_SEGS_OUT = 156     # offset of tcpi_data_segs_out in struct tcp_info
 
 
 class Ended(Failed):
-    """The stream ended while the test waited for more bytes."""
+    """The device sent FIN or RST while the test waited for more bytes from it."""
 
     def __init__(self, how):
         super().__init__(f"the stream ended ({how})")
@@ -47,10 +47,10 @@ class RdmapPeer:
         self.out = fpdu.Writer(crc, out_markers)
         self.inward = fpdu.Reader(crc, in_markers)
         self.conduct = Conduct(mulpdu, depth)
-        self.heard = []             # Segments
-        self.fpdus = []             # the same as FPDUs
-        self.ended = None           # FIN or RST, by which the device ended the stream
-        self.is_finished = False    # has this end sent FIN?
+        self.heard = []             # all Segments that the device sent
+        self.fpdus = []             # the FPDUs of these Segments
+        self.ended = None           # FIN or RST: how the device ended the stream
+        self.is_finished = False    # has this end of the stream sent FIN?
         self.msn = {0: 1, 1: 1, 2: 1}
         self.last = b""             # last ULPDU that was sent
         self.is_over = False        # has the test ended?
@@ -58,11 +58,12 @@ class RdmapPeer:
     # --- out ---
 
     def raw(self, data):
-        """Send bytes as they are: an FPDU that make() returned, or what is no FPDU"""
+        """Write data to TCP unchanged: an FPDU that make() returned, or bytes that are no FPDU."""
         self.sock.sendall(data)
 
     def make(self, ulpdu, **kw):
-        """Return the FPDU of a ULPDU. It must be sent next, as the position of Markers counts."""
+        """Return the FPDU of a ULPDU. The caller must send it before the next one is made, as the
+        place of its Markers depends on all bytes before it."""
         self.last = ulpdu
         return self.out.fpdu(ulpdu, **kw)
 
@@ -70,13 +71,13 @@ class RdmapPeer:
         self.raw(self.make(ulpdu, **kw))
 
     def together(self, *ulpdus):
-        """Send all ULPDUs in one write, thus in one TCP segment if they fit."""
+        """Send the FPDUs of all ULPDUs by one write, thus in one TCP segment if they fit in it."""
         self.raw(b"".join(self.make(ulpdu) for ulpdu in ulpdus))
 
     def in_pieces(self, octets, size=1):
-        """Send in TCP segments of that many bytes: Nagle is off, and TCP gets
-        the next bytes only when those before have left. TCP's own count of
-        segments has to agree."""
+        """Send octets in TCP segments of size bytes: TCP_NODELAY is set, and the next bytes are
+        written only when TCP has sent those before. Check that TCP's count of segments is at least
+        the number of pieces."""
         before = self._segments_out()
         for at in range(0, len(octets), size):
             self.sock.sendall(octets[at:at + size])
@@ -87,12 +88,12 @@ class RdmapPeer:
         check(self._segments_out() - before >= pieces, f"fewer segments than {pieces} pieces")
 
     def _segments_out(self):
-        """Return how many segments with data TCP has sent."""
+        """Return how many segments with data TCP has sent on this connection."""
         info = self.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, DATA_SEGS_OUT + 4)
         return struct.unpack_from("I", info, DATA_SEGS_OUT)[0]
 
     def _queued(self, request):
-        """Return the bytes in a queue of the socket; request: the ioctl for that queue."""
+        """Return how many bytes a queue of the socket has; request: the ioctl for that queue."""
         return struct.unpack("I", fcntl.ioctl(self.sock.fileno(), request, bytes(4)))[0]
 
     def next_msn(self, qn):
@@ -101,7 +102,7 @@ class RdmapPeer:
         return msn
 
     def send_segments(self, data=b"", size=None, op=rdmap.SEND, msn=None, mo=0, **kw):
-        """Return the ULPDUs of a Send, each with size bytes of the data."""
+        """Return the ULPDUs of a Send message of data: each has at most size bytes of it."""
         msn = self.next_msn(0) if msn is None else msn
         return rdmap.cut(lambda part, offset, last: rdmap.untagged(
             op, part, msn=msn, mo=mo + offset, last=last, **kw), data, size or max(len(data), 1))
@@ -122,7 +123,8 @@ class RdmapPeer:
 
     @contextlib.contextmanager
     def writing(self, *args):
-        """Write in a second thread: over loopback the sender's task also places the bytes."""
+        """Call write() in a second thread, while the with statement's body runs: over loopback the
+        device's TCP, and so its placement, runs in the task that sends."""
         thread = threading.Thread(target=self.write, args=args)
         thread.start()
         try:
@@ -131,7 +133,7 @@ class RdmapPeer:
             thread.join()
 
     def read_segment(self, read, good=True, **kw):
-        """Return the ULPDU of a Read Request. good: is a Read Response to be expected?"""
+        """Return the ULPDU of a Read Request. good: does the test expect the device to respond?"""
         if good:
             self.conduct.ask(read)
         return rdmap.read_request(read, msn=kw.pop("msn", None) or self.next_msn(1), **kw)
@@ -163,7 +165,7 @@ class RdmapPeer:
         self.ended = RST
 
     def allow_cut(self):
-        """Allow the device to end its stream within an FPDU from now on."""
+        """Allow the device, from now on, to end its stream in the middle of an FPDU."""
         self.bench.may_be_cut = True
 
     def may_be_cut(self):
@@ -172,7 +174,8 @@ class RdmapPeer:
     # --- in ---
 
     def _receive(self, end):
-        """Read bytes from TCP. False if none come before the time end. Raise Ended at the end."""
+        """Read bytes from TCP. Return False if none arrive before the time end. Raise Ended if the
+        device sends FIN or RST."""
         if self.ended:
             raise Ended(self.ended)
         left = end - time.monotonic()
@@ -190,7 +193,7 @@ class RdmapPeer:
         return True
 
     def next_segment(self, limit=LIMIT):
-        """Return the next DDP segment of the device, or None if none comes within limit."""
+        """Return the next DDP segment of the device, or None if none arrives in limit seconds."""
         end = time.monotonic() + limit
         while True:
             got = self.inward.take()
@@ -211,7 +214,7 @@ class RdmapPeer:
         return segment
 
     def hear_message(self, op):
-        """Read the segments of one message. Return their data, joined."""
+        """Read the segments of one message, whose opcode must be op. Return the message's data."""
         data = b""
         while True:
             segment = self.hear(op)
@@ -220,19 +223,20 @@ class RdmapPeer:
                 return data
 
     def hear_terminate(self, limit=LIMIT):
-        """Read segments until one is a Terminate. Return the Terminate."""
+        """Read segments of the device until one is a Terminate. Return that rdmap.Terminate."""
         while True:
             segment = self.hear(limit=limit)
             if segment.op == rdmap.TERMINATE:
                 return self.conduct.terminated
 
     def hear_terminate_of(self, error, ulpdu=b""):
-        """Read until a Terminate, which must be exactly that for this error, caused by ulpdu."""
+        """Read segments until a Terminate. Check that it has the code of error and the headers of
+        ulpdu, the DDP segment that caused the error."""
         equal(self.hear_terminate().body.hex(), rdmap.terminate_body(error, ulpdu).hex(),
               f"body of the Terminate, {error}")
 
     def hear_end(self, how=FIN, limit=LIMIT):
-        """Expect that the device ends the stream, and that no FPDU comes before the end."""
+        """Expect that the device ends the stream by how, FIN or RST, and sends no FPDU before."""
         try:
             segment = self.next_segment(limit)
         except Ended as ended:
@@ -244,7 +248,7 @@ class RdmapPeer:
                      "the stream did not end")
 
     def hear_until_end(self, limit=LIMIT):
-        """Read all segments until the stream ends. Return FIN or RST."""
+        """Read all segments until the device sends FIN or RST. Return which of the two it was."""
         try:
             while self.next_segment(limit):
                 pass
@@ -255,7 +259,7 @@ class RdmapPeer:
         raise Failed("the stream did not end")
 
     def silent(self):
-        """Check that for SETTLE seconds no byte comes, and that the stream does not end."""
+        """Check that for SETTLE seconds the device sends no byte, no FIN and no RST."""
         try:
             segment = self.next_segment(SETTLE)
         except Ended as ended:
@@ -264,14 +268,16 @@ class RdmapPeer:
               f"{segment or bytes(self.inward.buffer)!r} where nothing should be said")
 
     def is_reset(self):
-        """Did an RST follow the device's FIN? False, as unknown, once this end has sent FIN."""
+        """Has the device sent RST after its FIN? False if this end has sent FIN: the socket's state
+        is TCP_CLOSE then even without an RST."""
         if self.is_finished:
             return False
         info = self.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)
         return info[0] == 7     # TCP_CLOSE
 
     def wait_full(self, least=8000):
-        """Wait until TCP's window is closed, so that the number of unread bytes stays the same."""
+        """Wait until the number of unread bytes, at least least, no longer grows: TCP's receive
+        window is closed."""
         end = time.monotonic() + LIMIT
         before, since = -1, time.monotonic()
         while time.monotonic() < end:
@@ -284,7 +290,8 @@ class RdmapPeer:
         return False
 
     def wait_taken(self):
-        """Wait until TCP has acknowledged all: it calls the driver before it acknowledges."""
+        """Wait until the device's TCP has acknowledged all bytes that the test sent: it calls the
+        driver with received bytes before it acknowledges them."""
         end = time.monotonic() + LIMIT
         while time.monotonic() < end:
             if not self._queued(termios.TIOCOUTQ):
@@ -294,19 +301,21 @@ class RdmapPeer:
 
     @staticmethod
     def settle():
-        """Wait a while, so that the device can process more. No result depends on the time."""
+        """Sleep for SETTLE seconds, so that the device can process more of what it was sent. A
+        shorter or longer sleep changes no test's result."""
         time.sleep(SETTLE)
 
     def unread(self):
-        """Return how many bytes are in TCP's receive queue."""
+        """Return how many bytes are in the receive queue of the test's socket."""
         return self._queued(termios.FIONREAD)
 
     def taken(self):
-        """Return how many bytes of the device were read from TCP so far."""
+        """Return how many bytes of the device the test has read from its socket so far."""
         return self.inward.position + len(self.inward.buffer)
 
     def finish(self):
-        """End the stream after the test, and check what the device still sends, too."""
+        """End the stream after the test: send FIN, read until the device ends the stream, and check
+        these last segments, too."""
         if self.ended or self.sock.fileno() < 0:
             return
         try:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
-"""DDP segments (RFC 5041) and RDMAP messages (RFC 5040), as bytes. No input, no output.
+"""Make and parse DDP segments (RFC 5041) and RDMAP messages (RFC 5040). No sockets, no files.
 
-A segment is made with correct fields, except those that the caller sets.
+The functions that make a segment set each field to a valid value, unless the caller passes another.
 """
 
 import struct
@@ -21,13 +21,13 @@ MAX32, MAX64 = 2**32 - 1, 2**64 - 1
 
 
 class Bad(Exception):
-    """A received segment breaks a rule of RFC 5040 or RFC 5041 for senders."""
+    """A DDP segment that the device sent breaks a rule of RFC 5040 or RFC 5041 for senders."""
 
 
 # --- to be sent ------------------------------------------------------------------------------
 
 def control(op, last=True, t=None, dv=1, rv=1, ddp_reserved=0, rdmap_reserved=0):
-    """Return the control bytes of DDP and RDMAP, with which each segment begins."""
+    """Return the DDP and the RDMAP control byte, which are the first two bytes of a DDP segment."""
     t = op in TAGGED if t is None else t
     return bytes([(T if t else 0) | (L if last else 0) | ddp_reserved | dv,
                   rv << RV_SHIFT | rdmap_reserved | op])
@@ -64,7 +64,8 @@ def read_request(read, *, msn, body=None, **kw):
 
 
 def cut(make, data, size):
-    """Cut data into parts of at most size bytes. Return make(part, offset, last) of each part."""
+    """Cut data, a message, into parts of at most size bytes. Return what make(part, offset, last)
+    returns for each part: the ULPDUs of the message."""
     offsets = range(0, max(len(data), 1), size)
     return [make(data[o:o + size], o, o + size >= len(data)) for o in offsets]
 
@@ -72,7 +73,7 @@ def cut(make, data, size):
 # --- received --------------------------------------------------------------------------------
 
 class Segment:
-    """A DDP segment that the device sent; raises Bad if a field breaks a rule for senders."""
+    """A DDP segment that the device under test sent; raises Bad if a field is not valid."""
 
     def __init__(self, ulpdu):
         self.ulpdu = ulpdu
@@ -130,7 +131,7 @@ NONE, MD, MDR = 0, M | D, M | D | R
 
 
 class Error(namedtuple("Error", "layer etype code copies")):
-    """Layer, type and code of an error, and the HdrCt bits of the Terminate for it"""
+    """Layer, type and code of an error, as in a Terminate; copies: HdrCt of that Terminate"""
 
     @property
     def control(self):
@@ -138,7 +139,7 @@ class Error(namedtuple("Error", "layer etype code copies")):
 
     @property
     def is_of_startup(self):
-        """Is it an MPA code that RFC 6581, 8, defines for errors before Full Operation alone?"""
+        """Is this an MPA error code of RFC 6581, 8, which only the MPA startup uses?"""
         return self.layer == 2 and self.code > 3
 
     def __str__(self):
@@ -155,7 +156,7 @@ FOREIGN_INVALIDATE = Error(0, 1, 0x09, MD)
 RDMAP_VERSION = Error(0, 2, 0x05, MD)
 OPCODE_ERROR = Error(0, 2, 0x06, MD)
 STREAM_CATASTROPHIC = Error(0, 2, 0x07, NONE)
-STREAM_CATASTROPHIC_MD = Error(0, 2, 0x07, MD)     # found when a message was completed
+STREAM_CATASTROPHIC_MD = Error(0, 2, 0x07, MD)     # error in the completion of a message
 CANNOT_INVALIDATE = Error(0, 2, 0x09, MD)
 UNSPECIFIED = Error(0, 2, 0xff, NONE)       # a ULPDU shorter than its header
 UNSPECIFIED_MD = Error(0, 2, 0xff, MD)      # a message with a whole header
@@ -179,7 +180,8 @@ def header_size(ulpdu):
 
 
 def terminate_body(error, ulpdu=b""):
-    """Return all bytes after the DDP header of the Terminate for an error in ulpdu."""
+    """Return the payload of the Terminate for error: the control bytes and the copied headers of
+    ulpdu, the DDP segment in error."""
     body = error.control
     if error.copies & D:
         size = header_size(ulpdu)
@@ -194,7 +196,8 @@ def terminate(body, msn=1, **kw):
 
 
 class Terminate:
-    """A received Terminate; raises Bad if its length does not fit HdrCt, or for reserved bits."""
+    """A Terminate of the device; raises Bad if it has reserved bits set, or a length that does not
+    match HdrCt."""
 
     def __init__(self, segment):
         if (segment.msn, segment.mo, segment.last) != (1, 0, True):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The list of wire tests: for each the ids of the rules that it tests, and what it checks."""
+"""The list of wire tests: for each the ids of the RFC rules that it tests, and what it checks."""
 
 TESTS = []
-SOAK = []       # cases that take too long for make check
+SOAK = []       # cases that make check leaves out, as they take too long: for make soak
 SAID = []
 
 
@@ -18,10 +18,10 @@ def read(cited):
 def rule(*cited, cases=((),), soak=(), only=None, defaults=False):
     """Mark a test.
 
-    cited: "E-9.2-4 E-9.2-5: what the test checks that would be different if the rule were broken";
-    for a hazard only the id. cases: tuples of arguments, each of which makes a test. only: the
-    device that the test is about. defaults: no setting is changed for the test, not even those that
-    run.py changes for all.
+    cited: "E-9.2-4 E-9.2-5: what the test checks that would be different if the rules were broken";
+    for a hazard, which is no RFC rule, only its id. cases: tuples of arguments; each makes a test.
+    only: the name of the only device that the test runs against. defaults: run.py leaves out the
+    sysctl that it sets for all other tests.
     """
     shown = read(cited)
 
@@ -38,7 +38,7 @@ def rule(*cited, cases=((),), soak=(), only=None, defaults=False):
 
 
 def say(line):
-    """Have run.py print a line, such as a measured figure, with the test's result."""
+    """Have run.py print line, for example a measured figure, before the result of the test."""
     SAID.append(line)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Entries of SQ, RQ and CQ, which libsiw and the kernel share in memory. No input, no output."""
+"""The formats of SQ, RQ and CQ entries in the rings, memory that libsiw and the kernel share."""
 
 import struct
 
@@ -18,7 +18,7 @@ def sge(address, length, lkey):
 
 
 def sqe(wr_id, opcode, sges=(), flags=VALID | SIGNALLED, rkey=0, raddr=0, num_sge=None, tail=None):
-    """Return the bytes of an SQE. tail: bytes, such as inline data, in place of the SGEs"""
+    """Return the bytes of an SQE. tail: bytes for the place of the SGEs, such as inline data"""
     head = struct.pack("<QHBBIQ", wr_id, flags, len(sges) if num_sge is None else num_sge, opcode,
                        rkey, raddr)
     return (head + (b"".join(sges) if tail is None else tail)).ljust(SQE, b"\0")
@@ -30,7 +30,7 @@ def rqe(wr_id, sges=(), flags=VALID, num_sge=None, opcode=0, tail=None):
 
 
 class Cqe:
-    """A completion queue entry that the kernel wrote, parsed"""
+    """The fields of a completion queue entry that the kernel wrote into the ring of a CQ"""
 
     def __init__(self, octets):
         self.id, self.flags, self.opcode, self.status, self.length, self.stag, self.qp = \

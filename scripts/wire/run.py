@@ -68,13 +68,14 @@ DATA = (data_mpa, data_ddp, data_rdmap, data_ops, data_order, data_states, data_
         data_access, data_rings, data_kernel, data_charge, data_stock, data_fuzz, data_storms,
         data_faults)
 MODULES = responder, initiator, fast_open, hazards, storms, load, faults, *DATA
-# judge.py does not judge connections of these files: their peers only make load, and break rules.
+# judge.py skips the connections of these files: their peers break the rules, or only make load.
 LOADS = tuple(module.__name__ for module in (storms, load, data_storms, data_faults, data_charge,
                                              data_stock))
 
 
 def sample(tests, salt, part):
-    """One case of each test; which one, is by chance and for each salt always the same"""
+    """Yield one case of each test function of part K/N. A CRC of salt and the function's name
+    selects it, so that a run with the same salt selects the same cases."""
     cases = {}
     for test in tests:
         cases.setdefault(test[2], []).append(test)
@@ -98,7 +99,7 @@ EXPECTED = harness.Failed, mpa.Bad, fpdu.Bad, rdmap.Bad
 
 
 def told(err):
-    """What went wrong, and in which line of the test"""
+    """Return the message of err, and the line of the test that raised it."""
     frames = traceback.extract_tb(err.__traceback__)
     line = frames[min(2, len(frames) - 1)].lineno
     text = str(err) if isinstance(err, EXPECTED) else f"{type(err).__name__}: {err}"
@@ -110,15 +111,15 @@ def try_one(bench, ids, function, case):
     if lacking:
         raise needs.Unsupported(lacking)
     needs.need(*needs.OF_FILES.get(function.__module__, ()))
-    # Tests of repeated RTR messages turn repeats on. For others they are off: on a slow host an initiator would repeat
-    # its RTR message whenever the peer's first message comes late.
+    # Repeats of the RTR message are off, unless a test turns them on: on a slow host a device would
+    # repeat it whenever the peer's first message arrives late, and the test would fail.
     if not function.defaults and needs.has("settings"):
         bench.set(rtr_repeat_ms=0)
     function(bench, *case)
 
 
 def run_one(bench, *test):
-    """passed, failed, skipped or unsupported, and why"""
+    """Run one test. Return "passed", "failed", "skipped" or "unsupported", and why."""
     result, why = "passed", None
     try:
         try_one(bench, *test)
@@ -137,7 +138,7 @@ def run_one(bench, *test):
 
 
 def may(bench):
-    """What judge.py lets the device do on the connections of a bench"""
+    """Return exceptions from judge.py's rules for the device on all connections of this Bench."""
     return ["reset"] * bench.may_reset + ["terminate"] * (not device.device().own_terminates)
 
 
@@ -154,7 +155,8 @@ def show(name, ids, result, why):
 
 
 def is_stuck(why):
-    """A driver that is not ours holds a program: what would come then says nothing of the device."""
+    """Does cm_probe or verbs_probe hang in a driver that is not srnic or siw_mpa? Results of tests
+    after that would say nothing about the device."""
     return not needs.Place.ours and "cannot end" in (why or "")
 
 
@@ -199,14 +201,16 @@ def learn(args, ports):
             note(bench, "survey", False, ports)
 
 
-# First ports for runs at the same time; each run uses STEP ports from its first port on
+# First ports for runs at the same time, each of which uses the STEP ports from its first port on
 STEP = 3000
 PORTS = range(20000, 32000, STEP)
 
 
 @contextlib.contextmanager
 def own_ports(args, ports):
-    """Of several runs over one device, or from one host, each holds the port in front of its own at both ends."""
+    """Choose the ports of this run. Several runs may use one remote device, or one host: each
+    reserves its range by listening, on both hosts, at the range's first port, which no test
+    uses."""
     if not needs.Place.over:
         yield
         return

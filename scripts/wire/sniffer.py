@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Captures TCP segments on the loopback device, which are larger than the MSS if TCP uses GSO."""
+"""Captures TCP segments on the loopback device, before GSO cuts them: one may exceed the MSS."""
 
 import socket
 import struct
@@ -11,11 +11,11 @@ FIN, SYN, ACK = 0x01, 0x02, 0x10
 
 ETH_P_ALL = 3
 ETHERNET = 14
-SO_RCVBUFFORCE = 33     # socket has none of these
+SO_RCVBUFFORCE = 33     # Python's socket module has neither this nor the next two constants
 SOL_PACKET, PACKET_VNET_HDR = 263, 15
 VNET_HDR = 10
 
-# gso: size of the segments into which GSO would cut this one, 0 if it need not be cut
+# A captured TCP segment. gso: size of the segments into which GSO would cut it, 0 if it need not
 Segment = namedtuple("Segment", "source target seq ack flags data gso")
 
 
@@ -29,7 +29,7 @@ def tcp_of(packet):
 
 
 class Sniffer:
-    """Captures all segments on the loopback device from and to one port, from now on"""
+    """Captures all TCP segments from and to one port on the loopback device, once it is created"""
 
     def __init__(self, b, port):
         needs.need("here")
@@ -50,7 +50,7 @@ class Sniffer:
                 return
             tcp = tcp_of(packet[VNET_HDR + ETHERNET:])
             if address[2] == socket.PACKET_OUTGOING or not tcp:
-                continue        # loopback delivers each packet twice
+                continue        # a packet socket on lo gets each packet twice: sent and received
             source, target, seq, ack, offset, flags = struct.unpack_from(">HHIIBB", tcp)
             if self.port in (source, target):
                 yield Segment(source, target, seq, ack, flags, tcp[(offset >> 4) * 4:],

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """A BPF program that puts each TCP connection that this host accepts into a sockmap.
 
-Service meshes do so. From then on the sockmap uses the socket's callbacks and
-sk_user_data, so that iw_mpa cannot use them. This happens at the end of TCP's
-handshake, before accept().
+Service meshes attach such programs. This one runs at the end of TCP's handshake,
+before iw_mpa accepts the socket. From then on the sockmap uses the socket's
+callbacks and sk_user_data, so that iw_mpa cannot use them.
 """
 
 import ctypes
@@ -36,7 +36,8 @@ def insn(code, dst=0, src=0, off=0, imm=0):
 
 
 def program(sockets):
-    """if (skops->op == PASSIVE_ESTABLISHED) hash[skops->remote_port] = the socket; return 1"""
+    """Return the BPF instructions of: if (skops->op == PASSIVE_ESTABLISHED)
+    bpf_sock_hash_update(skops, sockets, &skops->remote_port, BPF_ANY); return 1"""
     return b"".join((
         insn(0xbf, 6, 1),                                   # r6 = r1
         insn(0x61, 2, 6),                                   # r2 = op

@@ -2,9 +2,9 @@
 """Find out by a few connections which optional features a device has whose
 driver is neither srnic nor siw_mpa.
 
-Nothing is tested here. Tests of a feature that is missing are skipped: see
-device.lacks(). The peer keeps all rules here, so that a driver which crashes
-its host upon errors can also be examined.
+The connections here are no tests: they set attributes of the device's class, by
+which device.lacks() skips tests. The peer breaks no rule on them, so that even a
+driver which crashes its host when a peer breaks a rule can be examined.
 """
 
 import contextlib
@@ -26,7 +26,8 @@ class NoConnection(Exception):
 
 
 def _asks(bench, it):
-    """Read the device's Request for revision, A and C. Return its RTR types."""
+    """Connect from the device to the test. Set revision, asks_rtr (A) and asks_crc (C) of it from
+    the device's MPA Request. Return the RTR types that the Request offers."""
     client, peer, request = bench.connecting()
     it.rev = request.rev
     it.asks_rtr = bool(request.rev >= 2 and request.a)
@@ -50,7 +51,8 @@ RTR = {WRITE: mpa.rtr_write, READ: mpa.rtr_read, SEND: mpa.rtr_send}
 
 
 def _answers(bench, it):
-    """Read the device's Reply to a Request with all RTR types. Return its RTR types."""
+    """Connect from the test to the device, with an MPA Request that offers all RTR types. Return
+    the RTR types in the device's Reply."""
     server, peer, reply = bench.accepted(mpa.request2(a=1, rtr=SEND | WRITE | READ, ird=4, ord=4))
     if reply.rev < 2:
         it.rev = 1
@@ -63,14 +65,15 @@ def _answers(bench, it):
 
 
 def _marks(bench):
-    """Fail if the device rejects a Request with M, which asks for Markers."""
+    """Fail if the device rejects an MPA Request with M set, by which the peer asks for Markers."""
     _, peer, reply = bench.accepted(mpa.request(flags=C | M))
     peer.close()
     equal(reply.flags & R, 0, "R of the Reply")
 
 
 def _repeats(bench):
-    """Fail if the device does not repeat its RTR message for a silent peer."""
+    """Fail if the device as initiator does not repeat its RTR message while the peer sends nothing.
+    """
     bench.set(rtr_repeat_ms=20)
     _, peer, _ = bench.connecting()
     peer.send(mpa.reply2(a=1, rtr=WRITE, ird=4, ord=4))
@@ -89,7 +92,7 @@ def _ended(bench):
 
 
 def _depths(*program):
-    """Return the device's greatest IRD and ORD, as that program prints them, or None."""
+    """Return the device's limits of IRD and ORD, which program prints, or None if it does not."""
     said = subprocess.run(program, check=False, text=True, stdout=subprocess.PIPE).stdout
     found = re.search(r"^DEPTHS (\d+) (\d+)$", said, re.MULTILINE)
     return found and tuple(map(int, found.groups()))
@@ -110,7 +113,8 @@ def choose_program(program, address):
 
 
 def learn(make):
-    """Set the device's features by its first connections. make: returns a new harness.Bench"""
+    """Set the attributes of the device's class by a few connections with the device. make: function
+    that returns a new harness.Bench"""
     it = device()
     try:
         with _ended(make()) as bench:
@@ -125,7 +129,8 @@ def learn(make):
             _marks(bench)
     except (Failed, mpa.Bad, OSError):
         it.has_markers = False
-    # Without a setting for the time between repeats, a silent device may just wait longer than this test.
+    # Without the sysctl for the time between repeats that time is unknown: a device that has not
+    # repeated its RTR message while the test waits might do so later.
     if it.asks_rtr and it.rtr & WRITE and needs.has("settings"):
         with contextlib.suppress(Failed, mpa.Bad, fpdu.Bad, rdmap.Bad, OSError), _ended(make()) as bench:
             _repeats(bench)
@@ -133,7 +138,8 @@ def learn(make):
 
 
 def lines():
-    """Yield (name, value) for each feature and missing need, for the report."""
+    """Yield (name, value) for each feature of the device and each need that is not met, for
+    report.py."""
     it = device()
     kinds = [name for name, bit in (("Send", SEND), ("Write", WRITE), ("Read", READ)) if it.rtr & bit]
     if not needs.Place.over:

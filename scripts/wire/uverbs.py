@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Commands of uverbs, byte by byte, as libibverbs writes them into the device file."""
+"""uverbs commands as libibverbs writes them into the device file; tests can make invalid ones."""
 
 import ctypes
 import os
@@ -26,14 +26,16 @@ def handle(link, name):
 
 
 def wrote(link, octets, response_at="-", room=256):
-    """Have verbs_probe write octets into the device file. Return the errno, 0 for success."""
+    """Have verbs_probe write octets into its uverbs device file. Return the errno, 0 for
+    success."""
     words = link.verbs.do(f"uverbs {response_at} {room} {octets.hex()}")[0].split()
     check(words[3] if len(words) > 3 else True, words)
     return int(words[2])
 
 
 def get_context(tail):
-    """Send GET_CONTEXT, with bytes (tail) after its own ones. Return the errno, 0 for success."""
+    """Open the uverbs device file, and write the command GET_CONTEXT into it, followed by the bytes
+    tail. Return the errno, 0 for success."""
     response = ctypes.create_string_buffer(256)
     file = os.open("/dev/infiniband/uverbs0", os.O_RDWR)
     try:
@@ -47,7 +49,7 @@ def get_context(tail):
 
 
 def resources():
-    """Return the numbers of PDs, CQs, QPs and MRs that the RDMA core counts."""
+    """Return how many PDs, CQs, QPs and MRs exist in this host, as "rdma resource show" prints."""
     needs.need("here")
     said = subprocess.run(["rdma", "resource", "show"], check=True, text=True,
                           stdout=subprocess.PIPE).stdout.split()

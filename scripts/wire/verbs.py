@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""verbs_probe, a program that uses the device under test, and the objects that it makes for a test.
+"""Verbs runs verbs_probe, a program that calls the verbs of the device under test; Dut, Qp, Memory
+and Mr are the objects that verbs_probe makes for a test.
 
-Program and test map the same file as memory. So the test can compare, when it ends, each byte with
-its expected value, and finds bytes that the device has placed in wrong places. Completions are
+verbs_probe and the test map the same file as memory. When the test ends, it compares each byte of
+it with its expected value, to find bytes that the device placed at a wrong address. Completions are
 compared with the WRs that were posted: each WR completes at most once, and in order.
 """
 
@@ -30,7 +31,7 @@ FENCE, SIGNALED, SOLICITED, INLINE = 1, 2, 4, 8
 (SUCCESS, LOC_LEN_ERR, LOC_QP_OP_ERR, LOC_EEC_OP_ERR, LOC_PROT_ERR, WR_FLUSH_ERR, MW_BIND_ERR,
  BAD_RESP_ERR, LOC_ACCESS_ERR, REM_INV_REQ_ERR, REM_ACCESS_ERR, REM_OP_ERR) = range(12)
 GENERAL_ERR = 21
-# Possible statuses of a Read after a bad response
+# Statuses, each of which is right for a Read WR whose Read Response was invalid
 READ_FAILED = {WR_FLUSH_ERR, BAD_RESP_ERR, LOC_PROT_ERR, LOC_ACCESS_ERR, LOC_LEN_ERR, GENERAL_ERR}
 # ibv_wc_opcode
 WC_SEND, WC_WRITE, WC_READ, WC_RECV = 0, 1, 2, 128
@@ -56,7 +57,7 @@ class Event:
 class Verbs:
     """A running verbs_probe, which executes the test's commands"""
 
-    spare = None        # verbs_probe for the next test, started while a test runs
+    spare = None        # verbs_probe for the next test, started in advance
 
     def __init__(self, program, address):
         self.proc = subprocess.Popen((*program, address), stdin=subprocess.PIPE,
@@ -70,7 +71,8 @@ class Verbs:
 
     @classmethod
     def take(cls, program, address):
-        """Return a running verbs_probe, and start the next one, so that no test has to wait."""
+        """Return a running verbs_probe, and start another one, so that the next test need not wait.
+        """
         one, cls.spare = cls.spare, None
         if not one or one.key != (program, address):
             if one:
@@ -101,7 +103,8 @@ class Verbs:
         return line.decode()
 
     def _is_news(self, line):
-        """Queue an event, ignore a message of libsiw. False: the line is part of an answer."""
+        """Queue line if it is an event; ignore it if it is a message of libsiw. Return False if it
+        is part of the answer to a command."""
         kind, _, rest = line.partition(" ")
         if kind == "EVENT":
             self.events.append(Event(line))
@@ -114,7 +117,8 @@ class Verbs:
         return True
 
     def _answer_line(self, end):
-        """Return the next line of an answer, or None if there is none before the time end."""
+        """Return the next line of the answer to a command; None if there is none before the time
+        end."""
         while True:
             line = self._line(end)
             if line is None or not self._is_news(line):
@@ -130,7 +134,8 @@ class Verbs:
         self.proc.stdin.flush()
 
     def ask(self, line, limit=LIMIT):
-        """Send a command. Return its lines of output, and the errno, 0 for success."""
+        """Send a command to verbs_probe. Return its lines of output, and its errno, 0 for
+        success."""
         self.tell(line)
         verb = line.split(" ", 1)[0]
         said = []
@@ -150,11 +155,12 @@ class Verbs:
         return said
 
     def words(self, line):
-        """Run a command with one line of output. Return the words of the line after the first."""
+        """Run a command with one line of output. Return the words of that line but the first."""
         return self.do(line)[0].split()[1:]
 
     def calm(self):
-        """Stop the threads of "scribble" and "flip". Fail if one has written too few times."""
+        """End the threads that verbs_probe's commands "scribble" and "flip" have started, and that
+        overwrite memory or rings. Fail if one has written so rarely that the test shows little."""
         rounds = [int(line.split()[1]) for line in self.do("calm")]
         check(rounds and min(rounds) > 2000, f"rounds of the writers: {rounds}")
 
@@ -183,7 +189,7 @@ class Verbs:
         equal(self.any_async(limit), what, "asynchronous event")
 
     def any_async(self, limit=LIMIT):
-        """The next asynchronous event: "NAME OBJECT" """
+        """Return the next asynchronous event of the device as "NAME OBJECT"."""
         return self._wait_for(self.asyncs, "asynchronous event", limit)
 
     def completion_event(self, cq, limit=LIMIT):
@@ -201,7 +207,8 @@ class Verbs:
             check(not kept, f"{list(kept)} where nothing should happen")
 
     def end(self):
-        """End verbs_probe. The test fails if verbs_probe cannot exit, as it hangs in the kernel."""
+        """End verbs_probe. If it does not exit in LIMIT seconds, it hangs in a system call:
+        Failed."""
         if self.proc.poll() is None:
             try:
                 self.tell("quit")
@@ -221,9 +228,10 @@ class Verbs:
 # --- memory ----------------------------------------------------------------------------------
 
 class Far:
-    """The memory of a verbs_probe that the test cannot map, read and written by its commands"""
+    """Memory that the test cannot map, as it is in another host or in the kernel: the test accesses
+    it by the commands "peek" and "poke" of verbs_probe or kverbs."""
 
-    PART = 1 << 14      # bytes in one line of a command
+    PART = 1 << 14      # bytes of memory in one command
 
     def __init__(self, verbs, name, size):
         self.verbs, self.name, self.size = verbs, name, size
@@ -248,7 +256,8 @@ class Far:
 
 
 class Memory:
-    """Memory of the program, as a rule a shared file, and the expected value of each byte"""
+    """Memory of verbs_probe for regions, and the expected value of each of its bytes. The test maps
+    it, too, or accesses it by a Far."""
 
     count = 0
 
@@ -279,7 +288,8 @@ class Memory:
         os.unlink(self.path)
 
     def allocate(self, size, shift=0):
-        """Return the offset of size unused bytes, shift bytes into a page, after a guard page."""
+        """Return the offset of size bytes not used before: they begin shift bytes behind the start
+        of a page, and follow a guard page, in which a wrong placement would be found."""
         offset = (self.used + 4095) // 4096 * 4096 + 4096 + shift
         self.used = offset + size
         check(self.used + 4096 <= self.size, "the test needs more memory than there is")
@@ -299,11 +309,11 @@ class Memory:
         self.should[offset:offset + len(data)] = data
 
     def forget(self, offset, size):
-        """Expect no certain contents of this range when the test ends."""
+        """Leave the contents of this range unchecked when the test ends."""
         self.unknown.append((offset, offset + size))
 
     def check(self):
-        """Check each byte against its expected value."""
+        """Compare each byte of the memory with its expected value."""
         for start, end in self.unknown:
             self.should[start:end] = self.octets[start:end]
         if self._is_right():
@@ -324,7 +334,7 @@ class Memory:
 
 
 class Piece:
-    """size bytes at offset of memory, a Memory, that the device under test uses"""
+    """size bytes at offset of memory, a Memory, that WRs or the peer's messages use"""
 
     def put(self, data, at=0):
         self.memory.put(self.offset + at, data)
@@ -341,7 +351,8 @@ class Piece:
 
 
 class Mr(Piece):
-    """A memory region and its bytes; start: its address in SGEs, and TO in segments"""
+    """A memory region and its bytes; start: the address of its first byte in SGEs, which in the
+    peer's DDP segments is the TO"""
 
     def __init__(self, dut, name, memory, offset, size, access, pd, iova):
         self.dut, self.name, self.memory = dut, name, memory
@@ -350,7 +361,7 @@ class Mr(Piece):
         self.start = memory.base + offset if iova is None else iova
         if iova is not None:
             line += f" {iova:#x}"
-        # kernel_verbs.py returns a third word: the address of the region.
+        # kernel_verbs.py returns a third word, the region's address, which kverbs chooses.
         self.lkey, self.rkey, *start = (int(word, 0) for word in dut.verbs.words(line))
         self.start = start[0] if start else self.start
 
@@ -372,17 +383,18 @@ class Wc(collections.namedtuple("Wc", "cq id status opcode length qpn")):
 # --- queues ----------------------------------------------------------------------------------
 
 class Queue:
-    """WRs that were posted and have not completed; kind: the queue's name in messages"""
+    """The outstanding WRs of an SQ, RQ or SRQ; kind: the name of the queue in error messages"""
 
     def __init__(self, kind):
         self.kind = kind
-        self.posted = collections.deque()       # (id, may its completion be left out?)
+        self.posted = collections.deque()       # (id, is it unsignaled: need not complete?)
 
     def add(self, wr_id, silent=False):
         self.posted.append((wr_id, silent))
 
     def completed(self, wc):
-        """Remove a WR that has completed. Fail if it is unknown, or if an earlier one is due."""
+        """Remove the WR that completed by wc. Fail if it is not outstanding, or if an earlier WR,
+        which is signaled, has not completed."""
         while self.posted:
             wr_id, silent = self.posted.popleft()
             if wr_id == wc.id:
@@ -395,12 +407,12 @@ class Queue:
 
     @property
     def must(self):
-        """The number of outstanding WRs that have to complete, apart from unsignaled ones"""
+        """The number of outstanding WRs that are signaled, and so have to complete"""
         return sum(not silent for _, silent in self.posted)
 
 
 class Qp:
-    """A QP that verbs_probe has made, and its WRs"""
+    """A QP that verbs_probe has made, and its outstanding WRs"""
 
     def __init__(self, dut, name, pd, scq, rcq, srq="-", sends=16, recvs=16, sges=6, inline=80,
                  signal_all=0):
@@ -426,7 +438,7 @@ class Qp:
         return int(self.verbs.words(f"query {self.name}")[0])
 
     def depths(self):
-        """Return IRD and ORD of the QP, as the driver reports them."""
+        """Return IRD and ORD of the QP, as the driver returns them to ibv_query_qp()."""
         return tuple(int(word) for word in self.verbs.words(f"query {self.name}")[7:9])
 
     def modify(self, state):
@@ -435,7 +447,8 @@ class Qp:
     # post
 
     def wr(self, opcode, sges=(), flags=SIGNALED, raddr=0, rkey=0, wr_id=None):
-        """Return a WR as verbs_probe's command "send" takes it, and note it as posted."""
+        """Return a WR in the format of verbs_probe's command "send". The caller has to post it: it
+        is added to the outstanding WRs here."""
         wr_id = self.new_id() if wr_id is None else wr_id
         self.sq.add(wr_id, silent=not (flags & SIGNALED or self.signal_all))
         return f"{opcode} {flags} {wr_id:#x} {raddr:#x} {rkey:#x} {' '.join(sges)}".rstrip()
@@ -445,7 +458,7 @@ class Qp:
         self.verbs.do(f"send {self.name} {' ; '.join(wrs)}")
 
     def send(self, data=b"", flags=SIGNALED, opcode=WR_SEND, rkey=0):
-        """Post a Send of these bytes."""
+        """Post a WR that sends data: a Send, or what opcode says."""
         sges = [self.dut.out(data, self.pd)] if data else []
         self.post(self.wr(opcode, sges, flags, rkey=rkey))
 
@@ -456,7 +469,8 @@ class Qp:
         self.post(self.wr(WR_READ, [sge] if sge else [], flags, to, stag))
 
     def recv(self, size=64, sges=None):
-        """Post a receive. Return the Place of its bytes, None if the caller gave SGEs."""
+        """Post a receive. Return the Place for the received bytes; None if the caller passed
+        SGEs."""
         place = self.dut.into(size, self.pd) if sges is None else None
         wr_id = self.new_id()
         self.rq.add(wr_id)
@@ -473,7 +487,7 @@ class Qp:
         return self.dut.wait(self.rcq, n, limit)
 
     def sent(self, opcode=None):
-        """Expect that the next WR of the send queue succeeds. Return its completion."""
+        """Expect that the next completion of the send CQ is a success. Return it."""
         wc, = self.wait_send()
         equal(wc.status, SUCCESS, f"status of {wc}")
         if opcode is not None:
@@ -481,7 +495,8 @@ class Qp:
         return wc
 
     def received(self, place, data):
-        """Expect that the next receive succeeds, with data in place. Return its completion."""
+        """Expect that the next completion of the receive CQ is a success, with data in place.
+        Return it."""
         wc, = self.wait_recv()
         equal((wc.status, wc.opcode, wc.length), (SUCCESS, WC_RECV, len(data)), f"{wc}")
         if place:
@@ -489,9 +504,9 @@ class Qp:
         return wc
 
     def flushed(self, statuses=(WR_FLUSH_ERR,)):
-        """Check that all outstanding WRs complete in error: the first one with the first status,
-        and so on, and the others flushed. A status may be a set, of which any is right. Receives in
-        an SRQ remain."""
+        """Check that all outstanding WRs of the QP complete in error: the first ones with these
+        statuses, in order, the others with WR_FLUSH_ERR. A status may be a set: then any of its
+        members is right. Receives in an SRQ stay posted, and are not checked."""
         got = []
         own = {(self.scq, "SQ"): len(self.sq)}
         if self.srq == "-":
@@ -522,7 +537,8 @@ class Place(collections.namedtuple("Place", "mr at size")):
 
 
 class Arena:
-    """A region whose bytes are used in turn for messages, from the start again at the end"""
+    """A region that provides a place for one message after the other, and begins again at its start
+    when its end is reached"""
 
     SIZE = 1 << 17
 
@@ -542,7 +558,7 @@ class Arena:
 
 
 def of_another_user(bench):
-    """Return a verbs_probe without objects that a user other than root runs."""
+    """Return a verbs_probe that runs as a user other than root, and has made no objects."""
     needs.need("here")
     program = os.path.join(os.path.dirname(bench.program[-1]), "verbs_probe")
     verbs = Verbs(("setpriv", "--reuid=4711", "--clear-groups", program), bench.address)
@@ -552,10 +568,11 @@ def of_another_user(bench):
 
 
 class Dut:
-    """verbs_probe with the objects that most tests need: PD "pd", CQs "scq" and "rcq", memory"""
+    """The device under test: a verbs_probe with the objects that most tests need, which are the PD
+    "pd", the CQs "scq" and "rcq" for sends and receives, and memory"""
 
     def __init__(self, bench, memory=1 << 20, cqes=64, channel=False, before=()):
-        """before: words in front of the program's name"""
+        """before: words of the command line in front of verbs_probe's path"""
         if before:
             needs.need("here")
         if needs.has("user"):
@@ -583,7 +600,7 @@ class Dut:
         """End verbs_probe, so that the device places no more bytes, then compare memory."""
         far = [memory for memory in self.memories if isinstance(memory.octets, Far)]
         try:
-            # Memory in another host ends with its program, so compare it before.
+            # A Far is no longer accessible when its program has ended: compare it before.
             for memory in far:
                 memory.check()
             self.verbs.end()
@@ -602,14 +619,15 @@ class Dut:
         return Mr(self, f"mr{self.mrs}", memory, offset, size, access, pd, iova)
 
     def local_mr(self, size, access, pd):
-        """Return memory for SGEs of the device's own WRs alone, not for the peer's messages."""
+        """Return memory for the SGEs of local WRs. The peer cannot access it: with kverbs it is not
+        a registered region."""
         if needs.has("user"):
             return self.mr(size, access, pd=pd)
         import kernel_verbs  # pylint: disable=import-outside-toplevel,cyclic-import
         return kernel_verbs.LocalMr(self, size)
 
     def out(self, data, pd="pd"):
-        """Return an SGE that contains data, for a WR by which the device sends them."""
+        """Put data into memory of the device. Return an SGE of it, for a WR that sends data."""
         arena = self.arenas.setdefault(("out", pd), Arena(self, 0, pd))
         place = arena.place(len(data))
         place.mr.put(data, place.at)
@@ -646,7 +664,7 @@ class Dut:
         return wcs
 
     def wait(self, cq, n=1, limit=LIMIT):
-        """Wait for n completions, each of a WR that is due. Return them."""
+        """Wait for n completions in cq, and compare them with the outstanding WRs. Return them."""
         said, errno = self.verbs.ask(f"wait {cq} {n} {int(limit * 1000)}", limit + LIMIT)
         wcs = self._sort(said)
         check(not errno, f"{len(wcs)} completions of {n} in {cq}: {wcs}")
