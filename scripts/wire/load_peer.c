@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Up to thousands of MPA peers over plain TCP sockets, as a load on a listener in the wire tests
+ * load_peer plays up to thousands of MPA peers over plain TCP sockets, to load an RDMA listener
+ * (the server) in the wire tests.
  *
- *	load_peer ADDRESS PORT MODE ARGUMENTS; HEX are the bytes of a frame
+ *	load_peer ADDRESS PORT MODE ARGUMENTS; HEX are the bytes of an MPA Request
  *
  * Modes:
- *	leave N fin|rst [HEX]	N connections, one after the other, each ended at once
- *	stop N HEX		N connections, each of which stops within HEX, at every byte in turn
- *	whole N HEX		N connections, each of which sends HEX, and stays
+ *	leave N fin|rst [HEX]	N connections, one after the other; each sends HEX, then FIN or RST
+ *	stop N HEX		N connections, all open; the i-th sends i modulo length bytes of HEX
+ *	whole N HEX		N connections, all open; each sends all of HEX, then nothing
  *	drip N HEX		N connections, each of which sends a byte of HEX a second, and
- *				connects again when it was closed
- *	flood N HEX		N connections per second, each of which sends HEX and ends
- *	good N REQUEST RTR	N connections that come up, one after the other, and that the
- *				server ends
+ *				connects again when the server has closed it
+ *	flood N HEX		N connections per second; each sends HEX, then FIN or RST by turns
+ *	good N REQUEST RTR	N connections, one after the other, up to ESTABLISHED: each sends
+ *				REQUEST, gets a Reply, sends RTR, and waits for the server's FIN
  *
- * load_peer prints READY when all connections of stop, whole and drip are made, or when flood
+ * load_peer prints READY when all connections of stop, whole or drip are made, or when flood
  * begins; these modes then continue until standard input ends. The last line is "DONE NS CPU": the
- * time that the mode took, and how much of a processor load_peer used.
+ * time that the mode took, and the CPU time that load_peer used, in nanoseconds.
  */
 
 #include <errno.h>
@@ -76,7 +77,7 @@ static int dial(void)
 	return fd;
 }
 
-/* False: the server may have closed the connection already, which the caller may ignore. */
+/* Send bytes. Return false if that fails, as when the server has closed the connection already. */
 static bool put(int fd, const void *data, int len)
 {
 	return send(fd, data, len, MSG_NOSIGNAL) == len;
@@ -95,7 +96,7 @@ static void ready(void)
 	printf("READY\n");
 }
 
-/* Wait for at most @ms; return true at the end of standard input. */
+/* Wait up to @ms milliseconds. Return true if the test has closed load_peer's standard input. */
 static bool told_to_end(int ms)
 {
 	struct pollfd in = { .fd = 0, .events = POLLIN };
@@ -151,7 +152,7 @@ static void drip_one(int *fd, int *sent, const struct octets *frame)
 		(*sent)++;
 }
 
-/* Each connection sends a byte a second; the connections take turns, spread over the second. */
+/* Have each connection send one byte a second; the sends of all are spread evenly over a second. */
 static void run_drip(int n, const struct octets *frame)
 {
 	static int fds[MAX_CONNS], sent[MAX_CONNS];

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A program for data_storms.py: connections come up, send and end, while all verbs are called in
- * random order.
+ * A program for data_storms.py: its threads make connections with each other, send on them and end
+ * them, and at the same time call all verbs in random order.
  *
  *	storm_verbs ADDRESS PORT SECONDS SEED
  *
  * Each thread listens on a port of its own, from PORT on, and connects to the ports of all threads.
- * It makes and ends its own connections; on those of all threads it posts, changes their state, and
- * registers and deregisters their memory. Any call may fail at any time, since the device may be
- * removed. The program prints the events that it counted, a word and a number for each kind, and
- * ends by itself.
+ * Only the thread that made a connection ends it; but each thread posts WRs, modifies QPs, and
+ * registers and deregisters memory on the connections of all threads. Any call may fail, as the
+ * test may remove the device. After SECONDS the program prints a word and a number for each kind of
+ * call or event that it counts, and exits.
  */
 
 #include <arpa/inet.h>
@@ -43,14 +43,14 @@ static const char *const names[KINDS] = {
 
 static unsigned long counts[KINDS];
 
-/* The private data: memory that the peer may read and write */
+/* Private data of MPA Request and Reply: memory of the sender that the receiver reads and writes */
 struct place {
 	uint64_t addr;
 	uint32_t rkey;
 };
 
 struct conn {
-	pthread_rwlock_t lock;		/* for writing while the connection is made or ended */
+	pthread_rwlock_t lock;		/* written to make or end the connection, read to use it */
 	struct rdma_cm_id *id;
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
@@ -58,7 +58,7 @@ struct conn {
 	struct ibv_qp *qp;
 	pthread_mutex_t mr_lock;
 	struct ibv_mr *mr[MRS];
-	uint32_t lkey[MRS], rkey[MRS];	/* kept, and used, after the region is deregistered */
+	uint32_t lkey[MRS], rkey[MRS];	/* still used in WRs after the region is deregistered */
 	struct place far;
 	char *memory;
 };
@@ -94,7 +94,7 @@ static struct sockaddr_in address_of(int number)
 	return sin;
 }
 
-/* --- a connection's objects: make() and unmake() need its lock for writing --- */
+/* --- a connection's objects: callers of make() and unmake() hold conn.lock for writing --- */
 
 static void reg(struct thread *t, struct conn *c, int i)
 {
@@ -140,7 +140,7 @@ static bool make(struct thread *t, struct conn *c)
 		return false;
 	for (i = 0; i < MRS; i++)
 		reg(t, c, i);
-	/* One CQ in ten is too small, and may overflow. */
+	/* One CQ in ten has 2 entries, fewer than there may be completions, so it may overflow. */
 	c->cq = ibv_create_cq(c->id->verbs, chance(t, 10) ? 4 * WRS : 2, NULL, NULL, 0);
 	if (!c->cq)
 		return false;
@@ -231,7 +231,10 @@ static void begin(struct thread *t)
 	pthread_rwlock_unlock(&c->lock);
 }
 
-/* Connect the QP of any connection, by its number; the QP may be destroyed at the same time. */
+/*
+ * Call rdma_connect() for @c's id with the QP number of another connection: iw_cm has to look up a
+ * QP that another thread may destroy at the same time.
+ */
 static bool connect_by_number(struct thread *t, struct conn *c)
 {
 	struct conn *other = &threads[chance(t, THREADS)].conn[chance(t, CONNS)];
@@ -294,7 +297,10 @@ static void asked(struct thread *t, struct rdma_cm_id *id, const struct place *f
 	pthread_rwlock_unlock(&c->lock);
 }
 
-/* Acknowledge the event first: rdma_destroy_id() waits for unacknowledged events. */
+/*
+ * Handle an rdma_cm event. Acknowledge it first: rdma_destroy_id(), which may be called here, waits
+ * until all events of the id are acknowledged.
+ */
 static void handle(struct thread *t, struct rdma_cm_event *event)
 {
 	enum rdma_cm_event_type what = event->event;
@@ -330,7 +336,7 @@ static void handle(struct thread *t, struct rdma_cm_event *event)
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
 		break;
 	default:
-		/* One connection in four stays, so that calls meet a QP in the error state. */
+		/* Keep one ended connection in four, so that verbs are called on a QP in error. */
 		if (chance(t, 4))
 			finish(c);
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* verbs_probe: connections. */
+/* verbs_probe: the commands for connections, by rdma_cm */
 
 #include "verbs_probe.h"
 
@@ -17,7 +17,10 @@ static const char *event_name(const struct rdma_cm_event *event)
 	return rdma_event_str(event->event) + strlen("RDMA_CM_EVENT_");
 }
 
-/* The id of a CONNECT_REQUEST gets the name "rN", where N counts the requests from 0. */
+/*
+ * Read and print an rdma_cm event. The id of the N-th CONNECT_REQUEST, counted from 0, gets the
+ * name "rN", by which the test accepts it.
+ */
 void cm_event(void)
 {
 	const struct rdma_conn_param *param;
@@ -99,7 +102,7 @@ static int do_resolve(int argc, char **argv)
 	return rv;
 }
 
-/* Bring a QP to INIT, as rdma_create_qp does */
+/* Bring a QP from RESET to INIT. rdma_create_qp() would do so, but ibv_create_qp() made this QP. */
 static int bring_to_init(struct rdma_cm_id *id, struct ibv_qp *qp)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT };
@@ -113,7 +116,7 @@ static int bring_to_init(struct rdma_cm_id *id, struct ibv_qp *qp)
 	return rv ? -1 : 0;
 }
 
-/* Connect or accept; @argv is ID QP IRD ORD HEX. */
+/* Call rdma_connect() or rdma_accept() with a QP in state INIT; @argv is ID QP IRD ORD HEX. */
 static int connection(char **argv, int (*call)(struct rdma_cm_id *, struct rdma_conn_param *))
 {
 	struct object *id = find(ID, argv[0]), *qp = find(QP, argv[1]);
@@ -142,7 +145,7 @@ static int do_accept(int argc, char **argv)
 	return connection(argv, rdma_accept);
 }
 
-/* Give the kernel the number of a QP, which may be another program's. */
+/* Call rdma_connect() or rdma_accept() with the number of any QP, even that of another program */
 static int by_number(char **argv, int (*call)(struct rdma_cm_id *, struct rdma_conn_param *))
 {
 	struct object *id = find(ID, argv[0]);
@@ -161,7 +164,7 @@ static int do_accept_number(int argc, char **argv)
 	return by_number(argv, rdma_accept);
 }
 
-/* iw_cm brings the QP to SQD; librdmacm does not, since the id has no QP in librdmacm. */
+/* librdmacm does not modify the QP here, as it has no QP for the id; iw_cm modifies it to SQD. */
 static int do_disconnect(int argc, char **argv)
 {
 	struct object *id = find(ID, argv[0]);

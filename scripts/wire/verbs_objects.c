@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* verbs_probe: objects, and their properties. */
+/* verbs_probe: the commands that create, query, modify and destroy verbs objects and memory */
 
 #define _GNU_SOURCE	/* memfd_create() */
 
@@ -47,7 +47,10 @@ const char *name_of(enum kind kind, const void *ptr)
 	return "?";
 }
 
-/* Record an object. Return NULL if @ptr is NULL: the call that failed to make it has set errno. */
+/*
+ * Record @ptr as an object of @kind and @name. Return NULL if @ptr is NULL, which the function that
+ * creates the object returned: it has set errno.
+ */
 struct object *add(enum kind kind, const char *name, void *ptr)
 {
 	struct object *object;
@@ -75,7 +78,7 @@ void forget(struct object *object)
 	free(object);
 }
 
-/* Verbs return an errno, a negative errno, or -1 with errno set: return 0, or -1 with errno set. */
+/* Return 0, or -1 and set errno. @rv: a verb's 0, errno, negative errno, or -1 with errno set. */
 static int result(int rv)
 {
 	if (!rv)
@@ -90,7 +93,7 @@ static int do_pd(int argc, char **argv)
 	return add(PD, argv[0], ibv_alloc_pd(context)) ? 0 : -1;
 }
 
-/* Map a file, which the test reads and writes, too, or make private memory */
+/* Map a file, whose bytes the test reads and writes, too; for "-" map private memory. */
 static int do_memory(int argc, char **argv)
 {
 	size_t size = number(argv[2]);
@@ -113,7 +116,7 @@ static int do_memory(int argc, char **argv)
 	return 0;
 }
 
-/* Map the same bytes many times in a row, for regions larger than the machine's memory. */
+/* Map SIZE bytes TIMES times in a row, so that regions can be larger than the machine's memory. */
 static int do_repeated(int argc, char **argv)
 {
 	size_t size = number(argv[1]), times = number(argv[2]), i;
@@ -312,7 +315,7 @@ static int do_device(int argc, char **argv)
 
 static int destroy_id(struct object *object)
 {
-	object->id->qp = NULL;		/* the test destroys the QP by a command of its own */
+	object->id->qp = NULL;	/* librdmacm has no QP here: "destroy QP" destroys it */
 	return rdma_destroy_id(object->id);
 }
 
@@ -342,7 +345,7 @@ static int destroy(struct object *object)
 	}
 }
 
-/* Destroy each object, until one cannot be destroyed. */
+/* Destroy the named objects in this order; stop with an error if one cannot be destroyed. */
 static int do_destroy(int argc, char **argv)
 {
 	struct object *object;
@@ -359,7 +362,10 @@ static int do_destroy(int argc, char **argv)
 	return 0;
 }
 
-/* Deregister a region, and set each byte of its memory to OCTET at once. */
+/*
+ * Deregister a region and set each byte of its memory to OCTET, without a command between: a byte
+ * that the device still places after ibv_dereg_mr() overwrites an OCTET, which the test finds.
+ */
 static int do_revoke(int argc, char **argv)
 {
 	struct object *object = find(MR, argv[0]);
@@ -389,12 +395,12 @@ const struct command object_commands[] = {
 	{ "srq", do_srq, 5 },			/* SRQ PD WRS SGES LIMIT: "SRQ WRS SGES" */
 	{ "srq_limit", do_srq_limit, 2 },	/* SRQ LIMIT */
 	/* Arguments: QP PD SEND-CQ RECV-CQ SRQ|- SEND-WRS RECV-WRS SEND-SGES RECV-SGES INLINE
-	 * SIGNAL-ALL. Prints "QP NUMBER" and the sizes that were granted.
+	 * SIGNAL-ALL. Prints "QP NUMBER" and the ibv_qp_cap that ibv_create_qp() returned.
 	 */
 	{ "qp", do_qp, 11 },
 	{ "modify", do_modify, 2 },		/* QP STATE */
 	{ "modify_mask", do_modify_mask, 3 },	/* QP STATE MASK */
-	{ "query", do_query, 1 },		/* QP: "STATE STATE SIGNAL-ALL" and what was granted */
+	{ "query", do_query, 1 },	/* QP: "STATE STATE SIGNAL-ALL", the ibv_qp_cap, IRD, ORD */
 	{ "device", do_device, 0 },		/* "DEVICE NAME=VALUE ..." */
 	{ "destroy", do_destroy, 1 },		/* OBJECT... */
 	{ "revoke", do_revoke, 2 },		/* MR OCTET */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* verbs_probe: work requests and completions. */
+/* verbs_probe: the commands that post work requests and poll for completions */
 
 #include "verbs_probe.h"
 
@@ -32,7 +32,7 @@ static int parse_sge(const char *word, struct ibv_sge *sge)
 	return -1;
 }
 
-/* Parse SGEs up to the next ";". Return their number, or -1. */
+/* Parse SGEs up to the next ";", which separates WRs. Return the number of SGEs, or -1. */
 static int parse_sges(char **argv, int argc, struct ibv_sge **next)
 {
 	int n;
@@ -48,7 +48,7 @@ static int parse_sges(char **argv, int argc, struct ibv_sge **next)
 	return n;
 }
 
-/* Parse WRs. Return their number, or -1. */
+/* Parse the WRs of the command "send" into send_wrs[], a list. Return their number, or -1. */
 static int parse_send_wrs(int argc, char **argv)
 {
 	struct ibv_sge *next = sges;
@@ -105,7 +105,10 @@ static int parse_recv_wrs(int argc, char **argv)
 	return n;
 }
 
-/* Check the result of ibv_post_*(): libsiw returns -1 with errno, or an errno with either sign. */
+/*
+ * Check @rv, which ibv_post_*() returned: libsiw's is -1 with errno set, or an errno with either
+ * sign. For an error print @bad, the index of the first WR that was not posted.
+ */
 static int posted(int rv, long bad)
 {
 	if (!rv)
@@ -147,7 +150,7 @@ static void print_wc(const char *name, const struct ibv_wc *wc)
 	       wc->opcode, wc->byte_len, wc->qp_num);
 }
 
-/* Print at most @max completions. Return their number. */
+/* Poll @cq, and print at most @max completions. Return their number, or a negative error. */
 static int drain(struct object *cq, int max)
 {
 	struct ibv_wc wcs[MAX_WCS];
@@ -179,7 +182,7 @@ static long long now_ms(void)
 	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
 }
 
-/* Wait for completions. Events are printed during the wait. */
+/* Print NUMBER completions of a CQ as they occur, and events; fail after so many milliseconds. */
 static int do_wait(int argc, char **argv)
 {
 	struct object *cq = find(CQ, argv[0]);
@@ -203,7 +206,10 @@ static int do_wait(int argc, char **argv)
 	return -1;
 }
 
-/* Post one WR COUNT times, with WINDOW of them outstanding at most; it has to be signaled. */
+/*
+ * Post one WR COUNT times, with at most WINDOW outstanding. Its flags must have IBV_SEND_SIGNALED:
+ * each completion lets the next WR be posted.
+ */
 static int do_stream(int argc, char **argv)
 {
 	struct object *qp = find(QP, argv[0]), *cq = find(CQ, argv[1]);
@@ -243,7 +249,7 @@ static int post_place(struct ibv_qp *qp, unsigned long n, unsigned long window, 
 	return posted(ibv_post_recv(qp, &wr, &bad), n);
 }
 
-/* A message begins with its number, from 0 on, in four bytes; n % 61 bytes follow */
+/* Is this message @n? It has @n, counted from 0, in its first four bytes, then n % 61 bytes. */
 static int is_message(const struct ibv_wc *wc, unsigned long n, const uint8_t *place)
 {
 	uint32_t got = (uint32_t)place[0] << 24 | place[1] << 16 | place[2] << 8 | place[3];
@@ -257,8 +263,8 @@ static int is_message(const struct ibv_wc *wc, unsigned long n, const uint8_t *p
 }
 
 /*
- * Receive COUNT messages; print "SINK" when the receives are posted, and "AT N" when N messages
- * have arrived, by which the test limits what it sends.
+ * Receive COUNT messages with WINDOW receives posted. Print "SINK" when they are posted, and "AT N"
+ * when N messages have arrived, by which the test never sends more than there are receives.
  */
 static int do_sink(int argc, char **argv)
 {
@@ -297,12 +303,12 @@ static int do_sink(int argc, char **argv)
 
 const struct command post_commands[] = {
 	/* Arguments: QP OPCODE FLAGS WR-ID REMOTE-ADDRESS RKEY ADDRESS,LENGTH,LKEY... [; OPCODE ...]
-	 * If the list is not posted as a whole, prints "BAD INDEX" for the first that was not.
+	 * If ibv_post_send() fails, "send" prints "BAD INDEX": the first WR that was not posted.
 	 */
 	{ "send", do_send, 6 },
 	{ "recv", do_recv, 2 },			/* QP|SRQ WR-ID ADDRESS,LENGTH,LKEY... [; WR-ID ...] */
-	/* "WC CQ WR-ID STATUS OPCODE LENGTH QP-NUMBER" for each */
-	{ "poll", do_poll, 1 },			/* CQ [MOST]: without a wait */
+	/* "poll" and "wait" print "WC CQ WR-ID STATUS OPCODE LENGTH QP-NUMBER" for a completion */
+	{ "poll", do_poll, 1 },			/* CQ [MOST]: all completions in the CQ now */
 	{ "wait", do_wait, 3 },			/* CQ NUMBER MILLISECONDS: until NUMBER are complete */
 	{ "sink", do_sink, 7 },			/* QP CQ COUNT WINDOW SIZE ADDRESS LKEY */
 	{ "stream", do_stream, 9 },		/* QP CQ COUNT WINDOW, and a WR as above: "DONE N STATUS" */

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The verbs program of the data path's tests: on command it makes objects, posts and polls, and
- * shows memory that it shares with the kernel.
+ * verbs_probe, the verbs program of the data path's tests: by command it creates verbs objects,
+ * posts WRs, polls CQs, and reads and writes memory that it shares with the kernel.
  *
  *	verbs_probe ADDRESS		on the device that has ADDRESS
  *
- * verbs_probe reads commands, one per line: a verb, then names of objects, which the test chooses,
- * and numbers (0x... for hexadecimal). "-" is no object, or no bytes. The tables at the end of
- * verbs_*.c list the verbs with their arguments.
+ * verbs_probe reads commands from standard input, one per line: a verb, names of objects, which the
+ * test chooses, and numbers (0x... for hexadecimal). "-" stands for no object, or for no bytes. The
+ * tables at the end of the files verbs_*.c list the verbs with their arguments.
  *
  * A command prints its results, and then the line "OK VERB" or "ERROR VERB errno". Events are
- * printed when they happen:
+ * printed when the kernel reports them, also during the commands "wait" and "sink":
  *	EVENT NAME id=ID status=S ird=N ord=N pd=HEX	of rdma_cm; IRD, ORD as the peer sent them
  *	ASYNC NAME OBJECT				an asynchronous event
  *	COMP CQ						a completion event
@@ -54,7 +54,7 @@ static int hex_digit(char c)
 	return -1;
 }
 
-/* Parse bytes. Return their number, or -1. */
+/* Parse bytes in hexadecimal, "-" for none. Return their number; -1 for bad or too many digits. */
 int parse_octets(const char *hex, uint8_t *out, int max)
 {
 	int size = 0;
@@ -79,7 +79,7 @@ void print_octets(const uint8_t *p, size_t size)
 		printf("%02x", *p++);
 }
 
-/* ibv_event_type_str() returns sentences, not names. */
+/* Names of asynchronous events for the tests, as ibv_event_type_str() returns sentences */
 static const char *const async_names[] = {
 	[IBV_EVENT_CQ_ERR] = "CQ_ERR",
 	[IBV_EVENT_QP_FATAL] = "QP_FATAL",
@@ -176,7 +176,7 @@ static void serve_ready(const struct pollfd *fds, int n)
 	}
 }
 
-/* Handle events; wait for one for at most @timeout_ms. */
+/* Wait up to @timeout_ms for events of rdma_cm, the device and completion channels; print them. */
 void serve_events(int timeout_ms)
 {
 	struct pollfd fds[MAX_CHANNELS + 2];
@@ -237,7 +237,7 @@ static bool handle_line(char *line)
 	return true;
 }
 
-/* Handle the lines that have arrived; return false when the program has to end. */
+/* Execute the command lines that can be read now. Return false at "quit" or the end of input. */
 static bool handle_input(void)
 {
 	static char input[LINE_SIZE];
@@ -261,14 +261,20 @@ static bool handle_input(void)
 	return true;
 }
 
-/* An event that poll() has seen may be gone with its object, so a read must not block. */
+/*
+ * Make @fd, on which events are read, non-blocking: between poll() and the read the kernel may
+ * discard the event, as its object is destroyed, and a blocking read would wait for the next one.
+ */
 void do_not_block(int fd)
 {
 	if (fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK))
 		fatal("fcntl");
 }
 
-/* Have librdmacm open the device of an address. Objects of this context work with every id. */
+/*
+ * Have librdmacm open the device that has @address, and use its ibv_context for all objects: every
+ * rdma_cm_id of librdmacm on this device has the same context.
+ */
 static void open_device(const char *address)
 {
 	struct rdma_addrinfo hints = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Declarations for the parts of verbs_probe: see verbs_probe.c. */
+/* Declarations that the files verbs_*.c of the program verbs_probe share; see verbs_probe.c */
 #ifndef VERBS_PROBE_H
 #define VERBS_PROBE_H
 
@@ -15,14 +15,17 @@
 
 enum kind { MEMORY, PD, MR, CHANNEL, CQ, SRQ, QP, ID };
 
-/* An object with a name that the test chose. Memory, and rings that libsiw mapped, have bytes. */
+/*
+ * An object of verbs_probe, with a name that the test chose. The kind MEMORY is for memory that
+ * regions use, and for the rings of SQs, RQs and CQs that libsiw has mapped.
+ */
 struct object {
 	struct object *next;
 	char name[NAME_SIZE];
 	enum kind kind;
-	bool borrowed;		/* memory that another object unmaps */
+	bool borrowed;		/* a ring, which libsiw unmaps, and not verbs_probe */
 	size_t size;		/* of memory */
-	off_t key;		/* of a ring: its offset in the device file */
+	off_t key;		/* of a ring: its offset in the uverbs device file */
 	union {
 		void *ptr;
 		uint8_t *memory;
@@ -36,7 +39,7 @@ struct object {
 	};
 };
 
-/* A mapping of the device file that the last call to libibverbs made. */
+/* A mapping of the uverbs device file that libsiw made when the last object was created */
 struct mapping {
 	void *address;
 	size_t size;
@@ -48,13 +51,13 @@ typedef int (*handler)(int argc, char **argv);
 struct command {
 	const char *verb;
 	handler run;
-	int argc;		/* least number of words after the verb */
+	int argc;		/* least number of arguments, words after the verb */
 };
 
 extern const struct command object_commands[], post_commands[], cm_commands[], raw_commands[];
 extern const struct command serve_commands[];
 
-/* verbs_probe.c; functions that return int return 0, or -1 with errno */
+/* verbs_probe.c; here and below: functions that return int return -1 and set errno if they fail */
 extern struct ibv_context *context;
 extern struct rdma_event_channel *cm_channel;
 void fatal(const char *what);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The part of verbs_probe below libibverbs: bytes of memory and of the rings that libsiw and the
- * kernel share, doorbells, and commands of uverbs as they are written to the device file.
+ * verbs_probe: what it does without libibverbs. It reads and writes memory, and the rings (SQ, RQ,
+ * CQ) that libsiw and the kernel share, rings the doorbell, and writes uverbs commands.
  *
- * The rings of an object are memory with the name OBJECT.sq, OBJECT.rq or OBJECT.ring. This file
- * replaces mmap() of libc, and so sees where libsiw maps them.
+ * The rings of an object are MEMORY with the name OBJECT.sq, OBJECT.rq or OBJECT.ring. This file
+ * replaces mmap() of libc by its own, which records the addresses at which libsiw maps rings.
  */
 
 #define _GNU_SOURCE	/* off64_t */
@@ -48,14 +48,17 @@ void *mmap(void *address, size_t size, int prot, int flags, int fd, off_t offset
 	return mmap64(address, size, prot, flags, fd, offset);
 }
 
-/* Record what libsiw mapped for an object, in libsiw's order: send queue, then receive queue. */
+/*
+ * Record as MEMORY what libsiw mapped when it created the object @owner, in libsiw's order: first
+ * the send queue, then the receive queue.
+ */
 int rings_add(const char *owner, const char *const *suffixes, int count)
 {
 	struct object *ring;
 	char name[2 * NAME_SIZE];
 	int i;
 
-	/* If the device has a provider other than libsiw, its rings are not recorded. */
+	/* Another number of mappings: this provider is not libsiw, so its rings are unknown. */
 	if (mappings_made != count)
 		return 0;
 	for (i = 0; i < count; i++) {
@@ -69,7 +72,7 @@ int rings_add(const char *owner, const char *const *suffixes, int count)
 	return 0;
 }
 
-/* Forget the rings of an object, before libsiw unmaps them. */
+/* Forget the rings of the object @owner, which the caller then destroys: libsiw unmaps them. */
 void rings_forget(const char *owner)
 {
 	struct object *ring = NULL, *next;
@@ -82,7 +85,7 @@ void rings_forget(const char *owner)
 	}
 }
 
-/* Return the address of MEMORY OFFSET SIZE, checked against the size */
+/* Return the address of argv's MEMORY and OFFSET; NULL if @size bytes there are not all in it. */
 static uint8_t *octets(char **argv, size_t size)
 {
 	struct object *memory = find(MEMORY, argv[0]);
@@ -132,8 +135,8 @@ static int do_fill(int argc, char **argv)
 }
 
 /*
- * Print zlib's CRC-32 of memory: if this program runs in another host, the test compares the CRC
- * and need not fetch all bytes.
+ * Print zlib's CRC-32 of memory. If verbs_probe is not in the test's host, the test compares the
+ * CRC and need not read all bytes over the network.
  */
 static int do_sum(int argc, char **argv)
 {
@@ -153,7 +156,7 @@ static int do_sum(int argc, char **argv)
 	return 0;
 }
 
-/* Map a ring's bytes once more, at another address */
+/* Map a ring of libsiw a second time, at another address, as MEMORY */
 static int do_remap(int argc, char **argv)
 {
 	struct object *ring = find(MEMORY, argv[1]), *object;
@@ -170,7 +173,7 @@ static int do_remap(int argc, char **argv)
 	return 0;
 }
 
-/* Map any part of the device file, shared or private; the driver may refuse. */
+/* Map any offset and size of the uverbs device file, shared or private; the driver may refuse. */
 static int do_map_key(int argc, char **argv)
 {
 	bool is_private = argc > 3 && !strcmp(argv[3], "private");
@@ -241,7 +244,10 @@ static int do_handle(int argc, char **argv)
 	return 0;
 }
 
-/* RESPONSE-AT: where in the command the address of the response is put; "-": nowhere */
+/*
+ * Write HEX, a uverbs command, to the device file. RESPONSE-AT: offset in the command at which the
+ * address of the buffer for the response is put, "-" for no address; ROOM: size of that buffer
+ */
 static int do_uverbs(int argc, char **argv)
 {
 	static uint8_t request[MAX_COMMAND], response[MAX_COMMAND];
@@ -270,16 +276,16 @@ static int do_uverbs(int argc, char **argv)
 /* --- threads that write into memory and rings ------------------------------------------------ */
 
 #define MAX_VALUES	8
-/* A thread is seen at work if it writes more often than this within this time. */
+/* see_at_work() fails unless a thread writes more often than SEEN_ROUNDS times in SEEN_MS. */
 #define SEEN_ROUNDS	1000
 #define SEEN_MS		10000
 
 static struct scribbler {
 	pthread_t thread;
 	volatile uint8_t *at;
-	size_t size;		/* bytes to scribble on; for "flip": distance of the elements */
-	size_t count;		/* of elements */
-	size_t width;		/* of the field, in bytes */
+	size_t size;		/* bytes to "scribble" on; for "flip" from entry to entry */
+	size_t count;		/* of entries of a ring, for "flip" */
+	size_t width;		/* of a field of an entry, in bytes, for "flip" */
 	uint64_t values[MAX_VALUES];
 	size_t nr_values;
 	uint64_t state;
@@ -310,7 +316,7 @@ static void *scribble(void *arg)
 	return NULL;
 }
 
-/* Set one field of random elements to one of a few values, by one store each. */
+/* Set one field of randomly chosen entries of a ring to one of a few values, by single stores. */
 static void *flip(void *arg)
 {
 	struct scribbler *s = arg;
@@ -341,7 +347,10 @@ static struct scribbler *free_scribbler(void)
 	return NULL;
 }
 
-/* Wait until a writer thread runs; on a busy host it may not get a CPU for long. */
+/*
+ * Wait until a thread of "scribble" or "flip" has written often: on a busy host it may get no CPU
+ * for long, and the test would not test what it should.
+ */
 static int see_at_work(const struct scribbler *s)
 {
 	uint64_t before = s->rounds;
@@ -356,7 +365,7 @@ static int see_at_work(const struct scribbler *s)
 	return -1;
 }
 
-/* Start a writer, and wait until it writes. */
+/* Start a thread of "scribble" or "flip", and wait until it has written often. */
 static int start_scribbler(struct scribbler *s, void *(*body)(void *))
 {
 	errno = pthread_create(&s->thread, NULL, body, s);
@@ -418,7 +427,7 @@ static int do_calm(int argc, char **argv)
 
 /* --- processes and threads ------------------------------------------------------------------- */
 
-/* Fork a child that does nothing, and that ends with this program. */
+/* Fork a child that only sleeps, and that the kernel kills when verbs_probe exits. */
 static int do_fork(int argc, char **argv)
 {
 	pid_t parent = getpid(), child = fork();
@@ -432,7 +441,7 @@ static int do_fork(int argc, char **argv)
 		pause();
 }
 
-/* The offsets in the device file that the kernel is likely to choose for rings of new objects */
+/* Offsets in the uverbs device file that the kernel is likely to assign to rings of new objects */
 #define FIRST_KEY	0x91000
 #define KEYS		64
 
@@ -454,7 +463,7 @@ static void *map_all(void *arg)
 	return NULL;
 }
 
-/* Send the commands without libsiw, which would map the ring itself */
+/* Create and destroy a CQ by uverbs commands, without libsiw, which would map the ring itself. */
 static int create_and_destroy_cq(void)
 {
 	struct ib_uverbs_create_cq_resp resp[4];	/* the driver's response follows the first */
@@ -497,7 +506,7 @@ static int do_race_maps(int argc, char **argv)
 	return rv;
 }
 
-/* Modify a QP to states that it cannot reach, and to the one that it is in */
+/* Call ibv_modify_qp() with states that a connected QP cannot enter, and with RTS, its own state */
 static int do_modify_storm(int argc, char **argv)
 {
 	static const enum ibv_qp_state states[] = { IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS };
@@ -520,14 +529,14 @@ const struct command raw_commands[] = {
 	{ "fill", do_fill, 4 },		/* MEMORY OFFSET SIZE OCTET */
 	{ "sum", do_sum, 3 },		/* MEMORY OFFSET SIZE: "SUM CRC" */
 	{ "remap", do_remap, 2 },	/* MEMORY RING */
-	{ "map_key", do_map_key, 3 },	/* MEMORY OFFSET SIZE [private]: of the device file */
-	{ "protect", do_protect, 1 },	/* MEMORY: from now on it can only be read */
+	{ "map_key", do_map_key, 3 },	/* MEMORY OFFSET SIZE [private]: map the uverbs device */
+	{ "protect", do_protect, 1 },	/* MEMORY: make it read-only by mprotect() */
 	{ "doorbell", do_doorbell, 1 },	/* QP */
 	{ "handle", do_handle, 1 },	/* OBJECT: "HANDLE N" */
-	/* RESPONSE-AT|- ROOM HEX: "WROTE RESULT ERRNO HEX", the response and 8 bytes behind it */
+	/* RESPONSE-AT|- ROOM HEX: "WROTE RESULT ERRNO HEX", ROOM bytes of response and 8 behind */
 	{ "uverbs", do_uverbs, 3 },
 	{ "scribble", do_scribble, 4 },	/* MEMORY OFFSET SIZE SEED: until calm */
-	/* MEMORY OFFSET STRIDE COUNT WIDTH SEED VALUE...: a field of so many elements, until calm */
+	/* MEMORY OFFSET STRIDE COUNT WIDTH SEED VALUE...: a field of COUNT entries, until calm */
 	{ "flip", do_flip, 7 },
 	{ "calm", do_calm, 0 },		/* end scribble and flip; "ROUNDS N" for each */
 	{ "fork", do_fork, 0 },

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * verbs_probe: a server that accepts all requests, for thousands of streams.
+ * verbs_probe: the command "serve", a server that accepts all connect requests, for tests with
+ * thousands of streams.
  *
- * Each connection has its own QP and CQ, with receives. When it is up, the server posts Reads, a
- * Write and a Send on it, so that the peer has something to answer. Its end is not checked.
+ * Each connection has a QP with receives, and a CQ, of its own. At ESTABLISHED the server posts two
+ * Reads, a Send and a Write, so that the peer can answer Reads. How a stream ends is not checked.
  */
 
 #include "verbs_probe.h"
@@ -113,8 +114,9 @@ static void begin(struct rdma_cm_id *id)
 }
 
 /*
- * Return true if the server has to handle this event. It does so if @acknowledged: first
- * rdma_ack_cm_event() must have been called, since rdma_destroy_id() waits for it.
+ * Return true if @event is about a connection of the server. If @acknowledged, handle the event,
+ * too: the caller must have called rdma_ack_cm_event() before, as rdma_destroy_id(), which may be
+ * called here, waits until all events of the id are acknowledged.
  */
 bool serve_event(struct rdma_cm_event *event, bool acknowledged)
 {
@@ -138,7 +140,7 @@ bool serve_event(struct rdma_cm_event *event, bool acknowledged)
 	return s;
 }
 
-/* Receives that succeeded are posted again; the others end with their QP. */
+/* Post again each receive that completed with success. The others were flushed with their QP. */
 void serve_completions(void)
 {
 	struct ibv_wc wcs[16];

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * For faults.py: let one chosen allocation of a function, or of its callees, fail.
+ * A module for faults.py: it makes the N-th allocation of a chosen function and its callees fail.
  *
- * The kernel's own fail-nth is per task, but a function of our modules runs in any worker of a
- * work queue. So the task that enters the function gets N as its fail-nth, and when the task leaves
- * the function the rest of N is kept for the next one. If several tasks are in the function at the
- * same time, only the first one gets N.
+ * The kernel has fail_nth for that, but for one task only, and iw_mpa's functions run in any worker
+ * of a workqueue. So a task gets N as its fail_nth when it enters the function, and when it leaves
+ * the function, what is left of N is kept for the task that enters it next. If several tasks are in
+ * the function at the same time, only the first one gets N.
  *
  * Parameters of the module:
  *	function	name of the function, set when the module is loaded
- *	nth		N: let the N-th allocation from now on fail; reads 0 when it has failed
- *	inside		number of tasks in the function: nth does not change while it is 0
+ *	nth		N, counted from the write on; reads 0 when the N-th allocation has failed
+ *	inside		number of tasks in the function: while it is 0, nth does not change
  */
 
 #include <linux/kprobes.h>

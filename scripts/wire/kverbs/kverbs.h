@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Declarations for both parts of kverbs: see kverbs_main.c. */
+/* Declarations for kverbs_main.c and kverbs_wr.c, the files of the module kverbs */
 #ifndef KVERBS_H
 #define KVERBS_H
 
@@ -19,25 +19,25 @@
 #define MAX_LINE	PAGE_SIZE
 #define QUEUE_DEPTH	64
 
-/* The objects of a process that has opened the device */
+/* One open /dev/kverbs: the RDMA objects and the memory of the process that opened it */
 struct kv {
 	struct mutex lock;		/* one command at a time */
 	struct rdma_cm_id *listener;
 	struct rdma_cm_id *id;
 	struct ib_pd *pd[2];
 	struct ib_cq *cq;
-	struct ib_srq *srq;		/* NULL: the QP has receives of its own */
+	struct ib_srq *srq;		/* NULL: receives are posted to the QP */
 	unsigned int srq_size;
-	unsigned int cq_size;		/* 0: large enough for all that is posted */
+	unsigned int cq_size;		/* 0: 4 * QUEUE_DEPTH, which cannot overflow */
 	struct ib_mr *mr[MAX_MRS];
 	u8 *memory;
 	unsigned int order;		/* of the pages of @memory */
 	u8 *slab;
-	spinlock_t news_lock;		/* news, wrs */
+	spinlock_t news_lock;		/* protects @news and the fill_ fields */
 	struct list_head news;
-	struct list_head wrs;		/* posted ones, until the file is closed */
-	u64 fill_id;			/* the WR whose completion fills memory */
-	u8 *fill_start;			/* NULL: none */
+	struct list_head wrs;		/* all work requests, freed by kv_release() */
+	u64 fill_id;			/* the WR whose completion handler fills memory */
+	u8 *fill_start;			/* NULL: no completion handler fills memory */
 	unsigned int fill_size;
 	u8 fill_octet;
 	wait_queue_head_t wait;

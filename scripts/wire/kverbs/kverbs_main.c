@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A ULP for the wire tests, in the kernel: it posts work requests that only the kernel can post. A
- * process that opens /dev/kverbs has one connection, two PDs, and memory: 64 KiB of pages, followed
- * by 4 KiB of a slab. AT is an offset in that memory. The process writes a command, and reads the
- * output of the command, of which the last line is "OK" or "ERROR errno".
+ * kverbs, a ULP for the wire tests in the kernel: it posts work requests that only the kernel can
+ * post. A process that opens /dev/kverbs has one connection, two PDs, and memory: 64 KiB of pages,
+ * followed by 4 KiB from kmalloc(). AT is an offset in that memory. The process writes a command to
+ * the file, and reads the command's output, whose last line is "OK" or "ERROR errno".
  *
  * The commands, and what they print:
- *	srq MAX					give the QP an SRQ
- *	cq MAX					give the QP a completion queue of that size
+ *	srq MAX					the QP gets an SRQ of MAX entries
+ *	cq MAX					the QP gets a completion queue of MAX entries
  *	listen ADDRESS PORT			of IPv4 or IPv6
- *	resolve ADDRESS PORT			"KEY LKEY": the key of all memory, for SGEs
+ *	resolve ADDRESS PORT			"KEY LKEY": the PD's local_dma_lkey, for SGEs
  *	limits					of the listener's device: "LIMITS IRD ORD"
  *	prepare					make the QP of a request: "KEY LKEY"
  *	accept IRD ORD [HEX], connect IRD ORD [HEX]
- *	reject [HEX]				the request, and take the next
+ *	reject [HEX]				the request; then another one is accepted
  *	unlisten
- *	unsafe					make a PD with a key of all memory for peers
+ *	unsafe					allocate a PD with IB_PD_UNSAFE_GLOBAL_RKEY
  *	mr N PD MAX TYPE			allocate region N. TYPE: 0 memory, 1 with gaps;
  *							PD: 0 that of the QP, 1 the other one
  *	map N PAGE-SIZE SG-OFFSET AT,LENGTH...	"MAP ELEMENTS IOVA LENGTH RKEY"
  *	user N START LENGTH [ACCESS]		"KEY RKEY": memory of the process, START in hex
  *	key N KEY				set the last byte of the STag: "KEY RKEY"
  *	free N					free region N
- *	many COUNT MAX				make COUNT regions, and free them: for both
- *							"NS FIRST LAST ALL", the time for one of the
- *							first thousand, of the last thousand, of all
+ *	many COUNT MAX				allocate COUNT regions, then free them: for both
+ *							"NS FIRST LAST ALL", the mean time for a
+ *							region: first thousand, last thousand, all
  *	recv ID AT,LENGTH...			post to the SRQ, if there is one
  *	srq_limit N
  *	post WR [; WR ...]			post a list; WR is one of
@@ -32,25 +32,25 @@
  *		send_inv|read_inv FLAGS ID REMOTE-ADDRESS RKEY STAG AT,LENGTH...
  *		reg FLAGS ID N ACCESS
  *		inv FLAGS ID STAG
- *	take MS					wait MS; print the oldest event, if any: one of
+ *	take MS					wait up to MS for an event; print the oldest one:
  *		WC ID STATUS OPCODE LENGTH FLAGS STAG
  *		EVENT NUMBER STATUS IRD ORD HEX	of rdma_cm, with the peer's depths and private data
  *		ASYNC NUMBER			of the QP or the SRQ
  *		BUSY				another request was refused
  *	modify STATE, query			"STATE STATE IRD ORD"
  *	drain, disconnect, destroy		the QP
- *	cpu hold				the next CPU that goes offline waits for "cpu go",
- *							30 seconds at most
+ *	cpu hold				a CPU that goes offline next waits for "cpu go",
+ *							for 30 seconds at most
  *	cpu look, cpu go			"CPU 1" if one waits, else "CPU 0"
  *	memory ORDER				replace the 64 KiB by 2^ORDER pages, before there is
  *							a connection
  *	peek AT LENGTH, poke AT HEX		"DATA HEX"
  *	set AT LENGTH OCTET
- *	fill ID AT LENGTH OCTET			fill memory as soon as the WR ID completes,
- *							before the completion is reported
+ *	fill ID AT LENGTH OCTET			the completion handler of the WR ID fills memory,
+ *							before "take" prints the completion
  *
- * LENGTH in AT,LENGTH may be followed by ",LKEY", if the key is not that of all memory, and that by
- * ",ADDRESS", a DMA address that replaces AT.
+ * AT,LENGTH of a work request may be followed by ",LKEY", in place of local_dma_lkey, and LKEY by
+ * ",ADDRESS", an address in the region of LKEY, which replaces AT.
  */
 
 #include "kverbs.h"
@@ -112,7 +112,10 @@ static void async_event(struct ib_event *event, void *arg)
 	kv_happened(arg, "ASYNC %d\n", event->event);
 }
 
-/* The first request becomes the connection; while there is one, other requests are refused. */
+/*
+ * The id of a connect request becomes kv->id, the only connection. While kv->id is set, further
+ * requests are refused: for an error rdma_cm rejects the request, and destroys its id.
+ */
 static int cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	const struct rdma_conn_param *param = &event->param.conn;
@@ -224,7 +227,7 @@ static int make_qp(struct kv *kv)
 	return rdma_create_qp(kv->id, kv->pd[0], &attr);
 }
 
-/* Wait for this event; if another event comes first, that is an error. */
+/* Wait for the rdma_cm event @type with status 0. Any other event before it is an error. */
 static int expect_event(struct kv *kv, enum rdma_cm_event_type type)
 {
 	char want[32];
@@ -258,13 +261,13 @@ static int kv_resolve(struct kv *kv, char *args)
 	       make_qp(kv);
 }
 
-/* Make the QP of a request, so that work requests can be posted before accept */
+/* Create the QP of a connect request, so that the test can post receives before rdma_accept() */
 static int kv_prepare(struct kv *kv, char *args)
 {
 	return kv->id ? make_qp(kv) : -ENOTCONN;
 }
 
-/* Make a PD as ULPs do that let their peers access all memory */
+/* Try to allocate a PD with IB_PD_UNSAFE_GLOBAL_RKEY, by which ULPs let peers access all memory */
 static int kv_unsafe(struct kv *kv, char *args)
 {
 	struct ib_pd *pd;
@@ -278,7 +281,7 @@ static int kv_unsafe(struct kv *kv, char *args)
 	return 0;
 }
 
-/* Parse private data. Return the number of bytes, or an errno. */
+/* Parse private data in hexadecimal. Return the number of bytes, or a negative errno. */
 static int parse_octets(const char *hex, u8 octets[U8_MAX])
 {
 	size_t size = strlen(hex) / 2;
@@ -314,8 +317,8 @@ static int kv_accept(struct kv *kv, char *args) { return start(kv, args, true); 
 static int kv_connect(struct kv *kv, char *args) { return start(kv, args, false); }
 
 /*
- * The removal of a device waits for rdma_destroy_id(), but not for work that rdma_destroy_id()
- * leaves to ib_wq: so hold the device's memory until that work is done, too.
+ * The removal of a device waits for rdma_destroy_id(), but not for work that rdma_destroy_id() puts
+ * on ib_wq and that uses the ib_device: hold a reference on the device until that work is done.
  */
 static void destroy_id(struct rdma_cm_id *id)
 {
@@ -334,7 +337,7 @@ static int kv_reject(struct kv *kv, char *args)
 	if (!kv->id || qp_of(kv) || size < 0)
 		return -EINVAL;
 	rv = rdma_reject(kv->id, pd, size, IB_CM_REJ_CONSUMER_DEFINED);
-	destroy_id(kv->id);	/* also if the peer has closed already */
+	destroy_id(kv->id);	/* even if rdma_reject() failed, as the peer has closed TCP */
 	kv->id = NULL;
 	return rv;
 }
@@ -413,8 +416,9 @@ static int kv_destroy(struct kv *kv, char *args)
 }
 
 /*
- * A CPU that goes offline waits for the I/O of block devices, and cpus_read_lock() blocks until the
- * CPU is offline. In place of block devices this module has the CPU wait, until "cpu go".
+ * A CPU that goes offline waits for the I/O of block devices, and until it is offline each call of
+ * cpus_read_lock() blocks. A driver on which that I/O depends must not call it. In place of the I/O
+ * a callback here has the CPU wait until the command "cpu go".
  */
 static DECLARE_COMPLETION(cpu_may_go);
 static int cpu_state = -1;
@@ -608,10 +612,10 @@ static struct miscdevice kv_device = {
 };
 
 /*
- * sk_set_memalloc() for the first socket, and the end of the last such socket, switch a static key:
- * the kernel patches its own code. srnic makes such sockets for kernel ULPs. An emulated CPU may
- * run half-patched code: see guest_cmdline() in guest.sh. This socket exists as long as the module,
- * so that the code is not patched at each first and last connection.
+ * sk_set_memalloc() of the first such socket, and sk_clear_memalloc() of the last one, switch a
+ * static key: the kernel patches its own code. srnic has such sockets for kernel ULPs. An emulated
+ * CPU may run half-patched code: see guest_cmdline() in guest.sh. This socket has the flag as long
+ * as the module is loaded, so that no connection of a test is the first or the last one.
  */
 static struct socket *with_reserves;
 

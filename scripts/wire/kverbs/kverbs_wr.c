@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* kverbs: memory regions and work requests; kverbs_main.c lists the commands. */
+/* kverbs, a ULP in the kernel: memory regions and work requests. Commands: see kverbs_main.c. */
 
 #include "kverbs.h"
 
@@ -24,7 +24,10 @@ struct kv_wr {
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
-/* Return the address of @size bytes at @at, or NULL if they are not in one of the two areas */
+/*
+ * Return the address of @size bytes at offset @at of kverbs' memory; NULL if the bytes are neither
+ * all in kv->memory nor all in kv->slab, which follows it.
+ */
 static u8 *octets(struct kv *kv, unsigned int at, size_t size)
 {
 	const size_t all = PAGE_SIZE << kv->order;
@@ -50,7 +53,7 @@ int kv_mr(struct kv *kv, char *args)
 	return 0;
 }
 
-/* Register memory of the process that writes the command */
+/* Register user memory of the process that writes this command, by ib_reg_user_mr() */
 int kv_user(struct kv *kv, char *args)
 {
 	unsigned int access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ;
@@ -131,7 +134,7 @@ int kv_free(struct kv *kv, char *args)
 
 #define THOUSAND	1000
 
-/* The two steps of kv_many(): allocate a region, free a region */
+/* What kv_many() has repeat() do for each region: make_region() at first, then free_region() */
 static int make_region(struct kv *kv, struct ib_mr **mr, unsigned int max)
 {
 	*mr = ib_alloc_mr(kv->pd[0], IB_MR_TYPE_MEM_REG, max);
@@ -144,8 +147,8 @@ static int free_region(struct kv *kv, struct ib_mr **mr, unsigned int max)
 }
 
 /*
- * Run @step for each region, until a step fails; print the mean times of a step: the first
- * thousand, the last thousand, all. Return how many steps succeeded.
+ * Call @step for each of @count regions, until a call fails. Print the mean time of a call in ns:
+ * for the first thousand, for the last thousand, and for all. Return how many calls succeeded.
  */
 static unsigned int repeat(struct kv *kv, struct ib_mr **mrs, unsigned int count, unsigned int max,
 			   int (*step)(struct kv *kv, struct ib_mr **mr, unsigned int max))
@@ -182,7 +185,7 @@ int kv_many(struct kv *kv, char *args)
 	return freed == count ? 0 : -EIO;
 }
 
-/* Replace the memory, which is not in use before there is a connection. */
+/* Replace kv->memory; only before there is a connection, whose WRs would use the freed pages. */
 int kv_memory(struct kv *kv, char *args)
 {
 	unsigned int order;
@@ -245,7 +248,10 @@ int kv_poke(struct kv *kv, char *args)
 	return p ? hex2bin(p, args + skip, size) : -ERANGE;
 }
 
-/* This has to be called before the WR is posted whose completion fills the memory. */
+/*
+ * The test calls this before it posts the WR @id, as the WR may complete at once: completed() then
+ * overwrites the bytes. So a driver that uses a buffer after it has completed the WR is found.
+ */
 int kv_fill(struct kv *kv, char *args)
 {
 	unsigned int at, size, octet;
@@ -268,7 +274,7 @@ int kv_fill(struct kv *kv, char *args)
 
 /* --- work requests --------------------------------------------------------------------------- */
 
-/* Parse AT,LENGTH[,LKEY[,ADDRESS]]... Return the number of SGEs, or an errno. */
+/* Parse SGEs AT,LENGTH[,LKEY[,ADDRESS]]. Return the number of SGEs, or a negative errno. */
 static int parse_sges(struct kv *kv, char *args, struct ib_sge *sges)
 {
 	u64 address;
@@ -306,7 +312,10 @@ static void completed(struct ib_cq *cq, struct ib_wc *wc)
 		    wc->wc_flags & IB_WC_WITH_INVALIDATE ? wc->ex.invalidate_rkey : 0);
 }
 
-/* WRs are freed when the file is closed, as an unsignaled WR that succeeds is never reported. */
+/*
+ * Allocate a WR. Only kv_release() frees it: an unsignaled WR that succeeds has no completion by
+ * which it could be freed earlier.
+ */
 static struct kv_wr *new_wr(struct kv *kv, u64 id)
 {
 	struct kv_wr *wr = kzalloc(sizeof(*wr), GFP_KERNEL);
@@ -400,7 +409,10 @@ static int parse_rdma(struct kv *kv, const char *verb, char *args, struct kv_wr 
 	return n < 0 ? n : 0;
 }
 
-/* Parse one WR of a list. In ib_rdma_wr and in ib_reg_wr the ib_send_wr is the first member. */
+/*
+ * Parse one WR of the command "post". kv_wr.rdma.wr is also the ib_send_wr of a kv_wr.reg, as it is
+ * the first member both of ib_rdma_wr and of ib_reg_wr.
+ */
 static struct kv_wr *parse_wr(struct kv *kv, char *args)
 {
 	unsigned int flags;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A module for detectors.sh that makes a mistake on purpose when it is loaded. A detector that does
- * not report it would not report the same mistake of a driver, either.
+ * A module for detectors.sh that makes a mistake on purpose when it is loaded. A detector of the
+ * kernel, such as KASAN, that does not report it would not report a driver's mistake, either.
  *
  * Parameter of the module:
- *	what	leak: memory to which no pointer is left. lock_order: two locks, taken in either
- *		order. use_after_free: a read of freed memory. race: two threads that write one
- *		word, for two seconds. net_ref: a reference on the process's network namespace
- *		that is never dropped
+ *	what	leak: allocate memory, and keep no pointer to it. lock_order: take two mutexes in
+ *		one order, then in the other. use_after_free: read freed memory. race: have two
+ *		threads write one word for two seconds, without a lock. net_ref: take a reference
+ *		on the network namespace of the loading process, and never drop it
  */
 
 #include <linux/delay.h>
@@ -49,7 +49,7 @@ static int mistake_lock_order(void)
 	return 0;
 }
 
-/* The pointer is hidden from the compiler, which would otherwise warn of the use after free. */
+/* OPTIMIZER_HIDE_VAR(): otherwise the compiler warns of the use after free on purpose below. */
 static int mistake_use_after_free(void)
 {
 	char *memory = kmalloc(MISTAKE_OCTETS, GFP_KERNEL);

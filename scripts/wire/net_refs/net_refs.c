@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A module for storms.py, which loads it when a network namespace is not freed. It writes each
- * namespace except the first one into the log: the number that "ls -iL /run/netns" shows, how many
- * references there are, and where the kernel took those that it tracks
- * (CONFIG_NET_NS_REFCNT_TRACKER). The kernel tracks references of its own sockets, but not those of
- * processes and open files.
+ * A module that storms.py loads when a network namespace is not freed, to find who holds references
+ * on it. For each namespace except init_net it logs the inode number, which "ls -iL /run/netns"
+ * shows, the number of references, and the stacks of the tracked ones: where the kernel took them
+ * (CONFIG_NET_NS_REFCNT_TRACKER). It tracks references of its sockets, not of processes and files.
  *
- * A namespace without references is being taken down: the kernel's list has it no longer.
+ * A namespace that is not logged has no references left: for_each_net() no longer finds it.
  */
 
 #include <linux/module.h>

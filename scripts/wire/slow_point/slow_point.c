@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A module for the wire tests that delays a chosen function, so that races become likely. The
- * processor is busy during the delay, not asleep: the function may hold a lock under which sleeping
- * is forbidden.
+ * A module for the wire tests that delays each call of a chosen kernel function by a kprobe at its
+ * first instruction, so that races become likely. The CPU spins in mdelay() and does not sleep: the
+ * function's caller may hold a spinlock.
  *
  * Parameters of the module:
  *	function	name of the function, set when the module is loaded
- *	ms		milliseconds by which it is delayed
- *	release		not 0: end the present delay at once
- *	calls		number of calls that were delayed
+ *	ms		milliseconds by which each call is delayed; 0: not at all
+ *	release		if set to 1, delays that have begun end at once, and no others begin
+ *	calls		number of calls whose delay has begun
  */
 
 #include <linux/delay.h>
