@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Tests of what kernels of distributions have, and kernels built with KASAN and the like have not:
-huge pages, and some kinds of network devices.
+"""Tests that need huge pages or rare kinds of network devices: distributions' kernels have them,
+the kernels that this suite builds with KASAN and other detectors do not.
 """
 
 import ctypes
@@ -24,8 +24,9 @@ SHARED, PRIVATE, FIXED, ANONYMOUS = 1, 2, 0x10, 0x20
 
 
 class HugePages:
-    """Three mappings in a row: two huge pages, and the first of them again. Wherever the pages are
-    in memory, at one of the two borders at least the memory is not contiguous."""
+    """Three mappings of huge pages, contiguous in virtual memory: page A, page B, page A again. In
+    physical memory B cannot be both behind A and in front of A: at one border at least a driver
+    that takes the pages for contiguous places bytes at a wrong address."""
 
     def __init__(self, b):
         b.put(PAGES, 4)
@@ -57,7 +58,9 @@ class HugePages:
 @rule("R-8.1.1-4: the octets on both sides of two borders between huge pages, and in responses; "
       "Terminate 1/1/01 for one octet more", cases=both())
 def R_8_1_1_4_region_of_huge_pages(b, role):
-    """A region of huge pages begins and ends within a page: the device handles blocks of 2 MiB."""
+    """The device registers a region of huge pages, which begins and ends within a page, in blocks
+    of 2 MiB. Writes and Reads across the borders of pages have the right bytes, and a Write of one
+    byte more than the region has is refused."""
     huge = HugePages(b)
     link = KernelLink(b, role)
     at, size = HUGE - 5000, HUGE + 10000
@@ -76,8 +79,8 @@ def R_8_1_1_4_region_of_huge_pages(b, role):
 
 @rule("L-08")
 def link_on_a_kind_of_interface_that_cannot_be(b):
-    """No link on an ipip tunnel: srnic takes Ethernet, loopback, and interfaces without an
-    address."""
+    """A link on an ipip tunnel is refused: srnic accepts interfaces of type Ethernet, loopback, and
+    those that have no hardware address."""
     b.things.append(lambda: run("ip link delete tunnel9; rmmod ipip"))
     run("modprobe ipip; ip link add tunnel9 type ipip local 127.0.0.1 remote 127.0.0.2")
     refused_link("siw9", "tunnel9", errno.EINVAL)

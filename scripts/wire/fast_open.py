@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""TCP Fast Open (RFC 7413): the SYN carries the MPA Request if both ends have turned it on."""
+"""TCP Fast Open (RFC 7413): the initiator's SYN carries the MPA Request if both ends enable it."""
 
 import socket
 import subprocess
@@ -12,12 +12,12 @@ from mpa import WRITE
 from registry import rule
 from sniffer import ACK, SYN, Sniffer
 
-TCP_FASTOPEN = 23       # Python's module socket lacks both constants
+TCP_FASTOPEN = 23       # Python's module socket has neither of these two constants
 MSG_FASTOPEN = 0x20000000
 
 
 def data_of_syns(sniffer):
-    """Wait for a SYN to the sniffer's port. Return the data of each such SYN."""
+    """Wait for a SYN to the sniffer's port. Return the data of each SYN to it that was captured."""
     syns = []
 
     def seen():
@@ -30,13 +30,15 @@ def data_of_syns(sniffer):
 
 
 def allow(b, ours=1):
-    """Allow Fast Open to this host's TCP, as client and server; ours: iw_mpa's own setting."""
+    """Enable Fast Open for clients and servers in this host's TCP. ours: the value of the sysctl
+    net.iw_mpa.fast_open, by which iw_mpa uses it"""
     b.put("/proc/sys/net/ipv4/tcp_fastopen", 3)
     b.set(fast_open=ours)
 
 
 def call(b, sock, pd=b""):
-    """Let a client of the device connect to the test. Return client, peer and Request."""
+    """Have a cm_probe connect to sock, at which the test listens. Return the cm_probe, the peer,
+    and the MPA Request."""
     client = b.client()
     client.do(f"connect 4 4 {pd.hex() or '-'}")
     peer = b.take(sock)
@@ -50,7 +52,8 @@ def listen(b):
 
 
 def get_cookie(b, sock):
-    """Make a connection, by which TCP gets the Fast Open cookie for all ports of an address."""
+    """Make a connection to sock: by it this host's TCP gets the Fast Open cookie of the address,
+    which it needs to send data in a later SYN to any port of that address."""
     client, peer, _ = call(b, sock)
     initiator.up(client, peer, mpa.reply2(ird=4, ord=4, a=1, rtr=WRITE))
     client.do("disconnect")
@@ -59,7 +62,8 @@ def get_cookie(b, sock):
 
 
 def dial(b, frame):
-    """Connect, as the initiator. TCP sends the Request with the SYN if it has a cookie."""
+    """Connect the test's peer as initiator, with frame as MPA Request, by MSG_FASTOPEN: TCP sends
+    it in the SYN if it has a cookie of the address, else after the handshake."""
     sock = socket.socket(b.family, socket.SOCK_STREAM)
     b.things.append(sock.close)
     equal(sock.sendto(frame, MSG_FASTOPEN, (b.address, b.port)), len(frame), "octets sent")
@@ -67,7 +71,7 @@ def dial(b, frame):
 
 
 def let_in(b, server, frame):
-    """Connect as the initiator with dial(), and have the server accept. Return the peer."""
+    """Connect the test's peer by dial(), and have server, a cm_probe, accept. Return the peer."""
     peer = dial(b, frame)
     equal(server.event("CONNECT_REQUEST").pd, b"hello", "private data")
     server.do("accept 4 4 -")
@@ -125,7 +129,8 @@ def shorten_path(b, octets):
 
 @rule("M-7.1.1-14: each octet of private data, of which the SYN has a part")
 def initiator_whose_request_does_not_fit_into_a_syn(b):
-    """A SYN cannot carry all of the Request if the MTU is 256. IPv6 does not allow such an MTU."""
+    """With an MTU of 256 the SYN has room for a part of the MPA Request only: TCP sends the rest
+    after the handshake. IPv6 does not allow such an MTU: there the SYN may carry all of it."""
     allow(b)
     sock = listen(b)
     get_cookie(b, sock)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A connection of the device under test with the test's own peer, in Full Operation.
+"""Link: a connection between the device under test and the test's peer, up to Full Operation.
 
     link = Link(b, "responder", ...)    connect; the device is the responder
     link.peer, link.dut, link.qp        the peer (peer.py), the device and its QP (verbs.py)
 
-By default connections come up as most do: MPA revision 2, peer-to-peer with an RDMA Write as RTR message, CRC, no
-Markers, segments of an Ethernet.
+The defaults are: MPA revision 2, peer-to-peer model with an RDMA Write as RTR message, CRCs, no
+Markers, and an MSS of 1460 bytes, as on Ethernet.
 """
 
 import socket
@@ -21,20 +21,20 @@ from peer import FIN, RST, RdmapPeer
 from verbs import ERR, WR_FLUSH_ERR, Dut, Qp
 
 ROLES = "responder", "initiator"
-TIMESTAMPS = 12         # bytes of time stamps in each segment, which are not part of EMSS
+TIMESTAMPS = 12         # bytes of TCP's time stamp option in each segment: EMSS is so much smaller
 TCPI_OPTIONS = 5        # offset of tcpi_options in struct tcp_info; bit 0 is for time stamps
 MSS = 1460
-NARROW = 1 << 14        # bytes of a receive buffer; the kernel doubles them
+NARROW = 1 << 14        # bytes of a small SO_RCVBUF; the kernel doubles the value
 
 ACCESS, REQUEST, FATAL = "QP_ACCESS_ERR", "QP_REQ_ERR", "QP_FATAL"
 
-# The asynchronous event for a sent Terminate, by its layer and type: ACCESS if memory protection was violated, REQUEST
-# if the peer's request was malformed, else FATAL.
+# (layer, type) of a Terminate that the device sends -> the asynchronous event for the ULP: ACCESS
+# if the peer violated memory protection, REQUEST if its message was malformed, else FATAL
 EVENTS = {(0, 0): FATAL, (0, 1): ACCESS, (0, 2): REQUEST, (1, 0): FATAL, (1, 1): ACCESS,
           (1, 2): REQUEST, (2, 0): FATAL}
 
 
-# Arguments of Link: ways to start a connection, and forms of its FPDUs
+# Name for a test's case -> arguments of Link, which vary the MPA startup and the format of FPDUs
 FRAMINGS = {
     "no_crc": {"crc": False},
     "markers": {"markers": True, "settings": {"markers": 1}},
@@ -46,14 +46,16 @@ FRAMINGS = {
 
 
 def usual_rtr(role):
-    """Return a type of RTR message for tests to which it does not matter: a Write, if possible."""
+    """Return the RTR type for tests whose result does not depend on it: Write, or another one if
+    the device does not support that, or 0 if it cannot send any in this role."""
     if role == "initiator" and not device().asks_rtr:
         return 0
     return next((kind for kind in (mpa.WRITE, mpa.READ, mpa.SEND) if device().rtr & kind), 0)
 
 
 def has_rtr(role, rtr):
-    """Return the RTR type that the test is about. Skip the test if the device lacks the type."""
+    """Return rtr, the RTR type that a test is about. Skip the test if the device lacks that
+    type."""
     if rtr and role == "initiator" and not device().asks_rtr:
         raise needs.Unsupported("to ask for an RTR message")
     if rtr & ~device().rtr:
@@ -73,18 +75,21 @@ def event_of(error):
 
 
 def both(*cases):
-    """Return each case twice: with the device as responder and as initiator."""
+    """Return each case of a test twice: with the device as responder, and with it as initiator."""
     return [(*case, role) for case in cases or ((),) for role in ROLES]
 
 
 class Link:
-    """One connection between the device under test and the test's peer. Arguments:
-    crc, markers: what the peer asks for; rtr: type of the RTR message, 0 for the client-server model, None for one that
-    the device supports; rev: 1 or 2, None for the highest that the device supports; ird, ord: the device's; peer_ird,
-    peer_ord: in the peer's frame; mss: segment size of TCP, None for TCP's default; narrow: the peer's receive buffer
-    is small; setup(dut, qp): called before the connection is made; qp: arguments of verbs.Qp; first=False: the test
-    itself handles the first FPDU; pd, dut_pd: private data of peer and device; large: reserved bits of the peer's
-    frame, which allow FPDUs longer than a TCP segment; says_large: the device's frame has to allow them
+    """One connection between the device under test and the test's peer. Arguments: crc, markers:
+    flags C and M in the peer's MPA Request or Reply; rtr: type of the RTR message, 0 for the
+    client-server model, None for one that the device supports; rev: MPA revision 1 or 2, None for
+    the highest that the device supports; ird, ord: those of the device's QP; peer_ird, peer_ord: in
+    the peer's Request or Reply; mss: TCP_MAXSEG, None for TCP's default; narrow: the peer has a
+    small receive buffer; setup(dut, qp): called before the connection is made; qp: arguments of
+    verbs.Qp; first=False: the test itself sends or reads the first FPDU; pd, dut_pd: private data
+    of peer and device; large: reserved bits of the peer's Request or Reply, by which iw_mpa's peers
+    offer FPDUs longer than a TCP segment; says_large: the device's Request or Reply must offer
+    them, too
     """
 
     def __init__(self, b, role, *, crc=True, markers=False, rtr=None, rev=None, ird=4, ord=4,
@@ -108,7 +113,8 @@ class Link:
             b.set(peer_to_peer=0)
         b.set(**(settings or {}))
         if narrow:
-            # With a small send buffer of TCP, data that the peer does not read stays in the driver.
+            # With a small send buffer the device's TCP takes few bytes that the peer does not read:
+            # the others remain in the driver.
             b.put("/proc/sys/net/ipv4/tcp_wmem", "4096 16384 32768")
         self._make_qp(dut, qp or {})
         if setup:
@@ -141,9 +147,10 @@ class Link:
         return {"a": int(bool(rtr)), "rtr": rtr, "ird": self.peer_ird, "ord": self.peer_ord}
 
     def _enter(self, tcp, frame, depth):
-        """Begin Full Operation; frame: the device's Request or Reply; depth: its limit of Reads"""
+        """Begin Full Operation: create the RdmapPeer. frame: the device's Request or Reply; depth:
+        the negotiated limit of the Reads that the device may have unanswered"""
         self.frame = frame
-        # If either frame has C, both directions have CRCs.
+        # If Request or Reply has C set, both directions have CRCs (RFC 5044, 7.1.1).
         crc = self.crc or bool(frame.flags & mpa.C)
         self.emss = self.mss - TIMESTAMPS * has_timestamps(tcp.sock) if self.mss else None
         mulpdu = fpdu.mulpdu(self.emss, self.want_markers) if self.mss else fpdu.MAX_ULPDU
@@ -156,7 +163,8 @@ class Link:
         self.b.things.append(self.peer.finish)
 
     def need_segments(self):
-        """Skip the test if TCP's segments are shorter than asked for: FPDUs are shorter then."""
+        """Skip the test if the network's MSS is less than self.mss: then MULPDU is less, too, and
+        the test's FPDUs would not have the lengths that it checks."""
         if self.peer.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG) < self.emss:
             raise needs.Skipped(f"needs a network whose TCP segments have {self.mss} octets")
 
@@ -174,7 +182,7 @@ class Link:
         self.id = self.verbs.event("CONNECT_REQUEST").id
 
     def _dial(self):
-        """Connect the peer to the device's listener, and send the peer's Request."""
+        """Connect the peer's socket to the device's listener, and send the peer's MPA Request."""
         b = self.b
         sock = self._socket()
         sock.connect((b.address, b.port))
@@ -191,7 +199,8 @@ class Link:
         self._enter(self.tcp, reply, reply.ord)
 
     def send_rtr(self):
-        """Send the initiator's first FPDU: the RTR type of the Reply, a Write if there is none."""
+        """Send the first FPDU of the peer, the initiator: of the RTR type that the Reply selected,
+        or a Write if it selected none."""
         kind = self.frame.rtr or mpa.WRITE
         check(not self.rtr or self.frame.rtr, "no type of RTR message was agreed on")
         if kind & mpa.WRITE:
@@ -248,13 +257,14 @@ class Link:
     # --- traffic ---
 
     def ping(self, data=b"ping"):
-        """Check that the device receives a Send, so that it has processed all FPDUs before it."""
+        """Post a receive, and check that it gets a Send of the peer. The device has then processed
+        all FPDUs that the peer sent before."""
         place = self.qp.recv(max(len(data), 1))
         self.peer.send(data)
         self.qp.received(place, data)
 
     def pong(self, data=b"pong"):
-        """Check that the device can still send."""
+        """Post a Send at the device, and check that the peer gets it and that the WR completes."""
         self.qp.send(data)
         equal(self.peer.hear_message(rdmap.SEND), data, "Send")
         self.qp.sent()
@@ -268,7 +278,8 @@ class Link:
     # --- what is on its way ---
 
     def in_tcp(self):
-        """Return how many bytes from the device are in TCP's queues, at both ends together."""
+        """Return how many of the device's bytes are in TCP: in the send queue of the device's
+        socket, and in the receive queue of the peer's."""
         needs.need("here")
         side = "sport" if self.role == "responder" else "dport"
         lines = subprocess.run(["ss", "-Htn", f"{side} = :{self.b.port}"], check=True, text=True,
@@ -277,11 +288,13 @@ class Link:
         return int(lines[0].split()[2]) + self.peer.unread()
 
     def note_what_is_on_its_way(self):
-        """Note how much the device has passed to TCP, whose window is closed: see only_that_came()."""
+        """Record how many bytes the device has passed to TCP so far, for only_that_came(). TCP's
+        window has to be closed, so that the device cannot pass on more in the meantime."""
         self.on_its_way = self.peer.taken() + self.in_tcp()
 
     def only_that_came(self):
-        """Check that since note_what_is_on_its_way() the device sent one FPDU and a Terminate at most."""
+        """Check that since note_what_is_on_its_way() the device has passed at most one FPDU, which
+        it had begun before, and a Terminate to TCP."""
         said = self.peer.taken()
         if self.peer.conduct.terminated:
             said -= len(self.peer.fpdus[-1].raw)
@@ -293,19 +306,19 @@ class Link:
     # --- the end ---
 
     def refused(self, error, ulpdu=None, statuses=(WR_FLUSH_ERR,), event=None, flush=True):
-        """Expect that the ULPDU in error, by default the peer's last, ends the stream: the device
-        sends one Terminate with this error, then FIN.
-        Then check what has to follow at the device: see ended()."""
+        """Expect that the device ends the stream because of ulpdu, by default the peer's last one:
+        it sends a Terminate with this error and ulpdu's headers, then FIN, and no RST. Then check
+        the events, the QP and the WRs of the device: see ended()."""
         self.peer.hear_terminate_of(error, self.peer.last if ulpdu is None else ulpdu)
         self.peer.hear_end(FIN)
         check(not self.peer.is_reset(), "an RST behind the FIN")
         self.ended(event or event_of(error), statuses, flush)
 
     def ended(self, event, statuses=(WR_FLUSH_ERR,), flush=True):
-        """Check that the ULP gets its event, that the QP is in the error state, and that each WR completes once, in
-        order.
+        """Check that the ULP gets DISCONNECTED and the asynchronous event, that the QP is in the
+        error state, and that each outstanding WR completes once, in order.
 
-        event: the asynchronous event, None if the end is no error
+        event: the name of the asynchronous event, None if the stream ended without an error
         """
         want = {f"{event} {self.qp.name}"} if event else set()
         if self.qp.srq != "-":
@@ -320,7 +333,7 @@ class Link:
         self.verbs.nothing_happened()
 
     def close(self):
-        """Send the peer's FIN, unless the connection is gone."""
+        """Send the peer's FIN; ignore an error, as the device may have reset the TCP connection."""
         try:
             self.peer.fin()
         except OSError:
@@ -330,13 +343,14 @@ class Link:
         self.verbs.event("DISCONNECTED")
 
     def closed_without_terminate(self, how=FIN, event=None, **kw):
-        """Expect that the device ends the stream, by FIN or RST, with no FPDU before."""
+        """Expect that the device sends how, FIN or RST, and no FPDU before; then call ended()."""
         self.peer.hear_end(how)
         self.ended(event, **kw)
 
     def overflowed(self, cq, ulpdu=b""):
-        """Expect a Terminate and two asynchronous events, since a CQ was full. ulpdu: that of the peer's message for
-        which there was no CQE; empty if it was for the completion of a work request of the device."""
+        """Expect what must follow when a CQ was full: a Terminate, and the events CQ_ERR and
+        QP_FATAL. ulpdu: of the peer's message whose receive found no CQE; empty if a WR of the
+        device's send queue found none"""
         self.peer.hear_terminate_of(rdmap.STREAM_CATASTROPHIC_MD if ulpdu else rdmap.STREAM_CATASTROPHIC, ulpdu)
         self.peer.hear_end()
         equal({self.verbs.any_async() for _ in range(2)},
@@ -345,7 +359,8 @@ class Link:
         self.disconnected()
 
     def aborted(self, event=FATAL, statuses=(WR_FLUSH_ERR,)):
-        """Expect that the device ends the stream by FIN or RST, and that it sends no Terminate."""
+        """Expect that the device ends the stream by FIN or RST, and sends no Terminate before;
+        other FPDUs may come before."""
         how = self.peer.hear_until_end()
         check(how in (FIN, RST), how)
         check(not self.peer.conduct.terminated, "a Terminate that should not be")

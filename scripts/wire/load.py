@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Hostile load: the effect of many bad peers on a listener, on memory, and on a good client.
+"""Load by many hostile peers: its effect on a listener, on the kernel's memory, and on good
+clients.
 
-The rate of a good client is measured by turns with and without bad peers. make soak measures in a
-guest whose clock counts executed instructions: so other load of the host has no effect, but the
-instructions that the bad peers cost do.
+The rate at which good clients connect is measured by turns without hostile peers and with them.
+make soak runs these tests in a guest whose clock counts executed instructions: so the rate falls by
+the instructions that hostile peers cost, but not by other load of the host.
 """
 
 import contextlib
@@ -22,13 +23,13 @@ from storms import SLOWLY, load_peer
 
 REQUEST = mpa.request2(b"pd of 8.", a=1, rtr=WRITE, ird=4, ord=4)
 GARBAGE = bytes(range(1, 65))
-SPARE = 50      # objects of a cache that other tasks may have taken in between
-CROWD = 128     # requests that cm_probe can hold at once
-WINDOW = 3000   # good connections for one rate: they take longer than the time limit for the Request
+SPARE = 50      # objects of a slab cache that other tasks may allocate during a test
+CROWD = 128     # peers of a load_peer: cm_probe can hold their connect requests at once
+WINDOW = 3000   # connections to measure a rate: together they last longer than request_timeout_ms
 
 
 class Crowd:
-    """A running load_peer, which plays many peers until its standard input is closed"""
+    """A process of load_peer, which plays many hostile peers until its standard input is closed"""
 
     def __init__(self, b, *args):
         self.proc = subprocess.Popen(load_peer(b, *args), stdin=subprocess.PIPE,
@@ -38,7 +39,7 @@ class Crowd:
         equal(self.proc.stdout.readline(), "READY\n", "load_peer's start")
 
     def end(self):
-        """End load_peer. Return the share of one processor that it has used."""
+        """End load_peer. Return its CPU time divided by the time that it ran."""
         try:
             said, _ = self.proc.communicate(timeout=LIMIT)
         except subprocess.TimeoutExpired:
@@ -51,7 +52,8 @@ class Crowd:
 
 @contextlib.contextmanager
 def memory_comes_back():
-    """Check that the slab caches of sockets have as many objects afterwards as before."""
+    """Check that after the with statement's body the slab caches of sockets have as many objects in
+    use as before it."""
     before = slabs()
 
     def rest():
@@ -63,7 +65,8 @@ def memory_comes_back():
 
 
 def good_clients(b):
-    """Run WINDOW good clients, one after the other. Return the seconds that they took together."""
+    """Make WINDOW connections by load_peer's mode "good", one after the other. Return the seconds
+    that they took together."""
     done = subprocess.run(load_peer(b, "good", WINDOW, REQUEST.hex(), mpa.rtr_write().hex()),
                           timeout=SLOWLY * 10, check=False, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True)
@@ -71,10 +74,10 @@ def good_clients(b):
     return int(done.stdout.split()[1]) / 1e9
 
 
-CROWDS = {
-    "stop": (REQUEST,),     # clients stop at every byte of the Request; the timer ends them
-    "drip": (REQUEST,),     # a byte a second
-    "flood": (GARBAGE,),    # this many a second
+CROWDS = {      # modes of load_peer
+    "stop": (REQUEST,),     # peers send a part of the Request; request_timeout_ms ends them
+    "drip": (REQUEST,),     # peers send a byte of the Request a second
+    "flood": (GARBAGE,),    # so many connections a second, each with bytes that are no Request
 }
 
 
@@ -104,7 +107,8 @@ def good_client_keeps_its_rate(b, crowd, count, rounds, percent):
 
 @rule("H-02", "I-10", cases=[(1000,)], soak=[(3000,)])
 def silent_peers_go_in_time(b, count):
-    """The timer ends peers that stop within the Request, and their memory is freed."""
+    """After request_timeout_ms the device closes the connections of peers that sent a part of the
+    MPA Request, and frees their memory."""
     quiet()
     limit = 4000 * SLOW
     b.set(request_timeout_ms=limit, half_open_max=count + SPARE,
@@ -124,7 +128,8 @@ def silent_peers_go_in_time(b, count):
 @rule("H-04", "M-7.1.2-4: how many Rejects are kept open, and which go first", cases=[(64, 256)],
       soak=[(1024, 4096)])
 def refused_past_the_limit(b, most, count):
-    """Peers that stay after a Reject count for half_open_max, as do peers that send no Request."""
+    """A peer that keeps its connection open after a Reject counts for half_open_max, as a peer does
+    that sends no Request: of 256 only 64 remain, and a good client can connect."""
     quiet()
     b.set(half_open_max=most, linger_timeout_ms=600000)
     server = b.server("512")
@@ -145,7 +150,8 @@ def refused_past_the_limit(b, most, count):
 @rule("H-03", "M-7.1.2-17: OVERLOAD counts those beyond the limit, and their endpoints are gone",
       cases=[(64, 256)], soak=[(1024, 4096)])
 def half_open_past_the_limit(b, most, count):
-    """At most half_open_max connections without a Request stay; a good client still comes up."""
+    """Of the connections without a whole MPA Request at most half_open_max stay open, and the
+    device closes others for a new one: a good client can connect."""
     quiet()
     b.set(half_open_max=most, request_timeout_ms=600000)
     server = b.server("512")
@@ -167,9 +173,10 @@ PREEMPT = "/sys/kernel/debug/sched/preempt"
 
 @contextlib.contextmanager
 def preemption():
-    """Make the kernel fully preemptible: a task that is woken preempts others in system calls."""
+    """Set the kernel's preemption model to "full" during the with statement's body: then a woken
+    task preempts one that runs in a system call."""
     if SLOW > 1 and not os.path.exists(PREEMPT):
-        yield   # kernels with detectors are always preemptible
+        yield   # kernels with detectors, such as KASAN, are built fully preemptible
         return
 
     def put(model):
@@ -186,11 +193,12 @@ def preemption():
 
 @rule("F-full", cases=[("first", 100), ("last", 100)], soak=[("first", 1000), ("last", 1000)])
 def data_that_tcp_has_no_room_for(b, processor, count):
-    """TCP's send buffer is small. The task that posts a Send begins to pass it to TCP, and a thread
-    of the driver goes on: every byte has to arrive once, and in order.
+    """TCP's send buffer is smaller than a Send. The task that posts it passes the first bytes to
+    TCP, and a thread of the driver the others: each byte has to be sent once, and in order.
 
-    The thread of a single connection runs on the last processor. If the task does, too, the thread
-    preempts the task whenever TCP wakes the thread.
+    The driver's thread for a single connection runs on the last CPU. If the posting task runs
+    there, too, the thread preempts it whenever TCP has room again; on another CPU they run in
+    parallel.
     """
     size = 65536
     octets = b"".join(struct.pack(">I", number) for number in range(size // 4))

@@ -1,23 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# A device in another host, for wire.sh --remote. The test's peer runs on this host, and connects to the device over the
-# network. cm_probe and verbs_probe, which use the device, are copied to the other host, and get commands over ssh;
-# libibverbs and librdmacm, with the device's provider, have to be installed there. Runs at the same time have separate
-# programs; run.py gives them separate ports.
+# Functions for wire.sh --remote, which tests an RDMA device in another host. The test's peer runs
+# on this host, and exchanges TCP segments with the device over the network. cm_probe and
+# verbs_probe, the ULPs, are copied to the other host, and get commands over ssh; libibverbs and
+# librdmacm, with the device's provider, have to be installed there. Each of several runs at the
+# same time has its own copy of the programs, and its own ports, which run.py chooses.
 
 REMOTE=		# the host's name for ssh
 REMOTE_HERE=	# temporary folder on this host
 REMOTE_THERE=	# temporary folder on the other host
-REMOTE_PROGRAMS=	# tests and programs, built here
+REMOTE_PROGRAMS=	# folder on this host with the tests and the built programs
 REMOTE_SSH=()	# ssh and its arguments
-REMOTE_SAID=()	# lines of cm_probe about the device
+REMOTE_SAID=()	# output of "cm_probe device", which describes the device
 REMOTE_ADDRESS=	# address of the device
 REMOTE_PEER=	# address of this host as the device sees it
-REMOTE_LINK=	# this host's interface to the device
-REMOTE_CAPTURE=	# pid of the capturing program
+REMOTE_LINK=	# network interface of this host from which the device is reached
+REMOTE_CAPTURE=	# pid of dumpcap
 
-# remote_open HOST: open one ssh connection for all commands. A Unix socket's path must not exceed 107 bytes.
+# remote_open HOST: open the ssh connection that all later commands share. Its control socket is in
+# a folder with a short path, since that of a Unix socket must not exceed 107 bytes.
 remote_open() {
 	REMOTE=$1
 	REMOTE_HERE=$(mktemp -d /tmp/iw_mpa-wire.XXXXXX)
@@ -34,8 +36,8 @@ remote_close() {
 	rm -rf "${REMOTE_HERE:?}"
 }
 
-# Programs are cached in a folder named by a checksum of their sources. They are copied, as a run in another tree may
-# delete that folder.
+# Build the programs, or take them from the cache, a folder named by the checksum of their sources.
+# Copy them to REMOTE_PROGRAMS, as a run in another source tree may delete that folder at any time.
 remote_build() {
 	REMOTE_PROGRAMS=$REMOTE_HERE/programs
 	locked probes remote_build_locked
@@ -62,8 +64,8 @@ remote_copy() {
 		die "$REMOTE does not take our programs"
 }
 
-# remote_find NAME: find the device, its address, and the interface that leads there. If HOST is an IPv6 address, so is
-# that of the device.
+# remote_find NAME: find the address of the device NAME, and this host's interface from which it is
+# reached. If REMOTE is an IPv6 address, use an IPv6 address of the device.
 remote_find() {
 	local name=$1 said route family=''
 
@@ -88,12 +90,13 @@ remote_find() {
 	[[ $said == READY ]] || die "verbs_probe does not run in $REMOTE: ${said##*$'\n'}"
 }
 
-# Print the arguments of run.py for this device
+# remote_arguments NAME: print the options by which run.py uses the device NAME of the other host
 remote_arguments() {
 	printf '%s\n' --device other --ib-device "$1" --over "${REMOTE_SSH[*]}" --peer "$REMOTE_PEER"
 }
 
-# remote_capture FILE: capture packets between both hosts from now on, if tshark is installed and may capture
+# remote_capture FILE: start to capture the packets of the tests' ports between both hosts, if
+# tshark is installed and this user may capture
 remote_capture() {
 	local said=$1.said end=$((SECONDS + 60))
 
@@ -110,8 +113,9 @@ remote_capture() {
 
 remote_looks() { sed -n 's/^voluntary_ctxt_switches:[[:space:]]*//p' "/proc/$REMOTE_CAPTURE/status"; }
 
-# remote_captured FILE: end the capture when all packets so far are in FILE. dumpcap sleeps between two polls of its
-# buffer, and does not poll again upon the signal to end: so wait until it has slept three times.
+# remote_captured FILE: end the capture when all packets so far are in FILE. dumpcap sleeps between
+# two polls of its capture buffer, and exits at SIGINT without another poll: so wait until it has
+# slept three times before the signal.
 remote_captured() {
 	local looks end=$((SECONDS + 60))
 
