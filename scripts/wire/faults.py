@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Memory runs out: a path is run once for each of its allocations, and that allocation fails.
+"""Allocations fail during connection setup: a test repeats an operation, such as accept, once for
+each of the operation's allocations, and has that allocation fail.
 
-These tests need a kernel with fault injection, which DEBUG=kasan builds. In a task the N-th
-allocation fails (fail-nth); in a softirq the first one below a function of siw_mpa fails
-(failslab). The caller has to get an errno or an event, the peer must not be left waiting, no object
-may leak, and the next connection has to come up.
+The tests need a kernel with fault injection, which DEBUG=kasan builds. In a task the N-th
+allocation is made to fail (fail-nth); in softirq the first one of a function of siw_mpa (failslab).
+The ULP has to get an errno or an event, the peer a Reply, FIN or RST; no object may leak; and the
+next connection has to reach ESTABLISHED.
 """
 
 import select
@@ -21,13 +22,14 @@ from registry import rule, say
 FAILSLAB = "/sys/kernel/debug/failslab/"
 FAIL_PAGE = "/sys/kernel/debug/fail_page_alloc/"
 REQUEST = mpa.request2(b"data", a=1, rtr=WRITE, ird=4, ord=4)
-LONG = bytes(range(200))    # private data that does not fit into an endpoint
-MOST = 500      # limit for the allocations of one call
+LONG = bytes(range(200))    # private data for which iw_mpa has to allocate memory
+MOST = 500      # limit of the allocations of one operation: more are taken for an endless loop
 ENDS = {"CONNECT_ERROR", "UNREACHABLE", "REJECTED", "DISCONNECTED"}
 
 
 class Fault:
-    """Have one allocation, by number, fail in a program's only thread (/proc/PID/fail-nth)."""
+    """Make the number-th allocation from now on fail in probe's only thread
+    (/proc/PID/fail-nth)."""
 
     def __init__(self, probe, number):
         self.path = f"/proc/{probe.proc.pid}/fail-nth"
@@ -38,7 +40,7 @@ class Fault:
             f.write(str(number))
 
     def met(self):
-        """Turn the fault off. Return whether the program came to that allocation."""
+        """Turn the fault off. Return true if the thread reached that allocation, which failed."""
         with open(self.path, encoding="ascii") as f:
             left = int(f.read())
         self._put(0)
@@ -48,8 +50,8 @@ class Fault:
 def numbers(b, each=MOST - 1, stride=MOST):
     """Yield the number of the allocation that is to fail next: 1 to each, then every stride-th.
 
-    The caller stops when a path was run to its end without a failure: it has no further
-    allocation. If there seem to be endless allocations, the test fails.
+    The caller stops when the operation made fewer allocations than the number, so that none failed.
+    If no number is high enough for that, the test fails.
     """
     b.put(FAILSLAB + "verbose", 0)
     b.put(FAILSLAB + "ignore-gfp-wait", "N")
@@ -63,7 +65,7 @@ def numbers(b, each=MOST - 1, stride=MOST):
 
 
 def told(probe, line):
-    """Send a command that may fail, but only with an errno. Return whether it succeeded."""
+    """Send probe a command that may fail, but only with an errno. Return true if it succeeded."""
     probe.tell(line)
     answer = probe.answer()
     if answer == "OK " + line.split()[0]:
@@ -73,28 +75,31 @@ def told(probe, line):
 
 
 def clients(b):
-    """Yield clients, each with its own source port: no connections in a capture share ports."""
+    """Yield cm_probe processes, each with another source port, so that no two connections in the
+    capture have the same ports."""
     for port in range(b.port + 10000, b.port + 10000 + MOST):
         yield b.client(str(port))
 
 
 class Refusals:
-    """Check ends for lack of memory: a Terminate must be that of layer 2, type 0, code 5."""
+    """Check how the device ends connections if it lacks memory for the private data of a Request or
+    Reply: a Terminate must be that of layer 2, type 0, code 5 (local catastrophic error)."""
 
     def __init__(self):
         self.counted = counter("LOCAL")
-        self.of_frames = 0      # how often a frame found no memory for its private data
+        self.of_frames = 0      # how often memory for a frame's private data was missing
         self.heard = False
 
     def of_an_initiator(self, fpdu, peer):
-        """Check the first FPDU of an initiator: if it is a Terminate, FIN has to follow."""
+        """Check fpdu, the first one of the device as initiator: FIN has to follow a Terminate."""
         if fpdu.op == "TERM":
             equal(fpdu.raw.hex(), mpa.terminate(5).hex(), "Terminate message")
             peer.expect_fin()
             self.heard = True
 
     def of_a_responder(self, peer):
-        """The ULP got no CONNECT_REQUEST: expect a Reject and a Terminate, or FIN or RST alone."""
+        """Expect at the peer what must follow if the device's ULP gets no CONNECT_REQUEST: a Reject
+        and a Terminate, or only FIN or RST."""
         try:
             if not peer.sock.recv(1, socket.MSG_PEEK):
                 return
@@ -105,7 +110,8 @@ class Refusals:
         self.heard = True
 
     def judge(self):
-        """Call this only when all connections have ended: then counter LOCAL includes each."""
+        """If iw_mpa's counter LOCAL has grown, check that the peer got a Terminate. The caller
+        makes sure that all connections have ended before: only then they are counted."""
         if counter("LOCAL") > self.counted:
             check(self.heard, "a local error of which the peer was told nothing")
             self.of_frames += 1
@@ -114,7 +120,8 @@ class Refusals:
 
 
 def connects(b, sock, client, pd=b"", refusals=None):
-    """Play the responder, and take the event of the client's connect. True: ESTABLISHED."""
+    """Play the responder for client, a cm_probe that connects. Return true if its event is
+    ESTABLISHED, false for an event that reports a failure."""
     peer = None
     try:
         peer = b.take(sock)
@@ -125,7 +132,7 @@ def connects(b, sock, client, pd=b"", refusals=None):
             refusals.of_an_initiator(fpdu, peer)
         equal(fpdu.op, "WRITE", "RTR")
     except (Failed, OSError):
-        pass    # the device may give up: its event is checked
+        pass    # the device may close the connection: the ULP's event is checked below
     event = client.event()
     check(event.name == "ESTABLISHED" or event.name in ENDS, repr(event))
     if peer:
@@ -134,7 +141,7 @@ def connects(b, sock, client, pd=b"", refusals=None):
 
 
 def hears_of_it(peer):
-    """Fail if the peer gets nothing at all: neither a Reply, nor FIN or RST."""
+    """Check that the peer gets something from the device: a Reply, FIN or RST. Close the peer."""
     try:
         peer.sock.recv(4096)
     except ConnectionResetError:
@@ -162,7 +169,8 @@ def connect(b):
 
 
 def accepts(server, peer):
-    """Take the event that has to follow an accept that succeeded. True: ESTABLISHED."""
+    """Expect the event that has to follow an rdma_accept() without an error. Return true if it is
+    ESTABLISHED, false if it reports a failure."""
     try:
         peer.recv_reply()
         peer.send(mpa.rtr_write())
@@ -180,7 +188,7 @@ def was_rejected(_, peer):
         return False
 
 
-VERDICTS = {    # command, function that checks its success, least number of allocations
+VERDICTS = {    # name -> cm_probe's command, function that checks its success, least allocations
     "accept": ("accept_taken 4 4 -", accepts, 3),
     "reject": ("reject_accepted", was_rejected, 1),
 }
@@ -214,7 +222,7 @@ def verdict_of_the_ulp(b, verdict):
 # --- below a function ----------------------------------------------------------------------
 
 class Point:
-    """Have one allocation fail in a function or its callees, in any task: see fault_point.c."""
+    """Make an allocation of a function or its callees fail, in any task: see fault_point.c."""
 
     parameters = "/sys/module/fault_point/parameters/"
 
@@ -231,12 +239,12 @@ class Point:
             f.write(str(number))
 
     def met(self):
-        """Wait for the end of all connections, then turn the fault off: see is_met()."""
+        """Wait until all connections have ended, then turn the fault off: see is_met()."""
         gone()
         return self.is_met()
 
     def is_met(self):
-        """Turn the fault off. Return whether the function came to that allocation."""
+        """Turn the fault off. Return true if the function reached that allocation."""
         check(poll(lambda: not self._get("inside")), "a worker does not come back")
         left = self._get("nth")
         self.put(0)
@@ -244,11 +252,11 @@ class Point:
 
 
 def fail_each(b, function, way, well, least, **which):
-    """Call way() once for each allocation in the function and its callees, and have that one fail;
-    then call well(), which checks that everything works again.
+    """Call way(), which has the kernel run the function, once for each allocation in it and its
+    callees, and make that one fail. After each, well() checks that the next connection works.
 
-    At least that many allocations have to fail (least). When none is left that could fail, way()
-    has to return true. which: arguments of numbers()
+    When way() runs with fewer allocations than the number of the one to fail, it has to return
+    true. least: how many allocations have to fail in all; which: arguments of numbers()
     """
     point = Point(b, function)
     failed = 0
@@ -269,7 +277,8 @@ def fail_each(b, function, way, well, least, **which):
 
 
 def fail_in_softirq(b, function, way, well):
-    """Have the only allocation of a function fail, in softirq, where fail-nth does not work."""
+    """Make the only allocation of a function fail in softirq, by failslab: fail-nth works in tasks
+    only. way() has the kernel run the function; well() checks that the next connection works."""
     symbols = sorted((int(line.split()[0], 16), line.split()[2])
                      for line in lines_of("/proc/kallsyms"))
     at = [name for _, name in symbols].index(function)
@@ -287,7 +296,8 @@ def fail_in_softirq(b, function, way, well):
 
 
 def asked(server, peer):
-    """Wait for CONNECT_REQUEST (True), or for bytes, FIN or RST at the peer (False)."""
+    """Wait until the server gets CONNECT_REQUEST: return true; or until the peer gets bytes, FIN or
+    RST: return false."""
     def heard():
         return bool(select.select([peer.sock], [], [], 0)[0])
     check(poll(lambda: not server.events.empty() or heard()), "nobody hears of the Request")
@@ -298,7 +308,8 @@ def asked(server, peer):
 
 
 def destroy(server, peer):
-    """Destroy the ULP's rdma_cm_id, drop its events, and expect that the peer gets an answer."""
+    """Destroy the connection's rdma_cm_id at the server, discard the server's events, and check
+    that the peer gets bytes, FIN or RST."""
     server.do("destroy_id")
     while not server.events.empty():
         server.event()
@@ -306,7 +317,7 @@ def destroy(server, peer):
 
 
 def with_a_server(b, fail, function, way, *least):
-    """Call fail, which is fail_each() or fail_in_softirq(), with a way() that needs a listener."""
+    """Start a server, and call fail, that is fail_each() or fail_in_softirq(), with way(server)."""
     quiet()
     server = b.server()
     fail(b, function, lambda: way(server), lambda: comes_up(b, server), *least)
@@ -315,7 +326,7 @@ def with_a_server(b, fail, function, way, *least):
 
 
 def accepted(b, server):
-    """Connect as the initiator, and have the server accept. Return the peer."""
+    """Connect the test's peer as initiator, and have the server accept. Return the peer."""
     peer = b.dial()
     peer.send(REQUEST)
     server.event("CONNECT_REQUEST")
@@ -326,7 +337,8 @@ def accepted(b, server):
 
 @rule("O-02")
 def listener_takes_connections(b):
-    """iw_mpa_listen_work() accepts connections, and also reads and reports a waiting Request."""
+    """Allocations of iw_mpa_listen_work() fail, each once. It accepts TCP connections; if the
+    Request has arrived before, it also reads it and reports CONNECT_REQUEST."""
     def way(server):
         peer = b.dial()
         peer.send(REQUEST)
@@ -341,7 +353,8 @@ def listener_takes_connections(b):
 @rule("O-03", "E-9.3-1: a Terminate message of 2/0/5, compared whole, behind the Reject of a Request "
       "for which there is no memory", cases=[("ulp",), ("peer",)])
 def worker_of_a_responder_closed_by(b, who):
-    """iw_mpa_run_work() reads the rest of the Request, and reports each event to the ULP."""
+    """Allocations of iw_mpa_run_work() fail, each once. For a responder it reads the part of the
+    Request that arrives after accept, and reports each event to the ULP."""
     quiet()
     refusals = Refusals()
 
@@ -371,7 +384,8 @@ def worker_of_a_responder_closed_by(b, who):
 @rule("O-03", "E-9.3-1: a Terminate message of 2/0/5, compared whole, then FIN, for a Reply for which "
       "there is no memory")
 def worker_of_an_initiator(b):
-    """iw_mpa_run_work() reads the Reply, passes the stream to the driver, and sends the RTR."""
+    """Allocations of iw_mpa_run_work() fail, each once. For an initiator it reads the Reply, passes
+    the stream to the driver, and has the RTR message sent."""
     quiet()
     sock = b.listen()
     each = clients(b)
@@ -396,13 +410,14 @@ def worker_of_an_initiator(b):
 
 @rule("O-04", only="siw_mpa")
 def driver_holds_octets_back(b):
-    """siw_mpa passes the held head of an RTR message, which came in two segments, in a new skb."""
+    """The RTR message arrives in two TCP segments. siw_mpa holds the bytes of the first one back,
+    and passes them to siw later in a new skb, whose allocation fails."""
     def way(server):
         peer = accepted(b, server)
         try:
             peer.send_split(mpa.rtr_write(), 3)
         except OSError:
-            pass    # the device may give up: its event is checked
+            pass    # the device may close the connection: the ULP's event is checked below
         server.event("ESTABLISHED")
         destroy(server, peer)
     with_a_server(b, fail_in_softirq, "siw_mpa_rx_octets", way)
@@ -410,7 +425,8 @@ def driver_holds_octets_back(b):
 
 @rule("O-04", only="siw_mpa")
 def driver_mends_a_trailer(b):
-    """siw_mpa joins an FPDU's pad and CRC, which came in two segments, in a new skb for siw."""
+    """Pad and CRC of an FPDU arrive in two TCP segments. siw_mpa passes them to siw in a new skb,
+    whose allocation fails."""
     fpdu = mpa.send(b"data")
 
     def way(server):

@@ -49,10 +49,11 @@ import rdmap        # noqa: E402
 import startup      # noqa: E402
 from judge_own import OWN_RST, TERMINATE, exchanges_of, packets_of  # noqa: E402
 
-# A flaw, in the words of judge_own.py -> what tshark, with scripts/iw_mpa.lua, has to report
+# Pattern for a flaw in the words of judge_own.py -> pattern for the message by which tshark, with
+# scripts/iw_mpa.lua, has to report it
 SHORT = r"Malformed|not DDP and RDMAP"
 REASONS = [(re.compile(flaw), re.compile(words)) for flaw, words in (
-    # tshark does not notice a Reply without a Request.
+    # tshark does not dissect a Reply without a Request: read_packet() reports the difference.
     (r"a Request in place of", r"it sends a Request"),
     (r"a Reply in place of", r"tshark sees nothing"),
     (r"revision", r"there is no revision"),
@@ -67,18 +68,21 @@ REASONS = [(re.compile(flaw), re.compile(words)) for flaw, words in (
     (r"behind a Reject", r"behind a Reject"))]
 
 SYN, FIN, RST, ACK = 2, 1, 4, 16
-FIRST_PORT = 20000          # of the selftest's captures
-LONGEST = 60000             # bytes in a packet of the selftest's captures
+FIRST_PORT = 20000          # responder's port of the first connection in a capture of this file
+LONGEST = 60000             # most bytes of data in a packet that is written here
 
 ANY_END = "RST", OWN_RST, "FIN"
 
+# Pieces of a selftest's stream. Uncaptured: bytes that the capture does not have. Ahead: bytes
+# whose acknowledgment the capture has before the bytes themselves, which are the next piece
 Uncaptured = namedtuple("Uncaptured", "octets")
-Ahead = namedtuple("Ahead", "octets")       # bytes that the capture has after their acknowledgment
+Ahead = namedtuple("Ahead", "octets")
 
 # --- captures of the selftest ------------------------------------------------------------------
 
 def segment(index, out, seq, flags, data):
-    """IPv4 and TCP; the connection is in the responder's port."""
+    """Return an IPv4 packet with a TCP segment. The responder's port is that of connection index;
+    out: is the initiator the sender?"""
     ends = [b"\x0a\x00\x00\x01", b"\x0a\x00\x00\x02"]
     ports = [40000, FIRST_PORT + index]
     if not out:
@@ -90,9 +94,11 @@ def segment(index, out, seq, flags, data):
 
 
 def segments(index, out, back):
-    """Yield the first segment of each end, then all others of one end, then of the other.
+    """Yield the packets of connection index: the SYNs, the first piece of the initiator (out) and
+    of the responder (back), then all others of the initiator, then those of the responder.
 
-    FIN, RST: a segment with only that. Two in a tuple: the second overtakes the first.
+    The pieces FIN and RST are a segment without data; of a tuple of two, the second overtakes the
+    first.
     """
     yield segment(index, True, 0, SYN, b"")
     yield segment(index, False, 0, SYN | ACK, b"")
@@ -110,7 +116,7 @@ def segments(index, out, back):
             yield segment(index, is_out, seqs[is_out] + len(piece.octets), ACK, b"")
             continue
         late, piece = piece if isinstance(piece, tuple) else (b"", piece)
-        # The longest FPDU does not fit into a packet.
+        # The longest FPDU exceeds what one IPv4 packet can carry.
         for at in range(0, len(piece), LONGEST) or [0]:
             yield segment(index, is_out, seqs[is_out] + len(late) + at, ACK,
                           piece[at:at + LONGEST])
@@ -120,7 +126,8 @@ def segments(index, out, back):
 
 
 def write_capture(path, streams):
-    """streams: for each connection the pieces of the initiator and of the responder"""
+    """Write a pcap file. streams: for each connection the pieces of the initiator and of the
+    responder"""
     with open(path, "wb") as file:
         file.write(struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 262144, 101))
         for index, (out, back) in enumerate(streams):
@@ -130,13 +137,15 @@ def write_capture(path, streams):
 
 # --- the verdict -------------------------------------------------------------------------------
 
-# number: of the packet in the capture; items: tshark's reading of it; flaws: flaws with bytes in this packet;
-# complaints: tshark's messages, and differences between the items of tshark and of judge_own.py
+# number: the packet's number in the capture; items: the frames and FPDUs in it as tshark reads
+# them; flaws: those that judge_own.py found in its bytes; complaints: tshark's messages, and
+# differences of its items from judge_own.py's
 Packet = namedtuple("Packet", "number items flaws complaints")
 
 
 def read_packet(octets, number, span, seen):
-    """The bytes of span, which is where they begin and end in the stream, as tshark has seen them"""
+    """Return the Packet with the bytes of span, offsets in the stream octets. seen: tshark's
+    reading"""
     own = octets.items_in(*span)
     is_beside = [octets.by_marker(item) for item in own]
     complaints = [words for words in seen.complaints if not limited(words, own, is_beside)]
@@ -160,7 +169,8 @@ def read_packet(octets, number, span, seen):
 
 
 def without_crc(what, is_beside):
-    """tshark does not know the CRC of an FPDU beside a Marker between two: see judge_data.py."""
+    """Return an FPDU's tuple; drop the verdict on its CRC if a Marker is directly before or behind
+    it, as tshark's is wrong then: see judge_data.py."""
     return (*what[:3], None) if is_beside else what
 
 
@@ -172,7 +182,8 @@ def difference(theirs, ours):
 
 
 def limited(words, items, is_beside):
-    """Is that no complaint about what was sent, but one of tshark's limits? See judge_data.py."""
+    """Is this message due to one of tshark's limits, which judge_data.py lists, and not to a flaw
+    in the packet?"""
     if judge_tshark.BAD_CRC in words:
         return bool(items) and all(is_beside)
     return "Malformed" in words and any(
@@ -182,7 +193,7 @@ def limited(words, items, is_beside):
 
 
 class Side:
-    """Both readings of what one end sent."""
+    """What one end of a connection sent, as tshark and as judge_own.py read it"""
 
     def __init__(self, exchange, role, connection, seen):
         self.octets = exchange.sides[role]
@@ -194,7 +205,7 @@ class Side:
             self.packets.append(read_packet(
                 self.octets, number if was_captured else self._captured(*span), span,
                 seen.get(number, judge_tshark.Seen([], []))))
-        # It is a fault, too, if tshark finds frames or complains in a packet that has no new bytes.
+        # A packet that only repeats bytes must have neither items nor complaints of tshark.
         told = {number for number, _, _ in packets_of(direction)}
         for packet in connection.packets:
             if connection.is_out(packet) == (role == "initiator") and packet.number in seen and \
@@ -207,7 +218,7 @@ class Side:
                     packet.complaints.append("an FPDU behind a Reject")
 
     def _captured(self, start, end):
-        """The packet of which these bytes were"""
+        """Return the number of the captured packet that had these bytes, offsets of the stream."""
         items = self.octets.items_in(start, end)
         return self.octets.packet_of(items[0].offset if items else start)
 
@@ -216,12 +227,14 @@ class Side:
         return [(packet.number, words) for packet in self.packets for words in packet.complaints]
 
     def judges(self, flaw):
-        """tshark does not know the CRC of an FPDU beside a Marker between two."""
+        """Can tshark find this flaw? Not a wrong CRC of an FPDU with a Marker directly before or
+        behind it."""
         return flaw.words != "a wrong CRC" or \
             not any(map(self.octets.by_marker, self.octets.items_in(flaw.offset, flaw.end)))
 
     def overlooked(self):
-        """Flaws of which tshark says nothing, or something else: (packet number, words)"""
+        """Yield the flaws that tshark does not report, or by a message for another flaw: (packet
+        number, words)"""
         for flaw in self.octets.flaws:
             words = sorted({words for packet in self.packets if flaw in packet.flaws
                             for words in packet.complaints})
@@ -230,7 +243,8 @@ class Side:
                        f"{flaw.words}, but tshark says: {'; '.join(words) or 'nothing'}")
 
     def unfounded(self):
-        """Complaints in packets of which none is about a flaw: (packet number, words)"""
+        """Yield tshark's complaints in packets without a flaw that they match: (packet number,
+        words)"""
         for packet in self.packets:
             if not any(is_found_out(flaw, words) for flaw in packet.flaws
                        for words in packet.complaints):
@@ -238,7 +252,7 @@ class Side:
 
 
 def is_found_out(flaw, words):
-    """Does tshark complain of just that?"""
+    """Are words, a complaint of tshark, the message for this flaw?"""
     return any(what.search(flaw.words) and said.search(words) for what, said in REASONS)
 
 
@@ -250,7 +264,8 @@ def both_sides(exchange, connection, seen):
 
 
 def judge_anew(exchanges):
-    """For connections that tshark does not see as they are; the packet numbers are the old ones."""
+    """Write exchanges that tshark cannot dissect as captured to a new capture, and return the Sides
+    of each. Their packet numbers are those of the original capture."""
     if not exchanges:
         return []
     streams = [exchange.streams() for exchange in exchanges]
@@ -267,7 +282,9 @@ def judge_anew(exchanges):
 
 
 def sides_anew(exchange, connections, seen):
-    """Each side from the stream that was written for it, the frame from that which has its M"""
+    """Return both Sides of an exchange that was written as one connection, or as two if only one
+    direction has Markers. Then each direction's FPDUs are from the connection written for it, and
+    the Request and the Reply from the first connection, in which their bit M is as captured."""
     first = both_sides(exchange, connections[0], seen)
     if len(connections) == 1:
         return first
@@ -299,9 +316,10 @@ def judge_all(path, names, cuts):
 # --- the report --------------------------------------------------------------------------------
 
 def read_map(path):
-    """Return what the map of run.py says: the test of each port, None for a load; how many connections of a port had
-    the test as which end; those of them whose other end may be cut, and by what; and what else the other end may do, by
-    port"""
+    """Read the file of run.py --map. Return names: port -> test, None if it is not judged; peers:
+    (role of the test's end, ports) -> number of connections; cuts: the same keys -> ends (FIN, RST)
+    by which the device's stream may stop within an FPDU; may: port -> what else the device may do
+    """
     names, peers, cuts, cut_ports, may = {}, Counter(), {}, set(), {}
     with open(path, encoding="ascii") as file:
         for line in file:
@@ -324,10 +342,10 @@ def read_map(path):
 
 class Report:
     def __init__(self, may):
-        self.may = may              # port -> what the device may do there, of "reset" and "terminate": see run.py
+        self.may = may              # port -> exceptions for the device, which run.py's may() lists
         self.count = Counter()
-        self.blind = {}             # reason why tshark cannot judge -> count of each name
-        self.beside = Counter()     # FPDUs whose CRC tshark could not check
+        self.blind = {}             # reason why tshark cannot dissect -> connections of each test
+        self.beside = Counter()     # test -> FPDUs whose CRC tshark could not check
         self.failures = {"capture": [], "dissects": [], "crc": [], "peers": []}
 
     def add(self, judged, peers):
@@ -359,7 +377,8 @@ class Report:
             self.count["frames"] += bool(side.octets.frame) and not exchange.behind_reject
 
     def add_breaches(self, name, role, side, but_terminates):
-        """but_terminates: those are of a driver that is not under test"""
+        """Report what breaks a rule for senders. but_terminates: not in Terminates, which siw_mpa
+        leaves to siw, a driver that is not under test"""
         for item in side.octets.items:
             if item.breach and not (but_terminates and item.what[2] == TERMINATE):
                 self.fail("dissects", name, side.octets.packet_of(item.offset), role, item.breach)
@@ -386,7 +405,8 @@ class Report:
         self.failures[kind].append(f"{name}: packet {packet}, {role}: {words}")
 
     def expect(self, peers, exchanges):
-        """Emptiness is no success, unless what was chosen has nothing to judge."""
+        """Report a failure if the capture has fewer exchanges than expected, or lacks connections
+        of peers: otherwise a capture in which packets are missing would pass."""
         if exchanges and not self.count["connections"]:
             self.failures["capture"].append("no connection in the capture")
         if self.count["exchanges"] < exchanges:
@@ -457,16 +477,17 @@ def changed(octets, offset):
 
 
 def led(spoil=lambda octets: octets):
-    """FPDUs with Markers, of which one is directly in front of the second FPDU"""
+    """Return three FPDUs of a stream with Markers, one of which is directly before the second FPDU.
+    spoil: function that changes that FPDU's CRC field"""
     writer = fpdu.Writer(markers=True)
-    # Of the 512 bytes 10 belong to a Marker, the length and the CRC.
+    # Of the 512 bytes 10 are the first Marker, ULPDU_Length and the CRC, and 18 the DDP header.
     first = writer.fpdu(rdmap.untagged(rdmap.SEND, bytes(fpdu.SPACING - 10 - 18), msn=1))
     second = writer.fpdu(rdmap.untagged(rdmap.SEND, b"ping", msn=2), check=spoil)
     return [first, second, writer.fpdu(rdmap.terminate(rdmap.terminate_body(rdmap.MPA_CRC)))]
 
 
 def breaches():
-    """name -> the ULPDU of what a receiver may not mind, and a sender may not send"""
+    """Yield names and ULPDUs that break a rule for senders, which a receiver need not check"""
     write = rdmap.write(1, 0)
     body = rdmap.terminate_body(rdmap.TAGGED_STAG, write)
     yield "DV", rdmap.write(1, 0, dv=0)
@@ -488,7 +509,8 @@ def sent(ulpdu, **kw):
 
 
 def cases():
-    """name -> what the initiator and what the responder sends, in segments; "bad" is to fail"""
+    """Yield a case's name, and the pieces that initiator and responder send. The judge has to
+    report a failure for each name with "bad", and none for the others."""
     v1 = [mpa.request(), *OUT], [mpa.reply(), *BACK]
     no_crc = [mpa.request(flags=0), mpa.send(b"x", crc=False)], [mpa.reply(flags=0)]
     split = [REQUEST[:7], REQUEST[7:], OUT[0][:3], OUT[0][3:], OUT[1]], [REPLY + BACK[0]]
@@ -573,7 +595,7 @@ def cases():
 
 
 def found_bad(path, streams, names, peers, *more):
-    """Names of the connections that are found bad"""
+    """Write streams to a capture and judge it. Return the names of connections that fail."""
     write_capture(path, streams)
     report = judge(path, names, Counter(peers), 1, *more)
     return {line.split(": packet")[0] for lines in report.failures.values() for line in lines}
@@ -584,7 +606,7 @@ def both_peers(ports):
 
 
 def selftest(path):
-    """What is wrong with the judge"""
+    """Yield each case in which judge.py's verdict is wrong."""
     names, *sides = zip(*cases())
     streams = list(zip(*sides))
     ports = {FIRST_PORT + index: name for index, name in enumerate(names)}
@@ -598,8 +620,9 @@ def selftest(path):
     yield from (f"{name}: not found" for name in sorted(bad - found))
     yield from (f"{name}: but it is not" for name in sorted(found - bad))
 
-    # If the bad end is the test's own peer, only two of these faults are reported: ORDER, which tshark cannot judge,
-    # and GAP, since no capture may lack bytes.
+    # If the map says that the bad end is the test's own peer, faults that tshark reports are
+    # allowed. Two remain: ORDER, which tshark cannot judge, and GAP, since no capture may lack
+    # bytes.
     found = found_bad(path, streams, ports, both_peers(ports), cuts)
     yield from (f"as the test's peer, {line}" for line in sorted(found - {ORDER, GAP}))
     if GAP not in found:
@@ -615,8 +638,8 @@ def selftest(path):
 
 
 def misread_cases():
-    """Yield cases: a name; what a peer sends after its Request; for each segment the messages to
-    put into tshark's output, or None for tshark's own messages"""
+    """Yield cases: a name; the pieces that a peer sends after its Request; for each of these
+    segments the messages that replace tshark's, or None to keep tshark's"""
     crc, short = changed(OUT[1], 20), mpa.fpdu(bytes(4))
     bad_crc, lost = [f"{judge_tshark.BAD_CRC}: 0x0"], ["Malformed Packet"]
     yield "good, three flaws", (crc, OUT[1], short, crc), (None, None, None, None)
@@ -631,7 +654,8 @@ def misread_cases():
 
 
 def misread(path):
-    """A peer that errs, or does not, and a tshark that says something else than it does"""
+    """Judge the streams of misread_cases() with messages in place of tshark's own: yield each case
+    in which judge.py accepts wrong messages, or does not accept right ones."""
     names, sent, said = zip(*misread_cases())
     streams = [([REQUEST, *pieces], [REPLY]) for pieces in sent]
     write_capture(path, streams)

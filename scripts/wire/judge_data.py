@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Headers of DDP and RDMAP in each FPDU, for judge.py: as tshark reads them, and as this file does.
+"""For judge.py: compare the DDP and RDMAP headers of each FPDU as tshark and this file read them.
 
 tshark has four limits. (1) In a Terminate of layer RDMAP, tshark takes the copied DDP header for 14
-bytes at a protection error, else for 18, whatever its bit T says: so at most these bytes of it
-are compared, and tshark calls a packet with fewer malformed. (2) tshark calls an Atomic Request, of
-RFC 7306, malformed if it is truncated, though the opcode is none of RFC 5040. (3) tshark takes each
-Marker between two FPDUs for part of the first FPDU, although the CRC of the second one covers it.
-The first Marker of a stream is no problem. (4) If an FPDU does not begin at the start of a TCP
-segment, tshark does not find the Markers from there on.
+bytes at a protection error, else for 18, whatever bit T of that header is: so at most these bytes
+of the copy are compared, and tshark calls a packet with fewer malformed. (2) tshark calls a
+truncated Atomic Request of RFC 7306 malformed, though RFC 5040 does not define its opcode. (3)
+tshark takes a Marker between two FPDUs for part of the first FPDU, although the CRC of the second
+one covers it; but it reads the Marker at the start of a stream right. (4) If an FPDU does not begin
+at the start of a TCP segment, tshark does not find the Markers from there on.
 """
 
 import struct
@@ -32,13 +32,15 @@ FIELDS = ["iwarp_ddp.tagged_flag", "iwarp_ddp.last_flag", "iwarp_ddp.stag",
           "iwarp_rdma.inval_stag", *READ_FIELDS, "iwarp_rdma.term_layer", *ERROR_FIELDS,
           *HDRCT_FIELDS, *COPY_FIELDS]
 
-# copies: bytes after the first four of a Terminate
+# Header fields of one DDP segment. address: STag and TO, or QN, MSN and MO; term: layer, type, code
+# and HdrCt of a Terminate; copies: its bytes behind these, which are the copied headers
 Details = namedtuple("Details", "is_tagged last address inv read term copies",
                      defaults=((), (), b""))
 
 
 class Queues:
-    """The values that tshark prints for the fields of a packet, to be taken FPDU by FPDU"""
+    """tshark's values for the fields of a packet: if several FPDUs of the packet have a field, its
+    values are in the order of the FPDUs, and take() returns the next one"""
 
     def __init__(self, row):
         self.values = {name: row.get(name, "").split("|") if row.get(name) else []
@@ -57,7 +59,7 @@ class Queues:
 
 
 def details_seen(row, opcodes):
-    """Return what tshark has read in each FPDU of a packet, as Details."""
+    """Return Details of each FPDU in a packet, from row, tshark's fields of the packet."""
     queues = Queues(row)
     return [_seen(queues, opcode) for opcode in opcodes]
 
@@ -79,7 +81,8 @@ def _seen(queues, opcode):
 
 
 def details_read(ulpdu):
-    """Parse a ULPDU. None if it breaks the format of its opcode: tshark may read that otherwise."""
+    """Return Details of a ULPDU. None if it breaks the format of its opcode: how tshark dissects
+    that is not defined, so nothing can be compared."""
     if len(ulpdu) < 14 or ulpdu[1] & 0xf >= OPCODES or ulpdu[0] & 3 != 1 or ulpdu[1] >> 6 > 1:
         return None
     opcode, is_tagged = ulpdu[1] & 0xf, int(bool(ulpdu[0] & TAGGED))
@@ -106,7 +109,7 @@ def details_read(ulpdu):
 
 
 def terminate_size(body):
-    """Length of a Terminate's body by its bits D and R, and T of the copied DDP header"""
+    """Return the length of a Terminate's body, by its bits D and R and T of the copied header."""
     size = 4
     if body[2] & 0x40:
         size += 2 + (14 if len(body) > 6 and body[6] & TAGGED else 18)
@@ -114,19 +117,21 @@ def terminate_size(body):
 
 
 def terminate_is_good(body):
-    """Do the bits of a Terminate fit its length, and are layer and type defined by RFC 5040?"""
+    """Does a Terminate's body have the length that HdrCt gives, and a layer and type of RFC
+    5040?"""
     return len(body) >= 4 and body[0] >> 4 <= 2 and body[0] & 0xf <= 2 and \
         len(body) == terminate_size(body) and bool(body[2] & 0x80) == bool(body[2] & 0x40)
 
 
 def is_of_startup(ulpdu):
-    """Is it a Terminate with an MPA code above 3, which RFC 6581 defines for the startup alone?"""
+    """Is ulpdu a Terminate with an MPA code above 3, which RFC 6581 has only for the startup?"""
     return len(ulpdu) >= 20 and ulpdu[1] & 0xf == TERMINATE and ulpdu[18] >> 4 == 2 and \
         ulpdu[19] > 3
 
 
 def agree(own, seen):
-    """Do the Details read here match those of tshark, as far as tshark dissects a Terminate?"""
+    """Are own, the Details read by this file, equal to seen, tshark's? Of the headers that a
+    Terminate copies, only the bytes are compared that tshark dissects."""
     if own is None:
         return True
     if own.copies and not copy_is_dissected(own):
@@ -137,7 +142,7 @@ def agree(own, seen):
 
 
 def copy_is_dissected(details):
-    """False for a Terminate at which tshark expects 18 bytes of copied header, which has 14."""
+    """Return False for a Terminate whose copied DDP header has 14 bytes where tshark expects 18."""
     layer, etype = details.term[:2]
     return not (layer == 0 and etype == 2 and details.term[4] and details.copies[2] & TAGGED)
 
@@ -145,7 +150,8 @@ def copy_is_dissected(details):
 # --- rules for senders that neither tshark nor a receiver checks -------------------------------
 
 def breach_of_fpdu(pad, markers, start):
-    """Return what is wrong with pad or Markers, or None. markers: (position, bytes) of each"""
+    """Return what is wrong with the pad or the Markers of an FPDU, or None. markers: (position,
+    bytes) of each Marker in it; start: position of its ULPDU_Length"""
     if any(pad):
         return f"the pad is {pad.hex()}"
     for position, octets in markers:
@@ -155,7 +161,8 @@ def breach_of_fpdu(pad, markers, start):
 
 
 def breach_of_ulpdu(ulpdu):
-    """Check versions, T, opcode, QN, reserved bits and a Terminate's body. None if all is well."""
+    """Check versions, T, opcode, QN, reserved bits, Terminate's body. Return what is wrong, or
+    None."""
     try:
         segment = rdmap.Segment(ulpdu)
         if segment.op == TERMINATE:
@@ -168,7 +175,7 @@ def breach_of_ulpdu(ulpdu):
 # --- FPDUs with Markers ----------------------------------------------------------------------
 
 class Lenient(fpdu.Reader):
-    """A Reader that takes FPDUs with wrong CRC, pad or Markers, too, and notes the faults."""
+    """A Reader that returns FPDUs with a wrong CRC, pad or Marker, too, and says what is wrong."""
 
     def __init__(self, markers):
         super().__init__(False, markers)
@@ -184,12 +191,12 @@ class Lenient(fpdu.Reader):
                     breach_of_fpdu(plain[2 + length:], markers, start))
 
 
-# offset: of the FPDU, or of the Marker before it; breach: result of breach_of_fpdu()
+# offset: of the FPDU or of the Marker before it; good: CRC; breach: breach_of_fpdu()'s result
 Read = namedtuple("Read", "offset size ulpdu good breach")
 
 
 def fpdus(data, markers):
-    """Yield each FPDU of data that has all of its bytes."""
+    """Yield the FPDUs in data as Read, up to the first one whose last bytes are missing."""
     reader = Lenient(markers)
     reader.feed(data)
     while True:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A parser of captured connections besides tshark, for judge.py: frames, FPDUs, and their flaws.
+"""For judge.py: a parser of captured connections, independent of tshark. It finds Requests,
+Replies, FPDUs and flaws, which are violations of the RFCs.
 
-Each flaw has a position in the stream. tshark's messages about a packet are compared with the flaws
-in the same packet, so that a message about one FPDU does not count for another.
+Each flaw has its position in the stream. judge.py compares tshark's messages about a packet with
+the flaws in that packet, so that a message about one FPDU does not excuse silence about another.
 """
 
 import copy
@@ -21,14 +22,15 @@ import startup      # noqa: E402
 
 MAX_PD = 512
 TERMINATE = 7
-SMALLEST = 8                # bytes of the shortest FPDU that tshark has to recognize at once
-TAIL = 4096                 # of bytes that are not MPA, no more are examined
-JOINED = 32768              # bytes of FPDUs in one segment
+SMALLEST = 8                # bytes of an FPDU's first segment from which tshark recognizes the FPDU
+TAIL = 4096                 # most bytes behind the last FPDU that pieces() returns for tshark
+JOINED = 32768              # most bytes of FPDUs that pieces() joins in one segment
 OWN_RST = "its own RST"
 
-# what: a tuple that judge_tshark.py makes, too; details: of an FPDU; breach: of a rule for senders
+# A Request, Reply or FPDU. what: a tuple to compare with judge_tshark.py's; details: the FPDU's
+# header fields (judge_data.Details); breach: the rule for senders that it breaks, or None
 Item = namedtuple("Item", "offset end what details breach", defaults=(None, None))
-# Offsets are bytes of the stream; words: the fault
+# offset, end: offsets of bytes in the stream of one end; words: what is wrong with these bytes
 Flaw = namedtuple("Flaw", "offset end words")
 
 
@@ -37,7 +39,7 @@ def flaw_of_frame(frame, kind):
         return f"a {frame.kind} in place of the {kind}"
     if frame.rev not in (1, 2):
         return f"revision {frame.rev}"
-    reserved = frame.raw_res & ~(0x08 if kind == "Request" else 0x04)   # large FPDUs are allowed
+    reserved = frame.raw_res & ~(0x08 if kind == "Request" else 0x04)   # iw_mpa's bit: large FPDUs
     if reserved not in (0, 0x10) or reserved and frame.rev == 1:
         return f"reserved bits are {reserved:#x}"
     if reserved and not frame.enhanced:
@@ -62,19 +64,20 @@ def flaw_of_ulpdu(ulpdu):
 
 
 def is_short(flaw):
-    """Is it a truncated FPDU? tshark dissects none, nor other FPDUs in the same segment."""
+    """Is flaw an FPDU shorter than its headers? tshark dissects no FPDU in the same segment."""
     return flaw.words.startswith("an FPDU of")
 
 
 def cut_fpdu(octets):
-    """Do the bytes look like the beginning of an FPDU, whose last bytes are missing?"""
+    """Can octets be the beginning of an FPDU whose last bytes are missing?"""
     if len(octets) < 4:
         return True
     return octets[2] & 0x3f == 1 and octets[3] >> 4 == 4 and len(octets) < mpa.Fpdu.size(octets[:2])
 
 
 def packets_of(direction):
-    """Yield each packet with bytes that no earlier one had: number, offsets of start and end."""
+    """Yield each packet that has bytes which no earlier packet of the direction had: its number,
+    and the offsets of start and end of these bytes in the stream."""
     ends = [offset for offset, _ in direction.arrived[1:]] + [len(direction.data)]
     for (start, number), end in zip(direction.arrived, ends):
         if start < len(direction.data):
@@ -127,7 +130,8 @@ class Octets:
                       ("a code of startup behind an FPDU" if late else None))
 
     def finish(self, may_be_cut):
-        """Note bytes left over as a flaw, unless a reset may have cut an FPDU (may_be_cut)."""
+        """Record bytes behind the last whole FPDU as a flaw, unless they are the beginning of an
+        FPDU and the test allows that the stream ends within one (may_be_cut)."""
         if may_be_cut and self.end and cut_fpdu(self.data[self.end:]):
             self.data = self.data[:self.end]
         if self.end < len(self.data):
@@ -141,7 +145,8 @@ class Octets:
                            "an FPDU behind a Reject that is no Terminate")
 
     def pieces(self):
-        """Return the segments to write for tshark: frame, FPDUs (joined, if possible), rest."""
+        """Return the data of the segments to write for tshark: Request or Reply, FPDUs (several in
+        one segment, if tshark can dissect them), and the bytes that are left."""
         if self.markers:
             parts = [self._as_tshark_counts(item) for item in self.items]
         else:
@@ -150,16 +155,17 @@ class Octets:
         return parts + ([self.data[self.end:self.end + TAIL]] if self.end < len(self.data) else [])
 
     def at_marker(self, offset):
-        """Is a Marker due at this offset, which is the end or start of an FPDU?"""
+        """Must the stream have a Marker at this offset, which is the end or start of an FPDU?"""
         return self.markers and offset > self.frame.size and \
             not fpdu.until_marker(offset - self.frame.size)
 
     def by_marker(self, item):
-        """Is a Marker directly before or after this FPDU? Then tshark cannot check its CRC."""
+        """Is a Marker directly before or behind this FPDU, so that tshark cannot check its CRC?"""
         return self.at_marker(item.offset) or self.at_marker(item.end)
 
     def _as_tshark_counts(self, item):
-        """Move a Marker between two FPDUs to the end of the first, where tshark expects it."""
+        """Return the bytes of an FPDU; a Marker directly behind it belongs to them, and one before
+        it does not, as that is how tshark dissects."""
         start = item.offset + (fpdu.MARKER if self.at_marker(item.offset) else 0)
         if not self.at_marker(item.end):
             return self.data[start:item.end]
@@ -179,14 +185,15 @@ class Octets:
         return joined
 
     def items_in(self, start, end):
-        """Return the items that end within these offsets: tshark reports an item at its end."""
+        """Return the items that end within these offsets of a packet: tshark reports an item in the
+        packet with its last byte."""
         return self.items[bisect_right(self.ends, start):bisect_right(self.ends, end)]
 
     def flaws_in(self, start, end):
         return [flaw for flaw in self.flaws if flaw.offset < end and start < flaw.end]
 
     def short_in_company(self):
-        """Does a truncated FPDU share a segment with other items?"""
+        """Does an FPDU shorter than its headers share a packet with other items?"""
         return any(len(self.items_in(start, end)) > 1 for _, start, end in self.packets
                    if any(map(is_short, self.flaws_in(start, end))))
 
@@ -203,15 +210,15 @@ OTHER = {"initiator": "responder", "responder": "initiator"}
 
 
 class Exchange:
-    """A captured connection as this parser reads it, to be compared with tshark's reading"""
+    """A captured connection as this file parses it; judge.py compares that with tshark's output"""
 
     def __init__(self, connection, behind_reject=False, cuts=None):
-        """cuts: (role, ports) of a test's end -> by which ends of the connection (RST of the test,
-        or also FIN or RST of the device) the device's stream may stop within an FPDU.
-        behind_reject: judge only what follows a Reject"""
+        """cuts: (role, ports) of the test's end -> after which ends of the connection the device's
+        stream may stop within an FPDU: the test's RST, or also the device's own FIN or RST.
+        behind_reject: is this the copy by exchanges_of(), to judge what follows a Reject?"""
         self.connection = connection
         self.behind_reject = behind_reject
-        self.has_old_ports = False  # set if an earlier connection in the capture has the same ports
+        self.has_old_ports = False  # has an earlier connection of the capture the same ports?
         self.ports = connection.sport, connection.dport
         self.sides = {"initiator": Octets(connection.out, "Request"),
                       "responder": Octets(connection.back, "Reply")}
@@ -220,7 +227,7 @@ class Exchange:
         self.came_up = self.complete and not reply.r
         for role, side in self.sides.items():
             if self.came_up:
-                # The receiver chooses whether there are Markers.
+                # The receiver of FPDUs decides by its flag M whether they have Markers.
                 markers = (reply if role == "initiator" else request).m
                 side.read_fpdus(request.c or reply.c, markers)
             side.finish(self.end_of_half(role) in (cuts or {}).get((OTHER[role], *self.ports), ()))
@@ -231,7 +238,8 @@ class Exchange:
         return self.connection.is_out(packet) == (role == "initiator")
 
     def end_of_half(self, role):
-        """What ended role's stream: "RST" of the other end, OWN_RST, "FIN", or None"""
+        """Return what ended the stream that role sent: its "FIN", OWN_RST, the other end's "RST",
+        or None if neither was captured."""
         for packet in self.connection.packets:
             if packet.rst:
                 return OWN_RST if self.is_of(packet, role) else "RST"
@@ -240,10 +248,10 @@ class Exchange:
         return None
 
     def broken_off(self, role):
-        """Return the number of the packet in which this end sends RST after its own FIN, while the
-        other half is still open. None if there is no such packet.
+        """Return the number of the packet in which role's end sends RST after its own FIN, although
+        the other end has not sent FIN or RST yet. None if there is no such packet.
 
-        After a failed startup this is allowed: there MPA closes at once (RFC 5044, 8).
+        After a failed startup such an RST is allowed: MPA then closes at once (RFC 5044, 8).
         """
         has_ended = False
         if not self.came_up:
@@ -259,21 +267,23 @@ class Exchange:
         return None
 
     def end_of(self, role):
-        """Return which of FIN and RST this end sent first. None if neither was captured."""
+        """Return which of FIN and RST role's end sent first. None if neither was captured."""
         for packet in self.connection.packets:
             if self.is_of(packet, role) and (packet.fin or packet.rst):
                 return "RST" if packet.rst else "FIN"
         return None
 
     def has_mixed_markers(self):
-        """Has one direction Markers, and the other FPDUs without? tshark expects them in both."""
+        """Has one direction Markers, and the other one FPDUs without Markers? tshark expects
+        Markers in both or in none."""
         markers = [side.markers for side in self.sides.values()]
         return self.complete and markers[0] != markers[1] and \
             any(len(side.items) > 1 for side in self.sides.values() if not side.markers)
 
     def streams(self):
-        """Return one connection to write for tshark. If only one direction has Markers, return two:
-        one for the direction with Markers, one without M for the other."""
+        """Return the connections to write for tshark, each as pieces of both ends. That is one; if
+        only one direction has Markers, two: one with the FPDUs of that direction, and one with
+        those of the other, in which the flag M is cleared."""
         sides = self.sides.values()
         if not self.has_mixed_markers():
             return [[side.pieces() for side in sides]]
@@ -282,7 +292,7 @@ class Exchange:
                  for side in sides]]
 
     def blind_spot(self):
-        """Return why tshark cannot dissect all of the captured connection. None if it can."""
+        """Return why tshark cannot dissect the whole connection as captured. None if it can."""
         if self.has_old_ports:
             return "ports that another connection had before"
         if self.behind_reject:
@@ -319,7 +329,8 @@ def side_blind_spot(side):
 
 
 def exchanges_of(connection, cuts=None):
-    """Return the Exchange of a connection, and a second one for what follows a Reject, if any."""
+    """Return the Exchange of a connection. If bytes follow a Reject, return a second one for these
+    bytes: a copy of the connection with R cleared, as tshark dissects no FPDU after R."""
     request, reply = connection.request, connection.reply
     if not (request and reply and reply.r and len(connection.back.data) > reply.size):
         return [Exchange(connection, cuts=cuts)]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What tshark finds in a capture, for judge.py: with scripts/iw_mpa.lua, packet by packet.
+"""For judge.py: what tshark, with scripts/iw_mpa.lua, finds in each packet of a capture.
 
-tshark reads the file twice: for the fields, and for its verdict on CRCs, which is only in the text
-of a line. tshark 4.4 prints that text with -O and not with -T fields, tshark 4.0 with both.
+tshark reads the file twice: once for the fields, once for its verdict on CRCs, which is not a field
+but text of a line. tshark 4.4 prints that text with -O and not with -T fields, 4.0 with both.
 """
 
 import os
@@ -20,7 +20,7 @@ import judge_data   # noqa: E402
 import startup      # noqa: E402
 
 LUA = os.path.join(TOP, "scripts", "iw_mpa.lua")
-# Disable heuristics for applications' data, which are not judged here.
+# Do not dissect the payload of messages, which is not judged, as that of these protocols.
 QUIET = ["--disable-protocol", "rpcordma", "--disable-protocol", "smb_direct"]
 # tshark counts two more protocol layers for each FPDU in a segment. An assertion in tshark fails if there are more
 # layers than this setting allows: by default 500.
@@ -38,23 +38,24 @@ CRC_LINE = re.compile(r"Frame (?P<packet>\d+):|"
                       r" *\[CRC is good: (?P<good>True|False)\]|"
                       rf" *\[Expert Info \(.*?\): (?P<words>.*{BAD_CRC}.*)\]")
 
-# tshark, which only knows RFC 5044, reports these for every good frame of revision 2
+# tshark implements RFC 5044 alone, and reports these for every Request and Reply of MPA revision 2.
 OLD = {"Res field is NOT set to zero as required by RFC 5044",
        "Rev field is NOT set to one as required by RFC 5044"}
 WARNING, ERROR = 0x600000, 0x800000
 SEQUENCE = 0x02000000       # tshark's group of messages about TCP
 NOBODY = 65534
 
-# items: tuples like those of judge.py
+# tshark's output for a packet. items: tuples like judge_own.Item.what; complaints: messages
 Seen = namedtuple("Seen", "items complaints")
-# good: 1 or 0 for each FPDU whose CRC was checked; words: messages about the others
+# Verdicts on the CRCs in a packet. good: 1 or 0 for each FPDU with a CRC; words: messages of a bad
+# CRC
 Checks = namedtuple("Checks", "good words")
 
 
 def run(path, *options):
-    """Run tshark on a capture. As root, newer releases load no Lua script: so tshark then runs as
-    user nobody. That user may have no access to this tree and the capture: so the script is copied,
-    and tshark reads the capture from its standard input."""
+    """Run tshark on a capture. Newer releases load no Lua script as root: so tshark runs as user
+    nobody then. As nobody may have no access to this source tree and the capture, the script is
+    copied to a temporary folder, and tshark reads the capture from its standard input."""
     if os.geteuid():
         return startup.tshark(path, "-X", "lua_script:" + LUA, *QUIET, *DEEP, *options)
     with tempfile.TemporaryDirectory() as folder, open(path, "rb") as capture:
@@ -71,7 +72,8 @@ def run(path, *options):
 
 
 def read_rows(path):
-    """Yield the fields of each packet with MPA. tshark's words for true and false become 1 and 0."""
+    """Yield tshark's fields of each packet with MPA, with 1 and 0 for its words for true and
+    false."""
     options = ["-Y", "iwarp_mpa or _ws.malformed", "-T", "fields", "-E", "separator=/t",
                "-E", "aggregator=|"]
     for name in FIELDS:
@@ -82,7 +84,7 @@ def read_rows(path):
 
 
 def read_checks(path):
-    """Return packet number -> Checks."""
+    """Return packet number -> Checks, tshark's verdicts on the CRCs in that packet."""
     checks, of_packet = {}, None
     for line in run(path, "-Y", "iwarp_mpa.crc_check", "-O", "iw_mpa").splitlines():
         match = CRC_LINE.match(line)
@@ -110,7 +112,8 @@ def frame_seen(row):
 
 
 def fpdus_seen(row, good):
-    """Return each FPDU as tuple: "FPDU", length, opcode, is the CRC good (or None), details."""
+    """Return each FPDU in a packet as tuple: "FPDU", length, opcode, is the CRC good (None: no
+    CRC), details. Return None if tshark did not dissect all of them as DDP and RDMAP."""
     lengths, opcodes = values(row, "iwarp_mpa.ulpdulength"), values(row, "iwarp_rdma.opcode")
     good = good or [None] * len(values(row, "iwarp_mpa.crc"))
     if not len(lengths) == len(opcodes) == len(good):
@@ -145,7 +148,7 @@ def seen_in(row, checks):
 
 
 def read(path):
-    """Return packet number -> Seen."""
+    """Return packet number -> Seen, for each packet in which tshark found MPA or a fault."""
     checks = read_checks(path)
     seen = {}
     for row in read_rows(path):

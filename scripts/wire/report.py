@@ -24,7 +24,7 @@ import xml.etree.ElementTree as xml
 
 PAGES = pathlib.Path(__file__).resolve().parents[2] / "Documentation/infiniband"
 ROW = re.compile(r"^   \* - ([A-Z]-[\w.-]+)\n     - ((?:.*\n)(?:       .*\n)*)", re.MULTILINE)
-# A rule gets the result that is first in this list: failed if any test failed, else the best one.
+# A rule gets the first of these results that any of its tests has: one failed test makes it fail.
 ORDER = "failed", "passed", "unsupported", "skipped"
 WORDS = {"failed": "fails", "passed": "passes", "unsupported": "not supported by the device",
          "skipped": "not judged"}
@@ -41,12 +41,13 @@ Rule = collections.namedtuple("Rule", "id text result tests")
 
 
 def rule_texts(pages):
-    """id -> the rule in our words"""
+    """Return id -> text of each rule, from the tables of the pages, which paraphrase the RFCs."""
     return {name: " ".join(text.split()) for page in pages for name, text in ROW.findall(page)}
 
 
 def read_results(lines):
-    """What the device says of itself, and the tests; one that ran twice has the first of both results in ORDER"""
+    """Return what run.py wrote about the device, and a Test for each test. If a test ran twice, its
+    result is the one that comes first in ORDER."""
     about, tests = {}, {}
     for line in lines:
         words = json.loads(line)
@@ -60,7 +61,7 @@ def read_results(lines):
 
 
 def read_capture(text):
-    """What tshark has said, as tests that are about no rule"""
+    """Return judge.py's results of the capture as Tests that belong to no rule."""
     tests, why = [], []
     for line in text.splitlines():
         match = re.match(r"(not )?ok - (.*)", line)
@@ -73,12 +74,14 @@ def read_capture(text):
 
 
 def number_of(name):
-    """So that 9.2-10 comes after 9.2-9"""
+    """Return the sort key of a rule's id: its parts as numbers, so that 9.2-10 sorts after
+    9.2-9."""
     return [int(part) if part.isdigit() else 0 for part in re.split(r"[-.]", name)], name
 
 
 def rules_of(tests, texts):
-    """Those that have a text, in the order of RFC and section. An id without is of a hazard: see other()."""
+    """Yield a Rule for each id of the tests that is a rule of an RFC, in the order of RFC and
+    section. Ids of hazards are left out: see other()."""
     by_rule = collections.defaultdict(list)
     for test in tests:
         for name in test.shows:
@@ -90,7 +93,7 @@ def rules_of(tests, texts):
 
 
 def other(tests, rules):
-    """Tests of no rule"""
+    """Return the tests that are about no rule of an RFC."""
     known = {test.name for rule in rules for test in rule.tests}
     return [test for test in tests if test.name not in known]
 
@@ -177,7 +180,7 @@ def junit_of(title, tests):
 
 
 def write(folder, about, lines, capture):
-    """The line that sums it up"""
+    """Write the three reports to folder. Return the line that counts the rules by result."""
     texts = rule_texts(path.read_text(encoding="utf-8") for path in sorted(PAGES.glob("*conformance.rst")))
     said, tests = read_results(lines)
     captured = read_capture(capture)
@@ -199,7 +202,7 @@ def line(name, ids, result, why=None):
 
 
 def selftest():
-    """What is wrong with the report"""
+    """Write a report of known results, and yield what is wrong in it."""
     some = ["E-9.2-1", "E-9.2-10"], ["M-7.1.1-1"], ["R-5.3-1"], ["M-4.4-1"], ["B-01", "R-03"]
     lines = [json.dumps({"about": [["Markers", "no"]]}),
              line("a", some[0], "passed"), line("b", some[0][:1], "failed", "<7> & no 8"),

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Test the modules that make and read FPDUs and segments with known bytes.
+"""Test fpdu.py, rdmap.py, conduct.py and judge_data.py, on which the wire tests depend.
 
-Known are CRCs of RFC 3720, two FPDUs of RFC 5044 (figures 5 and 6), and Terminates
-as whole FPDUs. Streams that fpdu.Writer makes are also read by fpdu.Reader, with and
-without Markers, in pieces of any size.
+Their results are compared with known bytes: the CRCs of RFC 3720, two FPDUs of RFC 5044
+(figures 5 and 6), and four Terminates. fpdu.Reader must also read what fpdu.Writer
+made, with and without Markers, in pieces of any size.
 """
 
 import random
@@ -68,7 +68,8 @@ def mulpdus():
 
 
 def round_trips():
-    """fpdu.Reader must return what fpdu.Writer got, and each 512 bytes there is a Marker."""
+    """fpdu.Reader must return the ULPDUs that fpdu.Writer got, and with Markers the stream must
+    have one every 512 bytes."""
     dice = random.Random(5044)
     for markers in (False, True):
         writer, reader = fpdu.Writer(True, markers), fpdu.Reader(True, markers)
@@ -118,7 +119,8 @@ def not_bad(name, stream, reader):
 
 
 def figures():
-    """RFC 5044, figures 5 and 6, show two FPDUs of a stream, but not the bytes between them."""
+    """fpdu.Writer must make the FPDUs of RFC 5044, figures 5 and 6. The RFC does not show the bytes
+    of the stream between the two: Writer.skip() counts them."""
     writer = fpdu.Writer(True, True)
     first = rdmap.untagged(rdmap.SEND, bytes(24), msn=1)
     got = writer.fpdu(first).hex()
@@ -168,7 +170,8 @@ def judges():
 
 
 def others(value):
-    """Return copies of a value, each with one bit or element changed."""
+    """Return copies of value; in each, the lowest bit of one byte, element or number is
+    inverted."""
     if isinstance(value, tuple):
         return [value[:i] + (value[i] ^ 1,) + value[i + 1:] for i in range(len(value))]
     if isinstance(value, bytes):
