@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Hazards: peers, loads and ULPs that have harmed other implementations must do no harm.
+"""Hazards: behaviour of peers and ULPs that has harmed other implementations must not harm iw_mpa.
 
-The ids of hazards are those of Documentation/infiniband/iw_mpa_conformance.rst. If a rule of the
-RFCs says what has to happen, the test is in initiator.py or responder.py, and has both ids.
+The ids of hazards are those of Documentation/infiniband/iw_mpa_conformance.rst. If a rule of an RFC
+says how to react, the test is in initiator.py or responder.py, with the ids of rule and hazard.
 """
 
 import errno
@@ -20,20 +20,22 @@ from registry import rule
 from sockmap import Sockmap
 
 QPS_RTS, QPS_ERR = 3, 6     # enum ibv_qp_state
-# Seconds within which a connection has to be established, whatever others do: enough on a busy emulator, and less than
-# the timeouts that could delay the connection.
+# Seconds within which a connection has to reach ESTABLISHED, whatever other peers do: enough on a
+# busy emulator, and less than the timers of iw_mpa that might delay it
 SOON = 4.5 * SLOW
-FAR_MS = 300000     # a timer that must not end the test
+FAR_MS = 300000     # milliseconds: a timer that must not expire during the test
 
 
 def qp_is(probe, state):
-    """Is the QP in this state, and do all its Sends still signal, as cm_probe has asked for?"""
+    """Is cm_probe's QP in this state, and has ibv_query_qp() still sq_sig_all as cm_probe set
+    it?"""
     said, = probe.do("query_qp")
     return said.split()[:3] == ["QP", str(state), "1"]
 
 
 def comes_up(b, server):
-    """Have a good client connect and disconnect. Return the seconds until ESTABLISHED."""
+    """Connect a peer that breaks no rule to server, and close. Return the seconds to
+    ESTABLISHED."""
     start = time.monotonic()
     peer = b.dial()
     peer.send(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
@@ -86,10 +88,12 @@ def clients_that_stop_within_the_request(b, size):
 
 @rule("B-12", "I-11", "Q-06", cases=[(1, 24), (16, 48)])
 def more_clients_than_the_backlog(b, backlog, count):
-    """Requests in excess of the ULP's backlog have to wait; only the ULP may reject one."""
+    """More MPA Requests arrive than the backlog of the ULP's listener: the device must hold those
+    in excess, and pass them on later, and must not reject them itself."""
     quiet()
-    # A ULP that answers no request for a fiftieth of verdict_timeout_ms, 1 s by default, gets more requests than it has
-    # room for: with this setting only after 72 s.
+    # When the ULP has answered no request for a fiftieth of verdict_timeout_ms, 1 s by default,
+    # iw_mpa passes on more requests than its backlog: with this value only after 72 s, and not
+    # during the test.
     b.set(verdict_timeout_ms=3600000)
     server = b.server(str(backlog))
     peers = []
@@ -99,7 +103,7 @@ def more_clients_than_the_backlog(b, backlog, count):
     for thread in threads:
         thread.join()
     equal(len(peers), count, "clients that TCP let in")
-    with server.paused():       # otherwise each request that the ULP gets would make room for another
+    with server.paused():       # else librdmacm takes requests, and iw_mpa passes on further ones
         for peer in peers:
             peer.send(mpa.request2(ird=4, ord=4))
         time.sleep(QUIET)
@@ -134,7 +138,7 @@ def listener_goes_while_requests_wait(b, count):
     server.end()
     for peer in peers:
         check(peer.recv_reply().flags & R, "no Reject")
-    # The ULP has destroyed its listener, which is no error, so the Rejects come without a Terminate.
+    # The ULP has destroyed its listener, which is no error: the Rejects must have no Terminate.
     peers[0].expect_rejected()
     for peer in peers:
         peer.close()
@@ -145,7 +149,8 @@ def listener_goes_while_requests_wait(b, count):
 
 @rule("B-08", "B-09", "R-04", cases=[(60,)])
 def rtr_as_early_as_can_be(b, count):
-    """The RTR message follows the Request at once: the driver finds it in TCP's receive queue."""
+    """The peer sends the RTR message together with the Request, so it is in TCP's receive queue
+    when the driver takes over the stream: the driver must process it without new data from TCP."""
     server = b.server()
     for _ in range(count):
         peer = b.dial()
@@ -161,7 +166,8 @@ def rtr_as_early_as_can_be(b, count):
 
 @rule("B-08", "D-01", "R-04", cases=[(20,)])
 def fpdu_as_early_as_can_be(b, count):
-    """The peer's first Send comes in one segment with the Reply, and must not be lost."""
+    """The peer sends its Reply and its first Send in one TCP segment: iw_mpa reads the Reply alone,
+    and the driver must receive the Send."""
     b.set(peer_to_peer=0)
     for _ in range(count):
         client, peer, _ = b.connecting()
@@ -175,7 +181,8 @@ def fpdu_as_early_as_can_be(b, count):
 @rule("B-21", "E-5-2: the RTR message is the first FPDU, a Send posted meanwhile the second",
       cases=[(20,)])
 def sends_race_the_rtr(b, count):
-    """The ULP posts Sends as early as the QP accepts any: the RTR must still be the first FPDU."""
+    """The ULP calls ibv_post_send() until the QP accepts a Send, before ESTABLISHED: the RTR
+    message must still be the device's first FPDU."""
     for _ in range(count):
         client, peer, _ = b.connecting()
         client.tell("storm")
@@ -188,7 +195,8 @@ def sends_race_the_rtr(b, count):
 
 @rule("B-19", "P-07", "R-07", cases=[("fin", 10), ("reset", 10)])
 def peer_goes_as_the_ulp_accepts(b, how, count):
-    """The peer closes during accept: accept or ESTABLISHED must fail, and no QP may stay in RTS."""
+    """The peer closes the connection while the ULP calls rdma_accept(): that or ESTABLISHED must
+    report an error, and the QP must not remain in RTS."""
     b.set(rtr_timeout_ms=600000)    # ms, so long that no timer ends the wait
     for _ in range(count):
         server, peer, _ = b.asked(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
@@ -220,7 +228,8 @@ def ulp_can_ask_what_its_qp_is(b):
 
 @rule("P-01", "P-11", "B-10", cases=[("destroy_qp",), ("destroy_id",)])
 def silent_peer_holds_nobody_up(b, how):
-    """A ULP that ends while the RTR message is awaited must not have to wait for the timer."""
+    """The ULP exits while the device waits for the RTR message of a silent peer: the exit must not
+    take until rtr_timeout_ms."""
     b.set(rtr_timeout_ms=FAR_MS)
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
     if how == "destroy_qp":
@@ -236,7 +245,8 @@ def silent_peer_holds_nobody_up(b, how):
 
 @rule("B-20", "P-03", cases=[("destroy_qp",), ("quit",)])
 def connect_to_where_nobody_answers(b, how):
-    """While SYNs are not answered, neither connect nor the end of the program may block."""
+    """No TCP answers the device's SYNs: neither rdma_connect() nor the exit of the ULP may block
+    until connect_timeout_ms."""
     b.set(connect_timeout_ms=FAR_MS)
     b.unanswering()
     client = b.client()
@@ -253,7 +263,8 @@ def connect_to_where_nobody_answers(b, how):
 
 @rule("I-12")
 def refused_port_is_asked_once(b):
-    """An RST in answer to SYN is no refusal of revision 2: revision 1 must not be tried."""
+    """No server listens at the port, so TCP answers the device's SYN by RST. The device must not
+    take that for a peer that refuses MPA revision 2, and must not connect again with revision 1."""
     before = counter("v1_fallback")
     client = b.client()
     client.do("connect 4 4 -")
@@ -264,7 +275,8 @@ def refused_port_is_asked_once(b):
 @rule("C-10", "X-02-2: no RTR message to a Reply of revision 2 without S",
       cases=[("rev_2",), ("rev_1",)])
 def unenhanced_reply_to_peer_to_peer(b, rev):
-    """A Reply without S cannot ask for an RTR message: the initiator must not send one."""
+    """A Reply without S has no bits A to D, by which it could select an RTR type: the device, as
+    initiator, must send no RTR message."""
     client, peer, _ = b.connecting()
     peer.send(mpa.reply(b"12345678", rev=int(rev[-1])))
     ev = client.event("ESTABLISHED")
@@ -285,7 +297,8 @@ def read_rtr_works_with_depths_of_0(b):
       cases=[(kind, size) for kind in ("connect", "accept", "reject")
              for size in (247, 248, 251, 252, 253, 255)])
 def longest_private_data_of_the_ulp(b, kind, size):
-    """PD_Length, which counts 4 bytes of enhanced data, too, must not wrap above 255."""
+    """PD_Length counts private data and 4 bytes of IRD and ORD: with up to 255 bytes of private
+    data it exceeds 255, and must not be cut to 8 bits."""
     pd = bytes(1 + i % 255 for i in range(size))
     if kind == "connect":
         _, _, frame = b.connecting(pd=pd)
@@ -302,7 +315,8 @@ def longest_private_data_of_the_ulp(b, kind, size):
 # --- the kernel's log ------------------------------------------------------------------------
 
 def log_line(b, role, port, text):
-    """Return the log's line about a connection. role: of the device; port: of the test's end"""
+    """Return the line with text that iw_mpa logs about a connection. role: the device's; port: the
+    port of the test's end"""
     ends = [f"[{b.address}]:{n}" if ":" in b.address else f"{b.address}:{n}"
             for n in (b.port, port)]
     own, peer = ends if role == "responder" else ends[::-1]
@@ -310,7 +324,7 @@ def log_line(b, role, port, text):
 
 
 def bad_client(b):
-    """Send what is no MPA Request. Return the line that the kernel's log must have about it."""
+    """Connect, and send bytes that are no MPA Request. Return the line that iw_mpa must log."""
     peer = b.dial()
     port = peer.sock.getsockname()[1]
     peer.send(b"\xff" * 20)
@@ -330,7 +344,8 @@ def ulp_rejects(b, server):
 
 @rule("B-08")
 def rtr_arrives_while_the_qp_is_locked(b):
-    """Softirqs cannot wait for the QP's lock: once it is free, the driver must read TCP again."""
+    """The RTR message arrives in softirq while a task holds the QP's lock, for which softirq cannot
+    wait: when the task unlocks, the driver must read the bytes, although TCP signals none."""
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
     slow = SlowPoint(b, device().modify_qp, 300 * SLOW)
     server.tell("modify_qp")
@@ -342,7 +357,8 @@ def rtr_arrives_while_the_qp_is_locked(b):
 
 @rule("B-08")
 def send_arrives_while_the_qp_is_locked(b):
-    """A Send that comes while a task holds the QP's lock must not be left in TCP's queue."""
+    """A Send arrives in softirq while a task holds the QP's lock: when the task unlocks, the driver
+    must read the Send from TCP's receive queue, although TCP signals no new data."""
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
     peer.send(mpa.rtr_write())
     server.event("ESTABLISHED")
@@ -357,7 +373,8 @@ def send_arrives_while_the_qp_is_locked(b):
 
 @rule("H-05")
 def sockmap_has_the_connection_first(b):
-    """BPF owns the socket's callbacks: this connection must end, and the next one come up."""
+    """A BPF sockmap owns the callbacks of an accepted socket, so iw_mpa cannot use it: it must
+    close this connection, and the next one, without the sockmap, must reach ESTABLISHED."""
     quiet()
     server = b.server()
     before = counter("TCP_ERROR")
@@ -419,7 +436,8 @@ def errno_is_logged_where_there_is_one(b):
     server.fails("accept 4 4 -")
 
 
-# Ways in which a connection ends, and what the log then has in brackets; a normal end is not logged.
+# How the peer ends a connection, and the reason in the line that iw_mpa logs; None: no line, as the
+# end is no error
 ENDS = (
     (lambda peer: peer.close(), None),
     (lambda peer: peer.reset(), "peer reset the connection"),
@@ -444,7 +462,7 @@ def end_of_a_connection_that_was_up_is_logged_if_it_is_an_error(b):
         peer.recv_reply()
         peer.send(mpa.rtr_write())
         equal(server.event("ESTABLISHED").status, 0, "status")
-        server.do("recv")   # siw checks the CRC of a Send only if there is a receive for it
+        server.do("recv")   # siw checks the CRC of a Send only if a receive is posted for it
         end(peer)
         server.event("DISCONNECTED")
         peer.close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The device under test as initiator: its Request, and what it does with the test's Reply."""
+"""The device under test is the initiator: its MPA Request, and its reaction to the test's Reply."""
 
 import contextlib
 import errno
@@ -46,7 +46,8 @@ def fails(client, names, status=None):
 
 
 def any_crc_field_will_do(probe, peer):
-    """Send with each content of the CRC field while CRC is off. MSN 1 has been sent before."""
+    """Have the peer send a Send with each of CRC_FIELDS when no CRCs were negotiated: each must
+    complete a receive. The caller has sent MSN 1."""
     for msn, field in enumerate(CRC_FIELDS, 2):
         octets = mpa.send(b"pong", msn)
         probe.do("recv")
@@ -55,7 +56,8 @@ def any_crc_field_will_do(probe, peer):
 
 
 def data_flows(client, peer, crc=True):
-    """Check a Send in either direction. The caller has read the client's RTR message, if any."""
+    """Check that the client sends and receives a Send. The caller has read its RTR message, if
+    any."""
     client.do("send 8")
     equal(peer.recv_fpdu(crc).op, "SEND", "what the client sends first")
     client.do("recv")
@@ -111,7 +113,7 @@ def private_data_of_request(b, size):
 # --- when A is set in a Request ----------------------------------------------------------
 
 SOURCE_PORT = 31000
-ASKED_WHEN = {      # settings, the device's setting, A
+ASKED_WHEN = {      # sysctls, the device's attribute peer_to_peer (None: not set), A of the Request
     "namespace_off": ({"peer_to_peer": 0}, None, 0),
     "device_off": ({}, 0, 0),
     "device_on": ({"peer_to_peer": 0}, 1, 1),
@@ -213,7 +215,8 @@ def ends_by_answer(client, peer, answer):
 
 
 def asked_by_read(b):
-    """Have a client send a Read as RTR message. Return client, peer and that Read Request."""
+    """Connect a client to the test, whose Reply selects Read as RTR type. Return the client, the
+    peer, and the Read Request that is the RTR message."""
     client, peer, _ = b.connecting()
     peer.send(mpa.reply2(a=1, rtr=READ, ird=4, ord=4))
     read = peer.recv_fpdu()
@@ -245,7 +248,7 @@ def rtr_answered_with_another_stag_does_not_complete(b):
 
 @rule("F-rtr", only="srnic")
 def rtr_answered_with_another_stag_is_answered(b):
-    """RFC 5041, 5.2: a Read Response without data is taken, whatever STag it has."""
+    """A Read Response without data must be accepted whatever STag it has (RFC 5041, 5.2)."""
     client, peer, read = asked_by_read(b)
     equal(client.event("ESTABLISHED").status, 0, "status")
     peer.send(answer_with_another_stag(read))
@@ -256,7 +259,8 @@ def rtr_answered_with_another_stag_is_answered(b):
 @rule("F-rtr", cases=[(how, rtr) for how in ("without_answer", "by_error", "at_once")
                       for rtr in ("WRITE", "READ")])
 def rtr_is_nobodys_work_request(b, how, rtr):
-    """The ULP, which did not post the RTR message, must get no completion for it."""
+    """The RTR message is not a WR of the ULP: however the connection ends, the ULP must get no
+    completion for it."""
     ends = {"without_answer": ends_without_answer, "by_error": ends_by_error,
             "at_once": ends_at_once}[how]
     client, peer, _ = b.connecting()
@@ -302,7 +306,8 @@ def reply_without_a(b):
 @rule("X-02-2: the first FPDU: an RTR message, the ULP's Send, or a Terminate message of 2/0/7",
       cases=[(send, write, read) for send in (0, 1) for write in (0, 1) for read in (0, 1)])
 def reply_of_draft_02(b, send, write, read):
-    """The draft has control flags Send, Write and Read where RFC 6581 has the bits A, B and C."""
+    """A responder that follows draft -02 has control flags Send, Write and Read where RFC 6581 has
+    the bits A, B and C: the device reads them as A, B and C."""
     client, peer, _ = b.connecting()
     answer = mpa.reply2(a=send, rtr=(SEND if write else 0) | (WRITE if read else 0), ird=4, ord=4)
     if send and not read and not (write and device().rtr & SEND):
@@ -316,7 +321,8 @@ def reply_of_draft_02(b, send, write, read):
 
 @rule("E-9.2-8: no RTR message to a Reply with A that nobody asked for", cases=[(0,), (WRITE,)])
 def reply_with_a_that_was_not_asked_for(b, rtr):
-    """An initiator that sent A=0 asked for client-server: A in the Reply does not change that."""
+    """The device sent A=0 in its Request, for the client-server model. A Reply with A=1 does not
+    change the model: the device must send no RTR message."""
     b.set(peer_to_peer=0)
     client, peer, req = b.connecting()
     equal((req.a, req.rtr), (0, 0), "A and RTR types")
@@ -338,7 +344,8 @@ def read_rtr_with_ord_0(b):
 @rule("E-9-1: IRD and ORD of the Request", "E-9.1-6: ORD of the QP", "R-03",
       cases=[(0, 0), (0, 1), (1, 0), (127, 128), (128, 127), (255, 255)])
 def own_depths(b, ird, ord):  # pylint: disable=redefined-builtin
-    """255 makes librdmacm take the device's maximum. librdmacm itself refuses 129 to 254."""
+    """For 255 librdmacm asks for the device's limits. The values 129 to 254 are not tested, as
+    librdmacm itself refuses them."""
     client, peer, req = b.connecting(ird=ird, ord=ord)
     equal((req.ird, req.ord), (min(ird, device().most_ird), min(ord, device().most_ord)), "IRD and ORD")
     up(client, peer, mpa.reply2(a=1, rtr=WRITE, ird=req.ord, ord=req.ird))
@@ -346,7 +353,8 @@ def own_depths(b, ird, ord):  # pylint: disable=redefined-builtin
 
 
 def programmed(own, peer_ird, peer_ord):
-    """IRD and ORD of the initiator's QP after such a Reply to equal own depths (RFC 6581, 9.1)"""
+    """Return IRD and ORD that the initiator's QP must have if its Request had own as IRD and as
+    ORD, and the Reply peer_ird and peer_ord (RFC 6581, 9.1)."""
     return device().depths(own if peer_ord == ULP else max(own, peer_ord),
                       own if peer_ird == ULP else min(own, peer_ird))
 
@@ -438,7 +446,7 @@ BAD = {
     "reject_pd_length_65535": mpa.reply(flags=C | R, pd_length=65535),
     "accept_v2_pd_length_513": mpa.frame(mpa.KEY_REP, C | S, 2, mpa.enhanced(4, 4) + bytes(509)),
 }
-REASON = {      # the counter of iw_mpa that has to move
+REASON = {      # name of a Reply -> iw_mpa's counter that it must increment; others: reason_of()
     "request_key": "SAME_ROLE", "garbage": "BAD_KEY", "rev_0": "BAD_REV", "rev_3": "BAD_REV",
     "rev_255": "BAD_REV",
 }
@@ -468,7 +476,8 @@ def bad_reply_is_closed(b, name):
 
 @contextlib.contextmanager
 def one_end_is_counted(timeout):
-    """Check that one connection ends: by TCP_ERROR, or by time-out if TCP delivers no more."""
+    """Check that the sum of iw_mpa's counters TCP_ERROR and timeout grows by one: a connection
+    ended by an error of TCP or, if TCP delivers no more bytes, by its timer."""
     total = lambda: counter("TCP_ERROR") + counter(timeout)
     before = total()
     yield
@@ -479,7 +488,8 @@ def one_end_is_counted(timeout):
 @rule("M-7.1.2-17: an end, not an octet before it, and one more TCP_ERROR or TIMEOUT_REPLY",
       cases=[(0,), (9,), (24,)])
 def urgent_data_in_a_reply(b, offset):
-    """TCP takes an urgent byte out of the stream: so the Reply can never be complete."""
+    """TCP takes an urgent byte out of the stream, so the device never gets the whole Reply: it must
+    end the connection by an error or by its timer."""
     b.set(reply_timeout_ms=1000 * SLOW)
     client, peer, _ = b.connecting()
     octets = mpa.reply2(b"private data", a=1, rtr=WRITE, ird=4, ord=4)
@@ -514,7 +524,8 @@ def silence_instead_of_a_reply(b):
 
 @rule("M-7.1.2-17: UNREACHABLE with ETIMEDOUT, no sooner than the time is over", "P-03", "Q-03")
 def silence_instead_of_tcp(b):
-    """A listener whose backlog is full drops SYNs: only connect_timeout_ms ends the connect."""
+    """The test's listener has a full backlog, so TCP drops the device's SYNs: connect_timeout_ms
+    must end the connect, long before TCP gives up."""
     b.set(connect_timeout_ms=400)
     sock = socket.create_server((b.listen_address, b.port), family=b.family, backlog=0)
     b.things.append(sock.close)
@@ -544,9 +555,10 @@ def timers_end_with_their_states(b):
 
 @rule("E-9.2-8: each octet of the RTR message, and of its repeats")
 def rtr_is_repeated_for_a_peer_that_names_one_type(b):
-    """An RTR message that is a zero-length Write is repeated until the peer sends an FPDU."""
+    """The device repeats an RTR message that is a zero-length Write until the peer sends an
+    FPDU."""
     need_repeats()
-    b.set(rtr_repeat_ms=250)     # the third repeat follows four seconds after the second
+    b.set(rtr_repeat_ms=250)     # the interval grows: the third repeat is due 4 s after the second
     client, peer, _ = b.connecting()
     peer.send(mpa.reply2(a=1, rtr=WRITE, ird=4, ord=4))
     client.event("ESTABLISHED")
@@ -561,7 +573,8 @@ def rtr_is_repeated_for_a_peer_that_names_one_type(b):
 @rule("E-9.2-8: each octet of the RTR message and of five Writes more, and nothing behind them, "
       "with no setting changed", defaults=True)
 def rtr_of_the_reply_by_default(b):
-    """The Reply allows only a Write, and the peer is silent: five Writes follow the first."""
+    """The Reply offers only Write as RTR type, and the peer sends nothing: with the default
+    settings the device repeats the RTR message five times."""
     need_repeats()
     client, peer, _ = b.connecting()
     peer.send(mpa.reply2(a=1, rtr=WRITE, ird=4, ord=4))
@@ -574,7 +587,8 @@ def rtr_of_the_reply_by_default(b):
 
 @rule("E-9.2-8: one RTR message, and not a second", cases=[(0, WRITE), (20, WRITE | READ)])
 def rtr_is_not_repeated(b, repeat_ms, rtr):
-    """No repeat if rtr_repeat_ms is 0, or if the Reply allows more types than a Write."""
+    """The device does not repeat the RTR message if rtr_repeat_ms is 0, or if the Reply offers more
+    RTR types than Write."""
     b.set(rtr_repeat_ms=repeat_ms)
     client, peer, _ = b.connecting()
     peer.send(mpa.reply2(a=1, rtr=rtr, ird=4, ord=4))
@@ -654,12 +668,13 @@ def private_data_of_reply(b, kind, rev, size):
     check(any(" received Reply " in line and line.endswith(f" pd_len={size}") for line in trace()),
           "its length is not in the trace")
     if kind == "accept":
-        data_flows(client, peer)        # the device read exactly the frame, and no FPDU after it
+        data_flows(client, peer)        # the device took no byte of an FPDU for private data
 
 
 @rule("E-9.1-8 E-9.1-1: the depths of a Reject in the trace")
 def depths_of_a_reject_are_in_the_trace(b):
-    """Only the trace shows IRD and ORD of a Reject: rdma_cm does not pass them to the ULP."""
+    """iw_mpa must write IRD and ORD of a Reject to the trace, as rdma_cm does not pass them to the
+    ULP."""
     trace = b.trace()
     client, peer, _ = b.connecting()
     peer.send(mpa.reply2(b"", C | R, ird=5, ord=300))
@@ -680,8 +695,8 @@ def depths_above_8_bits_are_in_the_trace(b):
 
 # --- revisions ---------------------------------------------------------------------------
 
-# Settings of the network namespace, and peer_to_peer of the device, if set. With each of the last
-# five a connection of revision 1 will not do.
+# Name -> sysctls, and the attribute peer_to_peer of the device (None: not set). With each of the
+# last five the device must not accept a connection of MPA revision 1.
 WISHES = {
     "defaults": ({}, None),
     "client_server": ({"peer_to_peer": 0}, None),
@@ -705,7 +720,8 @@ def wish(b, name):
 
 @contextlib.contextmanager
 def deaf(b):
-    """Drop segments with PSH, thus with data, to the test's port; connections still open."""
+    """Have nftables drop segments with PSH to the test's port. TCP's handshake still works, but the
+    test's TCP gets no data, and so acknowledges none."""
     needs.need("here")
     table = f"deaf_{b.port}"
     subprocess.run(["nft", "-f", "-"], check=True, text=True, input=f"""
@@ -722,7 +738,8 @@ def deaf(b):
 
 
 def called(b, pd=b""):
-    """Start a client that connects to the test. Return client and the test's listener."""
+    """Start a cm_probe that connects to the test. Return it, and the socket at which the test
+    listens."""
     sock = b.listen()
     client = b.client()
     client.do(f"connect 4 4 {pd.hex() or '-'}")
@@ -730,7 +747,8 @@ def called(b, pd=b""):
 
 
 def closes(peer, how):
-    """Close the connection of a peer, which has read the Request, by FIN or by RST."""
+    """Close the peer's connection by FIN or RST, as how says. The peer has read the Request, as
+    otherwise Linux would send RST for unread bytes."""
     if how == "fin":
         peer.close()
     else:
@@ -743,7 +761,8 @@ def no_further_call(sock):
 
 
 def counted(*names):
-    """Return a function that returns by how much each counter has grown since now."""
+    """Return a function that returns by how much each of iw_mpa's counters has grown since this
+    call."""
     before = [counter(name) for name in names]
     return lambda: [counter(name) - was for name, was in zip(names, before)]
 
@@ -751,7 +770,8 @@ def counted(*names):
 @rule("E-10-6: a second Request, of revision 1, and a connection", "C-09",
       cases=[(name,) for name in DOES_WITHOUT])
 def v1_is_tried_when_v2_was_read_and_refused(b, name):
-    """The peer reads the Request, and closes: so a peer that has only revision 1 refuses it."""
+    """The peer reads the device's Request of revision 2, and sends FIN, as peers do that support
+    only revision 1. The device must then send a Request of revision 1."""
     wish(b, name)
     moved = counted("v2_again", "v1_fallback")
     client, sock = called(b, b"abc")
@@ -769,7 +789,8 @@ def v1_is_tried_when_v2_was_read_and_refused(b, name):
 @rule("E-10-6: a second Request, which is the first one, and a peer-to-peer connection",
       cases=[("unread",), ("reset",)])
 def v2_is_offered_again_when_nothing_shows_that_it_was_refused(b, how):
-    """FIN without an acknowledged Request, or RST, may only mean a restart or overload."""
+    """The peer sends FIN before its TCP has acknowledged the Request, or RST. As a restart or
+    overload of the peer can cause that, too, the device must try revision 2 once more."""
     moved = counted("v2_again", "v1_fallback")
     client, sock = called(b, b"abc")
     if how == "unread":
@@ -789,7 +810,8 @@ def v2_is_offered_again_when_nothing_shows_that_it_was_refused(b, how):
 @rule("E-10-6: a third Request, of revision 1, and a connection",
       cases=[("reset", "reset"), ("reset", "fin"), ("unread", "reset"), ("unread", "unread")])
 def v1_is_tried_when_v2_was_offered_twice(b, first, second):
-    """Some peers of revision 1 reset at revision 2: after a second end, revision 1 is tried."""
+    """The peer ends the connection twice, by RST or before it has acknowledged the Request. As some
+    peers of revision 1 answer revision 2 by RST, the device must then try revision 1."""
     client, sock = called(b, b"abc")
     for how in (first, second):
         if how == "unread":
@@ -919,7 +941,7 @@ def reply_that_is_cut_is_no_refusal_of_v2(b, how, size):
     equal(moved(), [int(how == "fin"), int(how == "reset"), 0, 0], "counters")
 
 
-LOST_WHY = {        # the reason in the log
+LOST_WHY = {        # how the peer grants less than the Request asks for -> the reason in the log
     "fin": "it closed on revision 2",
     "reset": "it closed on revision 2",
     "v1_reply": "its Reply is not enhanced",
@@ -929,7 +951,8 @@ LOST_WHY = {        # the reason in the log
 
 
 def v1_peer_takes(b, sock, how):
-    """Play a peer that has only revision 1. Return the peer and its Reply, still to be sent."""
+    """Play peers that support only revision 1: end connections with a Request of revision 2. Return
+    the peer that gets one of revision 1, and a Reply, which the caller has to send."""
     while True:
         peer = b.take(sock)
         if peer.recv_request().rev == 1:
@@ -1020,7 +1043,7 @@ def unenhanced_reply_to_an_enhanced_request(b):
 def nobody_listens(b):
     client = b.client()
     client.do("connect 4 4 -")
-    fails(client, {"REJECTED"}, -errno.ECONNRESET)      # no consumer has rejected
+    fails(client, {"REJECTED"}, -errno.ECONNRESET)      # ECONNREFUSED would be a ULP's Reject
 
 
 @rule("M-7.1.2-8: REJECTED with the private data, though FIN came with it",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The device under test as responder: how it answers what the test's initiator sends."""
+"""The device under test is the responder: its answers to what the test's initiator sends."""
 
 import errno
 import socket
@@ -21,7 +21,8 @@ NOT_BY_TIME = 600000    # ms: longer than any test waits
 
 
 def up(server, peer, rtr=None, **kw):
-    """Send the initiator's first FPDU, and expect ESTABLISHED. Return the event."""
+    """Send the peer's first FPDU, rtr or a zero-length Write, and expect ESTABLISHED at the server,
+    the device's ULP. Return that event."""
     peer.send(rtr or mpa.rtr_write(**kw))
     ev = server.event("ESTABLISHED")
     equal(ev.status, 0, "status")
@@ -29,9 +30,8 @@ def up(server, peer, rtr=None, **kw):
 
 
 def data_flows(server, peer, crc=True, responses=0, msn=1):
-    """Exchange data both ways, with a peer whose FPDUs the test makes by hand. responses: number of
-    responses that have to come to Reads of the peer; nothing else may come. msn: MSN of the peer's
-    Send"""
+    """Check that the device answers the peer's Reads, receives a Send and sends one. responses: how
+    many Read Responses it has to send first, and nothing else; msn: MSN of the peer's Send"""
     for _ in range(responses):
         equal(peer.recv_fpdu(crc).op, "RESPONSE", "answer to the Read")
     server.do("recv")
@@ -111,7 +111,8 @@ def s_bit_of_revision_1_is_reserved(b):
 
 @rule("M-7.1.1-13: the revision in the trace", cases=[(1,), (2,)])
 def revision_of_the_peer_is_in_the_trace(b, rev):
-    """iw_cm has no field for the revision: only the trace shows it."""
+    """iw_mpa must write the revision of the peer's Request to the trace, as iw_cm has no field in
+    which the ULP would get it."""
     trace = b.trace()
     b.asked(mpa.request(b"data", rev=rev))
     check(any("iw_mpa_frame: " in line and f" received Request rev={rev} " in line
@@ -141,7 +142,7 @@ BAD = {
     "pd_length_65535": mpa.request(pd_length=65535),
     "v2_pd_length_513": mpa.frame(mpa.KEY_REQ, C | S, 2, mpa.enhanced(4, 4) + bytes(509)),
 }
-REASON = {      # the counter of iw_mpa that has to move
+REASON = {      # name of a Request -> iw_mpa's counter that it must increment; others: reason_of()
     "reply_key": "SAME_ROLE", "s_without_data": "SHORT_ENHANCED",
     "s_with_3_octets": "SHORT_ENHANCED",
 }
@@ -183,7 +184,8 @@ def garbage_shorter_than_a_header_is_closed_at_once(b, size):
 @rule("M-7.1.2-17: an end, not an octet before it, and one more TCP_ERROR or TIMEOUT_REQUEST",
       cases=[(0,), (9,), (24,)])
 def urgent_data_in_a_request(b, offset):
-    """TCP takes an urgent byte out of the stream: so the Request can never be complete."""
+    """TCP takes an urgent byte out of the stream, so the device never gets the whole Request: it
+    must end the connection by an error or by its timer."""
     b.set(request_timeout_ms=1000 * SLOW)
     server = b.server()
     peer = b.dial()
@@ -212,7 +214,7 @@ def private_data_v1(b, size):
     check(was_received(trace, size), "its length is not in the trace")
     server.do("accept 4 4 -")
     equal(peer.recv_reply().pd_length, 0, "length in the Reply")
-    data_flows(server, peer)        # the device read exactly the frame, and no FPDU after it
+    data_flows(server, peer)        # the device took no byte of an FPDU for private data
 
 
 @rule("M-7.1.1-14: each octet that the ULP can see, and the length of the Reply",
@@ -298,7 +300,8 @@ def rtr_offer(b, rtr):
 
 
 def draft_02(send, write, read):
-    """Return the control flags of draft -02 as the bits of RFC 6581, 9, at the same places."""
+    """Return the control flags of draft -02 as the bits A, B and C of RFC 6581, 9: Send has the
+    place of A, Write that of B (RTR type Send), and Read that of C (Write)."""
     return {"a": send, "rtr": (SEND if write else 0) | (WRITE if read else 0)}
 
 
@@ -310,7 +313,8 @@ DRAFT_02 = [(send, write, read) for send in (0, 1) for write in (0, 1) for read 
       cases=[(*flags, first) for flags in DRAFT_02
              for first in (("send", "write", "read") if flags[0] else ("send",))])
 def request_of_draft_02(b, send, write, read, first):
-    """An initiator of draft -02 takes A, B and C of the Reply for Send, Write and Read."""
+    """The test's initiator follows draft -02: it takes A, B and C of the Reply for Send, Write and
+    Read, and sends an RTR message of a type that these name. The device must accept it."""
     server, peer, reply = b.accepted(mpa.request2(ird=8, ord=8, **draft_02(send, write, read)))
     offered = draft_02(send, write, read)["rtr"]
     equal((reply.a, reply.rtr), (send, (offered & device().rtr or device().rtr) if send else 0),
@@ -321,7 +325,8 @@ def request_of_draft_02(b, send, write, read, first):
     if first == "read":
         equal(peer.recv_fpdu().op, "RESPONSE", "answer to the RTR")
     elif first == "write" or reply.rtr & SEND:
-        # The RTR message has not used the receive, so the next Send gets it.
+        # The RTR message, Write or Send, consumed no receive: the next Send completes the one
+        # posted.
         peer.send(mpa.send(b"x", msn=2 if first == "send" else 1))
         server.received(1)
     else:
@@ -333,7 +338,8 @@ def request_of_draft_02(b, send, write, read, first):
 @rule("X-02-3: IRD and ORD of the Reply and of the QP, with either field the larger one",
       cases=[(2, 8, 8, 2), (8, 2, 4, 4)])
 def depths_of_draft_02(b, ird, ord, own_ird, own_ord):  # pylint: disable=redefined-builtin
-    """The Request's IRD limits the responder's ORD; the QP's IRD is at least the Request's ORD."""
+    """The Request's IRD limits the ORD of the device, which is the responder; the IRD of its QP is
+    at least the Request's ORD."""
     server, _, reply = b.accepted(mpa.request2(ird=ird, ord=ord, **draft_02(0, 0, 0)))
     equal((reply.ird, reply.ord), (own_ird, own_ord), "IRD and ORD of the Reply")
     server.event("ESTABLISHED")
@@ -384,7 +390,8 @@ def first_fpdu_with_data_in_segments_of(b, size):
 
 
 def failed_by_crc(said, size):
-    """Check the completion of a receive, said, into which a Send with a wrong CRC came."""
+    """Check said, cm_probe's line for the completion of a receive: the Send for it had a wrong
+    CRC."""
     want = device().bad_crc
     check(said == want.format(size=size) if want else " success " not in said,
           f"receive with a bad CRC: {said}")
@@ -392,7 +399,8 @@ def failed_by_crc(said, size):
 
 @rule("F-fragments", cases=[(size, cut) for size in (4, 5, 6, 7) for cut in (1, 2, 3, 23 + size)])
 def fpdus_in_segments_of(b, size, cut):
-    """FPDUs with each length of pad, cut by TCP at each byte of pad and CRC"""
+    """The device receives FPDUs with each length of the pad, in TCP segments that end at each byte
+    of pad and CRC."""
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
     peer.send(mpa.rtr_write())
     server.event("ESTABLISHED")
@@ -434,7 +442,8 @@ SHORT = {
       "M-8-1: the ULP is told, and one stream that the driver has given up is counted",
       cases=[(name,) for name in SHORT])
 def first_fpdu_is_too_short_for_its_opcode(b, name):
-    """The FPDU has a good CRC: the device can only refuse it for its length or opcode."""
+    """The first FPDU has a right CRC, but an undefined opcode or fewer bytes than the headers of
+    its opcode: the device must end the connection for that."""
     b.set(rtr_timeout_ms=NOT_BY_TIME)
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
     before = counter("STREAM")
@@ -456,7 +465,8 @@ def first_fpdu_is_too_short_for_its_opcode(b, name):
 
 @rule("M-8-1: DISCONNECTED, and one stream is counted as ended for it")
 def urgent_data_ends_the_connection(b):
-    """The rest of the stream is no FPDU, but the counter must be that for urgent data."""
+    """The peer sends urgent data within an FPDU. The bytes behind it are no FPDU, either, but the
+    device must end the stream for the urgent data, and count that."""
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
     up(server, peer)
     before = hw_counter(device().urgent)
@@ -528,7 +538,7 @@ def end_with(peer, how):
     elif how == "term":
         peer.send(mpa.terminate(7))
     elif how == "garbage":
-        peer.send(b"\x00\x3a" + b"\xff" * 62)     # by its length a whole FPDU
+        peer.send(b"\x00\x3a" + b"\xff" * 62)     # a whole FPDU by ULPDU_Length, with a wrong CRC
 
 
 @rule("M-7.1.2-17: silence ends in an error when its time is over, and not an octet comes before",
@@ -551,7 +561,7 @@ def qp_destroyed_while_rtr_is_awaited_then(b, how):
     b.set(rtr_timeout_ms=NOT_BY_TIME)
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
     server.do("destroy_qp")
-    b.may_reset = how in ("garbage", "term")    # bytes may arrive when the socket no longer exists
+    b.may_reset = how in ("garbage", "term")    # TCP answers bytes for a closed socket by RST
     end_with(peer, how)
     check(server.event().status != 0, "the connection came up")
 
@@ -626,7 +636,7 @@ def reject_after_accept(b, then):
     else:
         time.sleep(1.2 * SLOW)
     server.no_event()
-    server.do("destroy_id")     # iw_cm keeps the QP of a rejected id until this
+    server.do("destroy_id")     # iw_cm holds a reference on the QP of a rejected id until then
 
 
 @rule(cases=[("rtr",), ("silence",)])
@@ -659,7 +669,8 @@ def half_open_connections_yield_the_oldest_first(b):
 
 @rule("M-7.1.2-17: FIN for the oldest of the same listener, nothing for the others", "H-03")
 def half_open_listener_yields_its_own(b):
-    """Many connections at one listener must not end an older one at another listener."""
+    """More than half_open_listener_max connections without a Request at one listener must end the
+    oldest ones of this listener, and none of another listener, even if that one is older."""
     b.set(half_open_listener_max=2, request_timeout_ms=20000 * SLOW)
     servers = [b.server(), b.another().server()]
     old = b.others[0].dial()
@@ -800,7 +811,7 @@ def markers_that_the_device_has_not_are_rejected(b):
     reply = peer.recv_reply()
     check(reply.flags & R, "no Reject")
     check(not reply.flags & M, "M is set")
-    peer.expect_rejected()  # the peer could not read a Terminate without Markers
+    peer.expect_rejected()  # no Terminate: the peer asked for Markers, which the device cannot add
 
 
 # --- Reject ------------------------------------------------------------------------------
@@ -831,7 +842,8 @@ def deepest(wanted):
       cases=[(strict, *depths) for strict in (0, 1)
              for depths in ((4, 8), (0, 0), (300, 500), (ULP, 3), (3, ULP), (ULP, ULP))])
 def depths_of_a_reject(b, strict, ird, ord):  # pylint: disable=redefined-builtin
-    """rdma_reject() has no depths: the Reject has those that the device could have granted."""
+    """rdma_reject() passes no IRD and ORD: the Reject has to have those of the Request, crosswise,
+    as far as the device supports them."""
     b.set(strict_ird_ord=strict)
     server, peer, _ = b.asked(mpa.request2(ird=ird, ord=ord))
     server.do("reject -")
