@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Access control: what a peer may read and write, by STag, bounds, rights and Protection Domain,
-and what one process may reach of another (RFC 5040, sections 7.2 and 8.1)."""
+and which rings and QPs of other processes a process may use (RFC 5040, sections 7.2 and 8.1)."""
 
 import errno
 import re
@@ -148,7 +148,8 @@ def counter_of_an_error(b, name, role):
 
 @rule("R-8.1.1-1: all memory around a region into which six Writes went", cases=both())
 def R_8_1_1_1_not_an_octet_beside_the_buffer(b, role):
-    """Six Writes into one region. When the test ends, all memory around the region is compared."""
+    """The peer writes six times into one region. When the test ends, all memory around the region
+    is compared with what it was."""
     link = Link(b, role)
     mr = link.dut.mr(300, MAY_WRITE, shift=4096 - 150)
     for at, size in ((0, 300), (0, 1), (299, 1), (149, 2), (150, 1), (1, 298)):
@@ -288,8 +289,8 @@ def R_8_1_2_1_pages_of_others(b):
     check(foreign, "no key is the other's alone")
     for key in foreign | {0, 0x1000, 0x7ffff000, 1 << 40}:
         other.verbs.fails(f"map_key stolen {key:#x} 4096", errno.EINVAL)
-    # The same key means a different ring in each process. The pattern is in the ring's last entry, which is still
-    # unused.
+    # The same mmap key belongs to different rings in different processes. The pattern is written to
+    # the last entry of one ring, which is still unused, and must not be in the other ring.
     size, key = link.dut.rings["scq.ring"]
     check(key in own, "the first keys are not the same")
     at = size - rings.CQE
@@ -308,7 +309,8 @@ def R_8_1_2_1_pages_of_others(b):
       "accept of the same request; the owner's connection with it afterwards",
       cases=[("connect",), ("accept",), ("again",)])
 def R_8_1_2_1_qp_of_another_user(b, call):
-    """A program passes its QP to rdma_ucm by number, and so can pass the QP of another user."""
+    """librdmacm passes a QP to the kernel by its number, so a program can pass the number of
+    another user's QP: the kernel must refuse it."""
     there = b.another()
     owner, program = Dut(b), of_another_user(there)
     qp = Qp(owner, "qp", "pd", "scq", "rcq")
@@ -345,7 +347,7 @@ UNPRIVILEGED = "setpriv", "--bounding-set", "-ipc_lock", "--inh-caps", "-ipc_loc
       "gone; an errno for memory that may not be written, is not there, or wraps", cases=[()])
 def R_8_1_2_1_memory_that_a_process_may_not_lock(b):
     room = 65536
-    # Two more pages are for the rings of the completion queues, which Dut makes at once.
+    # Two more pages are for the rings of the two CQs that Dut creates at first.
     dut = Dut(b, before=(*UNPRIVILEGED, "prlimit", f"--memlock={room + 2 * 4096}"))
     v = dut.verbs
     for turn in range(3):
@@ -372,7 +374,8 @@ QUEUES = {
 @rule("R-8.1.2-1: ENOMEM for a queue that is longer than a process may lock, alone and beside a region, "
       "and not when others have gone", cases=[(what,) for what in QUEUES])
 def R_8_1_2_1_queues_that_a_process_may_not_lock(b, what):
-    """The kernel allocates rings: without RLIMIT_MEMLOCK a process could use up all memory."""
+    """The kernel allocates the rings of queues, and must charge them to RLIMIT_MEMLOCK: otherwise a
+    process could use up all memory."""
     room = 16 * 4096
     dut = Dut(b, before=(*UNPRIVILEGED, "prlimit", f"--memlock={room}"))
     v = dut.verbs
@@ -407,7 +410,7 @@ def device_says_who_it_is(b):
 
 @rule("R-8.1.2-1: EINVAL for one more than query_device says of what is in an object", cases=[()])
 def R_8_1_2_1_limits(b):
-    """CQs, QPs and SRQs with one element more than query_device reports are refused."""
+    """CQs, QPs and SRQs with one entry or SGE more than ibv_query_device() reports are refused."""
     link = Link(b, "responder")
     v = link.verbs
     caps = dict(word.split("=") for word in v.words("device"))

@@ -86,7 +86,7 @@ def D_5_2_3_offsets_of_a_write(b, role):
 @rule("D-4.3-2: MSN of each Send and Read Request, which the peer counts, and its own, which are "
       "taken", cases=both())
 def D_4_3_2_message_numbers_of_each_queue(b, role):
-    """Sends and Reads are mixed, in both directions; Conduct checks the MSNs of the device."""
+    """Device and peer alternate Sends and Reads; Conduct (conduct.py) checks the device's MSNs."""
     link = Link(b, role)
     mr, data = source(link, 3000)
     into = link.dut.mr(3000, LOCAL_WRITE)
@@ -124,7 +124,8 @@ def D_5_2_4_messages_of_nothing(b, role):
 @rule("D-5.3-1: eight messages in the order of the list, and none amid another",
       "R-5.5-13: the order in which eight posted messages come", cases=both())
 def D_5_3_1_messages_leave_in_the_order_of_posting(b, role):
-    """A list of WRs with one doorbell. Conduct refuses segments of two messages that are mixed."""
+    """The ULP posts a list of WRs by one call: the device must send the messages in that order.
+    Conduct (conduct.py) refuses interleaved segments of two messages."""
     link = Link(b, role)
     dut, qp = link.dut, link.qp
     sizes = [3000, 1, 0, 4000, 1442, 17, 2000, 100]
@@ -202,7 +203,8 @@ def D_5_2_6_empty_segments_before_good_ones(b, role):
 
 @rule("D-5.3-2: a receive, a region and a sink, each whole, from mixed segments", cases=both())
 def D_5_3_2_states_of_messages_are_apart(b, role):
-    """The segments of a Send, a Write and a Read Response come in turns."""
+    """The peer interleaves the segments of a Send, a Write and a Read Response: the device must
+    place each segment by the state of its own message."""
     link = Link(b, role)
     mr, into = sink(link, 200), link.dut.mr(100, LOCAL_WRITE)
     link.qp.read(into.sge(), 0x9000, 0x99)
@@ -241,7 +243,8 @@ def D_5_3_3_each_message_once_and_in_order(b, count, role):
     link.verbs.tell(f"sink {link.qp.name} rcq {count} 64 64 {place.mr.start + place.at:#x} "
                     f"{place.mr.lkey:#x}")
     equal(link.verbs.answer(), "SINK", "sink")
-    # Do not send more than there are receives: verbs_probe reports how many have completed.
+    # Never send more messages than receives are posted: verbs_probe reports how many have
+    # completed.
     sent = done = 0
     while done < count:
         burst = []
@@ -352,7 +355,7 @@ def D_7_1_6_send_of_nothing_is_checked(b, field, value, error, role):
 @rule("D-7.1-3: Terminate 1/2/03 where 2 is due",
       cases=both((0,), (1,), (3,), (4,), (rdmap.MAX32,)))
 def D_7_1_3_number_of_a_send(b, msn, role):
-    """After the Send with MSN 1 each MSN but 2 is refused."""
+    """After a Send with MSN 1 the device must refuse a Send with any MSN but 2."""
     link = Link(b, role)
     link.ping()
     link.qp.recv()
@@ -381,7 +384,8 @@ def D_7_1_3_number_changes_within_a_send(b, role):
 @rule("D-7.1-4: Terminate 1/2/04 for a gap, an overlap, 0 and FFFFFFF0",
       cases=both((5,), (3,), (0,), (0xfffffff0,)))
 def D_7_1_4_offset_of_a_send(b, mo, role):
-    """The first segment of the Send had four bytes: each MO but 4 is refused in the second one."""
+    """The first segment of a Send had four bytes: in the second one the device must refuse any MO
+    but 4."""
     link = Link(b, role)
     link.qp.recv().forget()
     link.peer.ulpdu(rdmap.untagged(SEND, b"data", msn=1, last=False))
@@ -469,7 +473,7 @@ def D_7_1_10_write_out_of_bounds(b, at, size, role):
 @rule("D-7.1-10: memory, to the first octet and to the last",
       cases=both((1,), (64,), (4096,), (10000,)))
 def D_7_1_10_write_of_all_there_is(b, size, role):
-    """Writes to the first byte of a region, to the last, and to all bytes"""
+    """The peer may write to the first byte of a region, to the last, and to all bytes."""
     link = Link(b, role)
     mr = sink(link, size, shift=4096 - 33)
     data = random_octets(size)
@@ -523,8 +527,9 @@ def D_7_1_12_region_goes_between_two_segments(b, role):
 @rule("D-7.1-13 F-8-5: memory, and a flushed receive, though five good segments follow",
       "R-7.1-2: the code of the first fault, though a second follows", cases=both())
 def D_7_1_13_good_segments_behind_a_bad_one(b, role):
-    """Good segments and a second bad one follow a bad one, in the same write to TCP and later. None
-    of them is placed, and the Terminate reports the first error."""
+    """The peer sends a bad segment, then good ones and another bad one, by one write to TCP, and
+    then further good ones. The device places none of them; its Terminate reports the first
+    error."""
     link = Link(b, role)
     mr = sink(link)
     link.qp.recv()

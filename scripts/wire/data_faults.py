@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Memory allocations fail in srnic: each allocation within a given function fails once, in turn.
 
-faults.py has such tests for the setup of connections; here they are for the verbs and for the data
-path. A verb that fails has to return an errno and to leave no object. A posted work request has to
-be executed all the same, a little later.
+faults.py has such tests for the setup of connections; this file has those for verbs and the data
+path. A verb that fails has to return an errno and to leave no object. A work request that is posted
+has to be executed, when there is memory again.
 """
 
 import os
@@ -139,8 +139,8 @@ def stream_of_an_initiator(b, function, least):
 # --- bytes go out, and come in ------------------------------------------------------------
 
 def on_a_link(b, function, way, least, **words):
-    """Whichever allocation within `function` fails: way(link) has to do all its work, and then the
-    stream has to carry a Send in each direction."""
+    """Call way(link), which has srnic run function, once for each allocation within function, and
+    make that one fail. Each time way() must succeed, and then a Send in each direction."""
     link = Link(b, "responder", **words)
 
     point = Point(b, function)
@@ -212,8 +212,9 @@ def terminate_message(b):
 
 @rule("O-05")
 def tcp_without_memory_for_a_while(b):
-    """TCP returns -EAGAIN for want of memory, though its send buffer has room. write_space will not
-    be called then, so the sender has to try again by a timer, and not in a busy loop."""
+    """TCP returns -EAGAIN as it cannot allocate an skb, though its send buffer has room. As TCP
+    will not call sk_write_space then, srnic's sender has to call TCP again by a timer, without a
+    busy loop."""
     link = Link(b, "responder")
     symbols = sorted((int(line.split()[0], 16), line.split()[2])
                      for line in lines_of("/proc/kallsyms"))

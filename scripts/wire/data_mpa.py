@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""MPA in Full Operation on the wire: FPDUs, CRCs, Markers, the ends of a stream (RFC 5044)."""
+"""MPA in Full Operation on the wire: FPDUs, CRCs, Markers, the end of a stream (RFC 5044)."""
 
 import random
 import socket
@@ -23,7 +23,7 @@ from verbs import (ERR, LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE, WR_FLUSH_ERR, WR
 
 MAY_WRITE = LOCAL_WRITE | REMOTE_WRITE
 
-# RFC 5044, figures 5 and 6: whole FPDUs
+# The bytes of the FPDUs in figures 5 and 6 of RFC 5044
 FIGURE_5 = ("00000000" "002a4143" "00000000" "00000000" "00000001" "00000000" + "00" * 24 +
             "52239983")
 FIGURE_6 = ("002a4143" "00000000" "00000000" "00000002" "00000000" "00000014" + "00" * 24 +
@@ -38,8 +38,8 @@ def sink(link, size=64, **kw):
 
 @rule("F-3-1: as many FPDUs as five messages need, posted at once", cases=both())
 def F_3_1_a_ulpdu_is_an_fpdu(b, role):
-    """Small messages are sent in one FPDU each, though all of them were posted at once; a long one
-    in as few as it needs."""
+    """The ULP posts five Sends by one call: the device must send each short one in an FPDU of its
+    own, and the long one in as few FPDUs as MULPDU allows."""
     link = Link(b, role)
     qp = link.qp
     sizes = [10, 0, 24, 5000, 1]
@@ -56,8 +56,8 @@ def F_3_1_a_ulpdu_is_an_fpdu(b, role):
 @rule("F-3-3: 64768 octets in TCP segments of 536, in memory and in a receive",
       cases=both((0, 0), (4096, 0), (0, 1), (4096, 1)))
 def F_3_3_longest_fpdu_in_short_segments(b, rmem, markers, role):
-    """A ULPDU of 64768 bytes in TCP segments of 536. rmem: bytes of TCP's receive buffer, 0 for the
-    default."""
+    """The peer sends a Write and a Send whose ULPDU has 64768 bytes, the most that MPA allows, in
+    TCP segments of 536 bytes. rmem: size of the device's TCP receive buffer, 0 for the default"""
     if rmem:
         b.put("/proc/sys/net/ipv4/tcp_rmem", f"{rmem} {rmem} {rmem}")
     link = Link(b, role, mss=536 + 12, settings={"markers": markers})
@@ -75,7 +75,8 @@ def F_3_3_longest_fpdu_in_short_segments(b, rmem, markers, role):
 
 @rule("F-4.1-1 F-4.4-1: figure 5 without its Marker, with a CRC computed bit by bit", cases=both())
 def F_4_1_1_fpdu_of_the_rfc(b, role):
-    """A Send of 24 zeroes as the first FPDU is figure 5 of RFC 5044, without its Marker."""
+    """The device sends 24 zero bytes in its first FPDU, on a stream without Markers: that is the
+    FPDU of RFC 5044, figure 5, less the Marker in front of it."""
     link = Link(b, role, rtr=0)
     link.qp.send(bytes(24))
     link.peer.hear(SEND)
@@ -88,7 +89,8 @@ def F_4_1_1_fpdu_of_the_rfc(b, role):
       "F-4.1-1: ULPDU_Length of each Write sent", "F-4.1-3: the pad of each FPDU sent, which is 0",
       cases=both())
 def F_4_1_2_padding(b, role):
-    """Sends and Writes of all lengths modulo 4, in both directions; fpdu.Reader checks each pad."""
+    """Device and peer exchange Sends and Writes of all lengths modulo 4. fpdu.Reader checks that
+    each pad of the device is 0."""
     link = Link(b, role)
     mr = sink(link, 256)
     for size in range(9):
@@ -216,7 +218,8 @@ def F_4_4_3_changed_length(b, offset, role):
       "was wrong",
       "F-8-4: the Terminate, then FIN", cases=both())
 def F_6_1_nothing_is_placed_before_the_crc(b, role):
-    """The last byte of a Write's CRC comes later than the rest, and is wrong: nothing is placed."""
+    """The peer sends a Write without the last byte of its CRC, and later that byte, which is wrong.
+    The device must place no byte of the Write, neither before nor after it."""
     link = Link(b, role)
     mr = sink(link, 4096)
     octets = bytearray(link.peer.make(rdmap.write(mr.rkey, mr.start, random_octets(4000))))
@@ -244,7 +247,7 @@ def F_6_1_response_with_a_wrong_crc(b, role):
       "F-8-1: QP_FATAL for FIN within an FPDU, without a Terminate",
       cases=both((1,), (2,), (15,), (16,), (100,), (1019,)))
 def F_6_2_half_an_fpdu(b, size, role):
-    """FIN comes within the FPDU of a Write: no byte of the Write is placed."""
+    """The peer sends the first bytes of a Write's FPDU, then FIN: the device must place none."""
     link = Link(b, role)
     mr = sink(link, 1000)
     link.qp.recv()
@@ -304,7 +307,8 @@ def F_7_1_2_1_first_fpdu_is_good_for_mpa_alone(b, which):
 @rule("F-8-5: memory, which two good Writes behind a bad FPDU do not change",
       "F-8-4: the Terminate, then FIN", cases=both())
 def F_8_5_nothing_behind_an_error_is_placed(b, role):
-    """Good Writes behind an FPDU with a wrong CRC, in its TCP segment or later, are not placed."""
+    """The device must not place good Writes that follow an FPDU with a wrong CRC, neither those in
+    the same TCP segment nor later ones."""
     link = Link(b, role)
     mr = sink(link)
     bad = bytearray(link.peer.make(rdmap.write(mr.rkey, mr.start, b"bad")))
@@ -317,7 +321,8 @@ def F_8_5_nothing_behind_an_error_is_placed(b, role):
 
 @rule("F-8-3: Terminate 2/0/02, which is no code of startup", cases=both())
 def F_8_3_startup_frame_in_full_operation(b, role):
-    """In Full Operation a Request Frame is taken for an FPDU, whose CRC is reported as wrong."""
+    """The peer sends an MPA Request in Full Operation: the device must take its bytes for an FPDU,
+    and report the wrong CRC."""
     link = Link(b, role)
     link.peer.raw(mpa.request(b"hello") + bytes(0x4d50))
     link.refused(rdmap.MPA_CRC)
@@ -325,7 +330,8 @@ def F_8_3_startup_frame_in_full_operation(b, role):
 
 @rule(cases=both())
 def counters_of_a_stream(b, role):
-    """The counters of FPDUs, of their ULPDUs' bytes and of RTR messages, in both directions"""
+    """The device's hw_counters must count the FPDUs, the bytes of ULPDUs and the RTR messages that
+    it sends and receives."""
     names = "tx_fpdus", "tx_octets", "tx_rtr", "rx_fpdus", "rx_octets", "rx_rtr"
     before = {name: hw_counter(name) for name in names}
     link = Link(b, role)
@@ -346,7 +352,8 @@ NO_LOSS = "tc", "qdisc", "del", "dev", "lo", "root"
 
 @rule("F-8-1: QP_FATAL, DISCONNECTED and a flushed receive when TCP gives up", cases=both())
 def F_8_1_time_out_of_tcp(b, role):
-    """The network loses all packets, so there is no FIN, no RST and no ACK: TCP times out."""
+    """lo drops all packets, so that the device's TCP gets no ACK, no FIN and no RST, and gives up
+    after its retransmissions: the ULP must get QP_FATAL and DISCONNECTED."""
     b.put("/proc/sys/net/ipv4/tcp_retries2", "3")
     b.may_reset = True      # the peer sends its FIN when the device's socket no longer exists
     link = Link(b, role)
@@ -371,8 +378,8 @@ def killed(link):
 
 
 def network_down(link):
-    """Kill the program while its interface is down. What the device sends because of this reaches
-    the peer when the interface is up again."""
+    """Kill verbs_probe while the device's network interface is down, then set it up: now the bytes
+    that the device sends at the end of verbs_probe reach the peer."""
     run("ip link set storm0 down")
     killed(link)
     run("ip link set storm0 up")
@@ -380,8 +387,8 @@ def network_down(link):
 
 
 def network_gone(link):
-    """Delete the network device, and so the RDMA device. Its address is then given to lo, so that
-    what the RDMA device sent last still reaches the peer."""
+    """Delete the network interface, and so the RDMA device. Then give the interface's IP address to
+    lo, so that the bytes which the RDMA device sent last still reach the peer."""
     link.b.things.append(lambda: run("ip addr del 10.1.0.1/32 dev lo 2>/dev/null || true"))
     run("ip link delete storm1")
     run("ip addr add 10.1.0.1/32 dev lo")
@@ -406,7 +413,8 @@ ENDS_OF_THIS_SIDE = {
 
 
 def full_write(link, size):
-    """Post a Write that is longer than the peer's window; return the bytes of the FPDUs due."""
+    """Post a Write that is longer than the peer's TCP receive window, and wait until the window is
+    closed. Return the bytes of all FPDUs of the Write."""
     data = random_octets(size)
     link.qp.write(data, 0x1000, 0x55)
     check(link.peer.wait_full(), "the window does not close")
@@ -419,12 +427,13 @@ def full_write(link, size):
       "end the stream: none, or those of the Write that was on its way, so no Terminate",
       cases=both(*[(how, when) for how in ENDS_OF_THIS_SIDE for when in ("idle", "amid")]))
 def F_8_3_end_of_this_side(b, how, when, role):
-    """If this side ends the stream, the peer gets bytes of the posted Write, but no Terminate."""
+    """The device's end of the stream is ended by its ULP, or by the removal of the device. The peer
+    may get further bytes of a posted Write, but no Terminate, as no error was found."""
     ground = Ground(b)
     b.address = b.listen_address = ground.address
-    b.may_reset = True      # a program or device that has ended answers data by RST
+    b.may_reset = True      # TCP answers bytes for a socket that no longer exists by RST
     link = Link(b, role, narrow=True)
-    Verbs.end_spare()       # the program for the next test, which has the device open
+    Verbs.end_spare()       # the verbs_probe for the next test has this device open
     link.pong()
     want = full_write(link, 60000) if when == "amid" else b""
     at = len(link.peer.fpdus)
@@ -465,7 +474,7 @@ def F_4_5_2_mulpdu_with_markers(b, mss, want, role):
 @rule("F-4.5-3 F-3-2: a full ULPDU has 128 octets on segments of 100, 130 and 146",
       cases=both((100,), (130,), (146,)))
 def F_4_5_3_least_mulpdu(b, mss, role):
-    """The MULPDU is 128 bytes at least, however short TCP's segments are."""
+    """The device's MULPDU is at least 128 bytes, however short TCP's segments are."""
     link = Link(b, role, mss=mss)
     data = random_octets(1000)
     link.qp.send(data)
@@ -475,7 +484,8 @@ def F_4_5_3_least_mulpdu(b, mss, role):
 
 @rule("F-3-2: no ULPDU above 64768 octets where TCP would take longer ones", cases=both())
 def F_3_2_longest_ulpdu_that_is_sent(b, role):
-    """Over loopback TCP's segments have room for longer ULPDUs than the limit of 64768 bytes."""
+    """Over loopback TCP's segments have room for longer ULPDUs than 64768 bytes: the device must
+    not send such, as that is MPA's limit."""
     link = Link(b, role, mss=None)
     for _ in range(4):
         data = random_octets(100000)
@@ -486,7 +496,8 @@ def F_3_2_longest_ulpdu_that_is_sent(b, role):
 
 
 def large_bit(role):
-    """The bit of the frame by which a peer allows large FPDUs, if the device has this role"""
+    """Return the flag by which the peer offers FPDUs longer than a TCP segment: in its Request if
+    the device is the responder, else in its Reply."""
     return mpa.REQ_LARGE if role == "responder" else mpa.REP_LARGE
 
 
@@ -515,14 +526,15 @@ def F_4_5_1_large_fpdus_if_both_ends_say_so(b, crc, rev, role):
           ("silent", 1, "none"), ("allows", 0, "none"), ("echo", 1, "none"),
           ("allows", 1, "markers_in"), ("allows", 1, "markers_out")))
 def F_4_5_1_no_large_fpdus_else(b, peer, own, more, role):
-    """echo: the peer's frame has the bit that allows large FPDUs in the frame of the other role, as
-    if the peer had copied the device's flags into its own frame."""
+    """Without an offer of both ends, or with Markers, the device must send no FPDU longer than a
+    TCP segment. echo: the peer's Request or Reply has the flag that is the offer in the other one,
+    as if the peer had copied the device's flags."""
     markers = more == "markers_out"
     bits = {"silent": 0, "allows": large_bit(role),
             "echo": large_bit("initiator" if role == "responder" else "responder")}[peer]
     settings = {"large_fpdu": own, "markers": int(more == "markers_in")}
-    # A device with large_fpdu=1 sets its bit in a Request unless it wants Markers; in a Reply only if large FPDUs
-    # follow.
+    # A device with large_fpdu=1 sets its flag in a Request unless it sets M, too; in a Reply only
+    # if large FPDUs are then used.
     says = role == "initiator" and bool(own) and more != "markers_in"
     link = Link(b, role, mss=1460, large=bits, markers=markers, settings=settings, says_large=says)
     link.peer.conduct.mulpdu = link.mulpdu = fpdu.mulpdu(1460 - 12, markers)
@@ -539,8 +551,8 @@ def F_4_5_1_no_large_fpdus_else(b, peer, own, more, role):
 @rule("F-4.5-4: the longest of the last ULPDUs fits the new MTU, and all Writes arrive whole",
       cases=both())
 def F_4_5_4_mulpdu_follows_the_path(b, role):
-    """The MTU shrinks while the device sends: FPDUs that are queued in TCP stay as they are, and
-    later ones fit the new MTU."""
+    """The MTU of lo is reduced while the device sends: the FPDUs that it has already passed to TCP
+    keep their length, and later ones must fit the new MTU."""
     needs.need("here")
     link = Link(b, role, mss=None)
     mtu = subprocess.run(["cat", "/sys/class/net/lo/mtu"], check=True, text=True,
@@ -572,7 +584,8 @@ def sizes(sniffer):
 
 
 def in_flight(sniffer):
-    """How many segments with new bytes left while bytes before them were unacknowledged"""
+    """Return how many segments with new bytes TCP sent from the sniffer's port while bytes before
+    them were unacknowledged."""
     sent = acked = None
     count = 0
     for segment in sniffer.segments():
@@ -587,9 +600,9 @@ def in_flight(sniffer):
 @rule("F-5.1-1: nine of ten FPDUs begin a captured TCP segment, and all but the last are full",
       cases=both())
 def F_5_1_1_fpdus_begin_segments(b, role):
-    """Nothing is lost, and everything is posted at once: so all FPDUs have to be full, each in a
-    TCP segment of its own. The peer's window has room for all of them, since TCP cuts anywhere at
-    the window's edge."""
+    """The device sends a long Write over lo, which loses no packet: all FPDUs but the last must be
+    full, and nine of ten must begin a TCP segment. The peer's receive window has room for the whole
+    Write, as at the edge of a window TCP sends a part of an FPDU."""
     b.put("/proc/sys/net/ipv4/tcp_rmem", f"4096 {1 << 20} {1 << 20}")
     link = Link(b, role)
     link.ping()
@@ -617,8 +630,8 @@ def F_5_1_1_fpdus_begin_segments(b, role):
 @rule("F-5.1-1: a captured segment that leaves before an earlier one is acknowledged",
       cases=both())
 def F_5_1_1_short_messages_do_not_wait(b, role):
-    """There is no Nagle delay: what is posted is sent, though nothing before it was acknowledged.
-    The peer delays its acknowledgments, and sends nothing that could carry one."""
+    """The device's TCP must not delay short messages by Nagle's algorithm, that is until the bytes
+    before are acknowledged. The peer delays its acknowledgments, and sends no data with them."""
     link = Link(b, role)
     link.ping()
     sock = link.tcp.sock
@@ -638,7 +651,8 @@ def F_5_1_1_short_messages_do_not_wait(b, role):
 @rule("F-5.2-1: receives and memory, from a stream in segments by chance, which TCP counts",
       cases=both((5,), (44,)))
 def F_5_2_1_boundaries_are_not_those_of_tcp(b, seed, role):
-    """The sizes of TCP segments are random: an FPDU may fill many, and one may have many FPDUs."""
+    """The peer's stream arrives in TCP segments of random sizes: an FPDU may extend over many
+    segments, and a segment may contain many FPDUs."""
     link = Link(b, role)
     dice = random.Random(seed)
     mr = sink(link, 4000)
@@ -665,7 +679,8 @@ def F_5_2_1_boundaries_are_not_those_of_tcp(b, seed, role):
       "F-4.3-7: a Send, a Write and a Read of which each field is cut",
       cases=both((1,), (2,), (3,)))
 def F_5_2_1_segments_of_so_many_octets(b, size, role):
-    """Each type of message comes in TCP segments of 1, 2 or 3 bytes."""
+    """A Write, a Read Response, a Read Request and a Send arrive in TCP segments of 1, 2 or 3
+    bytes."""
     link = Link(b, role)
     mr, into = sink(link), link.dut.mr(24, LOCAL_WRITE)
     source = link.dut.mr(24, REMOTE_READ)
@@ -688,7 +703,8 @@ def F_5_2_1_segments_of_so_many_octets(b, size, role):
 
 @rule("F-5.2-1: 31 receives, of FPDUs in two segments", cases=both())
 def F_5_2_1_an_fpdu_cut_at_each_octet(b, role):
-    """An FPDU of 32 bytes comes in two TCP segments, and is cut at each of its bytes in turn."""
+    """FPDUs of 32 bytes arrive in two TCP segments each, divided behind each of the first 31 bytes
+    in turn."""
     link = Link(b, role, qp={"recvs": 16})
     for cut in range(1, 32):
         place = link.qp.recv()
@@ -713,7 +729,7 @@ def F_4_4_1_figures_5_and_6(b, role):
     link.peer.hear(SEND)
     equal(link.peer.fpdus[-1].raw.hex(), FIGURE_5, "figure 5")
     other = Link(b.another(), role, rtr=0, rev=1, markers=True, dut=link.dut, name="2")
-    # The first FPDU follows a Marker of 4 bytes, and has 492 bytes with its header and CRC.
+    # The 492 bytes are: a Marker (4), ULPDU_Length (2), the DDP header (18), data, and the CRC (4).
     other.qp.send(bytes(492 - 4 - 2 - 18 - 4))
     other.peer.hear(SEND)
     equal(len(other.peer.fpdus[-1].raw), 492, "octets of the first FPDU")
@@ -725,7 +741,7 @@ def F_4_4_1_figures_5_and_6(b, role):
 @rule("F-4.3-1: the positions of all Markers, for own frames of eight lengths",
       cases=both(*[(size,) for size in range(8)]))
 def F_4_3_1_markers_begin_behind_the_frame(b, size, role):
-    """The first Marker directly follows the device's frame, whatever the length of the frame."""
+    """The device's first Marker directly follows its Request or Reply, whatever length that has."""
     link = Link(b, role, markers=True, dut_pd=bytes(size))
     data = random_octets(3000)
     link.qp.send(data)
@@ -748,7 +764,8 @@ def F_4_3_2_first_marker_comes_with_the_first_fpdu(b, role):
       "to a Marker",
       "M-4.3-1: Markers at each 512 octets, which point to their FPDU", cases=both())
 def F_4_3_4_markers_point_to_their_fpdu(b, role):
-    """One FPDU has many Markers; then many FPDUs lie between two Markers."""
+    """The device sends FPDUs with many Markers each, then many FPDUs between two Markers: each
+    Marker must point to the FPDU in which it is. fpdu.Reader checks that."""
     link = Link(b, role, markers=True, mss=8960)
     link.need_segments()
     data = random_octets(20000)
@@ -764,7 +781,8 @@ def F_4_3_4_markers_point_to_their_fpdu(b, role):
 
 
 def up_to(link, distance):
-    """Return the data of a Send whose FPDU ends `distance` bytes in front of the next Marker."""
+    """Return data for a Send of the device: its FPDU, if it is the next one, ends distance bytes in
+    front of a Marker."""
     at = link.peer.inward.position
     # header, length and CRC have 24 bytes; the FPDU may begin with a Marker
     for size in range(0, 1200, 4):
@@ -839,7 +857,8 @@ def change_marker(change):
 @rule("F-4.3-6: memory, receive and sink have the pattern without its Markers",
       "F-4.3-8: the device's own FPDUs, which are read as ones without Markers", cases=both())
 def F_4_3_6_markers_reach_nobody(b, role):
-    """A Write, a Send and a Read Response with 8 Markers each: no Marker gets into memory."""
+    """The peer sends a Write, a Send and a Read Response with 8 Markers each: the device must place
+    the data without the Markers."""
     link = receiving(b, role)
     data = random_octets(4096)
     mr, into = sink(link, 4096), link.dut.mr(4096, LOCAL_WRITE)
@@ -958,8 +977,9 @@ def F_8_1_fin_with_a_read_open_is_an_abort(b, role):
 @rule("F-8-1: QP_FATAL, though it is a timer that ends the stream",
       cases=both(*[(cut, how) for cut in ("send", "read") for how in ("silent", "full")]))
 def F_8_1_end_that_halts_within_a_message_is_an_abort(b, cut, how, role):
-    """The ULP ends its half of the stream, and the peer then stays silent; or the peer ends its own
-    half, and then receives nothing more."""
+    """While a Send or a Read is incomplete, the ULP disconnects, and the peer sends nothing more;
+    or the peer sends FIN, and reads nothing more. The stream ends by linger_timeout_ms, in an
+    error."""
     b.set(linger_timeout_ms=1000)
     link = Link(b, role, narrow=True)
     link.qp.recv().forget()
@@ -981,7 +1001,7 @@ def F_8_1_end_that_halts_within_a_message_is_an_abort(b, cut, how, role):
 @rule("F-8-1: QP_FATAL and DISCONNECTED",
       "D-6.2.2-1: both receives are flushed, once each", cases=both((0,), (1,), (30,)))
 def F_8_1_reset(b, size, role):
-    """RST comes between two FPDUs, or after `size` bytes of an FPDU of the peer."""
+    """The peer sends RST between two FPDUs, or after the first size bytes of an FPDU."""
     link = Link(b, role)
     link.qp.recv()
     link.qp.recv()
@@ -995,7 +1015,8 @@ def F_8_1_reset(b, size, role):
       "changed", "R-6.2.1-1: Terminate 0/0/00", cases=both((0, 1), (9, 1), (9, 3000)))
 def F_8_1_urgent_data(b, size, more, role):
     """TCP would take an urgent byte out of the stream. If one arrives, between FPDUs or within one,
-    the device sends a Terminate and adds 1 to err_URGENT. No byte after the mark is placed."""
+    the device sends a Terminate and adds 1 to err_URGENT. It places no byte behind the urgent
+    one."""
     before = hw_counter("err_URGENT")
     link = Link(b, role)
     link.works()

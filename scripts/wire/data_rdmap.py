@@ -19,7 +19,8 @@ ALL_RIGHTS = MAY_WRITE | REMOTE_READ
 
 
 def message(link, op, mr, **kw):
-    """The ULPDU of a good message; for a Read Response the device first sends a Read Request."""
+    """Return the ULPDU of a message without error, apart from the fields in kw. For a Read Response
+    the device is first made to send a Read Request."""
     if op == WRITE:
         return rdmap.write(mr.rkey, mr.start, b"octets", **kw)
     if op == READ_REQUEST:
@@ -84,7 +85,8 @@ def R_4_1_2_reserved_bits_are_ignored(b, role):
 @rule("R-4.1-3 T-9: Terminate 0/2/06 for each opcode with the other T",
       cases=both(*[(op,) for op in range(7)]))
 def R_4_1_3_t_is_not_the_opcodes(b, op, role):
-    """T is wrong for the opcode, but the header is right for this T, so that DDP finds no error."""
+    """Bit T is wrong for the opcode, but the DDP header is of the type that T says: only RDMAP's
+    check of the opcode can find the error."""
     link = Link(b, role)
     link.qp.recv()
     mr = link.dut.mr(64, ALL_RIGHTS)
@@ -275,7 +277,8 @@ KINDS = {
 
 
 def offend(link, which):
-    """Cause a Terminate of this kind; return the status with which the first WR then ends."""
+    """Make the device send a Terminate of kind which. Return the status with which the device's
+    first WR then completes."""
     peer = link.peer
     if which == "llp":
         peer.ulpdu(rdmap.write(1, 2), check=lambda field: field[::-1])
@@ -300,7 +303,8 @@ def offend(link, which):
       "R-4.8-1 T-3: the four octets of Terminate Control, as constants",
       cases=both(*[(which,) for which in KINDS]))
 def R_4_8_7_copies_by_kind_of_error(b, which, role):
-    """Terminate Control, and the size of the headers that are copied, for each kind of error"""
+    """For each kind of error the device's Terminate must have a certain Terminate Control, and copy
+    headers of a certain size."""
     error, control, size = KINDS[which]
     link = Link(b, role)
     link.qp.recv().forget()
@@ -316,7 +320,8 @@ def R_4_8_7_copies_by_kind_of_error(b, which, role):
       cases=both(*[(which, framing) for framing in FRAMINGS for which in KINDS
                    if which != "llp" or FRAMINGS[framing].get("crc", True)]))
 def R_4_8_7_terminates_in_every_framing(b, which, framing, role):
-    """A Terminate has the same bytes without CRC, with Markers, and after each kind of startup."""
+    """The device's Terminate has the same bytes without CRCs, with Markers, and after each kind of
+    MPA startup."""
     link = Link(b, role, **FRAMINGS[framing])
     link.qp.recv().forget()
     status = offend(link, which)
@@ -342,8 +347,8 @@ def R_4_8_4_request_of_a_failed_read(b, before, role):
 @rule("R-4.8-4: Terminate 1/2/02 without the request",
       "R-6.1-3: Terminate 1/2/02 for the second Read at a depth of 1", cases=both())
 def R_4_8_4_no_request_where_ddp_found_it(b, role):
-    """One Read more than IRD is an error of DDP, for want of a buffer: the Terminate then has no
-    RDMAP header."""
+    """A Read Request in excess of IRD is an error of DDP (no buffer): the device's Terminate then
+    has no copy of the RDMAP header."""
     link = Link(b, role, narrow=True, ird=1, peer_ord=1)
     blocked(link, 1)
     link.peer.read(1, 2, 3, good=False)
@@ -351,8 +356,8 @@ def R_4_8_4_no_request_where_ddp_found_it(b, role):
 
 
 def blocked(link, reads, size=1 << 19):
-    """The peer asks for long responses and does not read from its socket, so that the device cannot
-    send all of them. Return the region."""
+    """Have the peer send Read Requests for long responses, and not read from its socket, so that
+    the device cannot send all of them. Return the region that is read."""
     mr = link.dut.mr(size, REMOTE_READ)
     for _ in range(reads):
         link.peer.read(mr.rkey, mr.start, size)
@@ -362,8 +367,8 @@ def blocked(link, reads, size=1 << 19):
 
 @rule("R-4.8-6: SinkTO, size and SourceTO in the Terminate, less what had come", cases=both())
 def R_4_8_6_response_that_fails_halfway(b, role):
-    """The region is deregistered while a response from it is sent. The Read Request that the
-    Terminate has is for the rest of the response."""
+    """The ULP deregisters a region while the device sends a Read Response from it. In the Terminate
+    the copied Read Request has the values for the rest that was not sent."""
     link = Link(b, role, narrow=True)
     size = 1 << 19
     mr = blocked(link, 1, size)
@@ -386,7 +391,8 @@ def R_4_8_6_response_that_fails_halfway(b, role):
 # --- which of two faults ---------------------------------------------------------------------
 
 class Two:
-    """Make segments with two errors; `statuses` are those of the WRs that then fail, in order."""
+    """Makes DDP segments of the peer with two errors each; statuses: those of the device's WRs that
+    fail because of the segment, in order"""
 
     def __init__(self, link):
         self.link = link
@@ -420,9 +426,9 @@ class Two:
 
 
 WRAP = 0xfffffffffffffff8
-# Pairs of errors in one FPDU. The device reports the one that is first in this order: room for the
-# header, DV, RV, opcode, T, QN; untagged: MSN, buffer, MO, length, body; tagged: the Read, STag,
-# association, right, wrap, bounds.
+# Pairs of errors in one DDP segment. The device must report the one that it checks first, in this
+# order: length of the header, DV, RV, opcode, T, QN; then, if untagged: MSN, buffer, MO, length,
+# body; if tagged: the Read of a Read Response, STag, association, right, wrap, bounds.
 PAIRS = {
     "room_dv": (rdmap.UNSPECIFIED, lambda two: rdmap.write(1, 2, dv=0)[:10]),
     "room_t": (rdmap.UNSPECIFIED, lambda two: rdmap.control(WRITE, t=False) + bytes(14)),
@@ -503,7 +509,8 @@ def R_7_1_2_two_faults_in_one_segment(b, which, role):
 
 @rule("R-7.1-2 F-4.4-3: Terminate 2/0/02, where the header is wrong in five things", cases=both())
 def R_7_1_2_crc_is_looked_at_first(b, role):
-    """If the CRC is wrong, no field of the header can be trusted: the error reported is the CRC."""
+    """If the CRC is wrong, each field of the header may be wrong: of all errors the device must
+    report the CRC."""
     link = Link(b, role)
     link.peer.ulpdu(rdmap.untagged(12, msn=9, qn=9, dv=0, rv=3), check=lambda field: field[::-1])
     link.refused(rdmap.MPA_CRC)
@@ -512,8 +519,8 @@ def R_7_1_2_crc_is_looked_at_first(b, role):
 @rule("R-7.1-2: 1/2/03 for MSN, and 1/2/02 in place of 1/2/04 for MO",
       cases=both(("msn",), ("mo",)))
 def R_7_1_2_no_slot_for_a_read_that_is_wrong(b, which, role):
-    """For a Read Request without a slot (IRD 0) a wrong MSN is reported before the lack of the
-    slot, but a wrong MO is not."""
+    """With IRD 0 there is no buffer for a Read Request. If its MSN is wrong, the device reports
+    that; if its MO is wrong, it reports the missing buffer."""
     link = Link(b, role, ird=0, peer_ord=0)
     body = rdmap.read_body(Read(1, 2, 3, 4, 5))
     link.peer.ulpdu(rdmap.untagged(READ_REQUEST, body, **{"msn": 1, **{which: 4}}))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""QP states: what a ULP sees, which changes it may request, and what happens to posted WRs."""
+"""QP states: which state a query returns, which changes a ULP may request, how WRs complete."""
 
 import errno
 import socket
@@ -19,8 +19,8 @@ MAY_WRITE = LOCAL_WRITE | REMOTE_WRITE
 
 
 def break_off(link):
-    """Bring the QP to ERR as a ULP would; check that all is flushed and that the connection
-    ends."""
+    """Modify the QP to ERR by ibv_modify_qp(). Check that all WRs are flushed, and that the device
+    ends the connection."""
     link.qp.recv()
     link.qp.modify(ERR)
     link.qp.flushed()
@@ -42,7 +42,8 @@ def refused(link, state):
 
 @rule("R-7-1: the QP's state, memory behind it, and a Send that does not leave", cases=both())
 def R_7_1_error_is_what_a_ulp_sees_that_asked_for_it(b, role):
-    """As soon as a ULP has changed its QP to ERR, nothing is placed and posted WRs are flushed."""
+    """As soon as the ULP has modified its QP to ERR, the device places no byte of the peer, sends
+    nothing, and flushes WRs that are posted."""
     link = Link(b, role)
     mr = link.dut.mr(64, MAY_WRITE)
     link.qp.recv()
@@ -131,8 +132,8 @@ def D_6_2_2_1_attributes_that_cannot_be_changed(b, name):
 
 @rule("D-6.2.1-1: the second Read leaves behind the close, both succeed, then FIN", cases=both())
 def D_6_2_1_1_both_ends_have_reads_to_send(b, role):
-    """The ULP closes while its second Read waits for the first one (ORD is 1). The peer may be in
-    the same situation, so the device answers the peer's Reads until its own have completed."""
+    """The ULP disconnects while its second Read waits for the first one, as ORD is 1. The peer may
+    be in the same situation: so the device answers Reads until its own have completed."""
     link = Link(b, role, ord=1, peer_ird=1)
     sink, source = link.dut.mr(64, LOCAL_WRITE), link.dut.mr(64, REMOTE_READ)
     source.put(random_octets(64))
@@ -155,7 +156,8 @@ def D_6_2_1_1_both_ends_have_reads_to_send(b, role):
 @rule("F-8-1: QP_FATAL for half a Send behind the device's FIN, also if the peer's FIN is in its segment",
       cases=both(("apart",), ("together",)))
 def F_8_1_message_is_cut_behind_our_fin(b, how, role):
-    """The device still receives after its own FIN: a Send that the peer's FIN cuts is an error."""
+    """The device still receives after its own FIN. The peer then sends the first segment of a Send
+    and FIN: that is an error, as the Send is incomplete."""
     link = Link(b, role)
     place = link.qp.recv()
     link.verbs.do(f"disconnect {link.id}")
@@ -170,8 +172,8 @@ def F_8_1_message_is_cut_behind_our_fin(b, how, role):
 @rule("R-6.2.1-2 T-19: the peer's TCP is in CLOSE_WAIT, where an RST would have closed it",
       cases=both())
 def R_6_2_1_2_error_behind_our_fin_is_no_reset(b, role):
-    """An error comes after the device's FIN: the device reads what follows, up to the peer's FIN.
-    If it closed its socket instead, TCP would send an RST."""
+    """The peer breaks a rule after the device's FIN: the device has to read all that follows, up to
+    the peer's FIN. If it closed its socket, TCP would send RST."""
     link = Link(b, role)
     link.verbs.do(f"disconnect {link.id}")
     link.peer.hear_end(FIN)
@@ -184,13 +186,14 @@ def R_6_2_1_2_error_behind_our_fin_is_no_reset(b, role):
     link.ended("QP_REQ_ERR")
 
 
-FOUND_S = 60        # seconds for which iw_cm still finds a responder's QP
+FOUND_S = 60        # seconds after which srnic hides the QP of a connected responder from iw_cm
 
 
 @rule(cases=[("found",)], soak=[("hidden",)])
 def qp_of_a_live_responder_is_not_for_another_request(b, state):
-    """Any program can call rdma_accept() with the number of any QP. While iw_cm still finds the QP
-    of a live responder, iw_mpa refuses (EBUSY); later srnic hides the QP from iw_cm (EINVAL)."""
+    """A program can call rdma_accept() with the number of any QP. That of a connected responder
+    must be refused: by iw_mpa with EBUSY, and after FOUND_S seconds with EINVAL, as iw_cm does not
+    find the QP."""
     link = Link(b, "responder")
     if state == "hidden":
         time.sleep(FOUND_S + 2)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Peers that delay an orderly end without limit, by some progress every half second."""
+"""Peers that delay the orderly end of a stream by a few bytes every half second: a timer ends
+it."""
 
 import subprocess
 import threading
@@ -18,18 +19,19 @@ from storms import SLOWLY, SOON, Ground
 from verbs import LOCAL_WRITE, REMOTE_WRITE, SUCCESS, Verbs
 
 STEP = 0.5          # seconds from one step of Mover to the next
-SIP = 1 << 14       # bytes that a slow peer reads at once: fewer would not open TCP's window
+SIP = 1 << 14       # bytes that a slow peer reads in a step: fewer would not open TCP's window
 KERNEL_WRITE = 60000
-DEPTH = 64          # the device's limit of the peer's open Reads: more than a test sends
+DEPTH = 64          # IRD of the device: more Reads than the peer sends in a test
 
 
 class Mover:
-    """A thread in which the peer makes some progress at each step, until the connection ends"""
+    """A thread in which the peer sends or reads a little every STEP seconds, until the connection
+    ends"""
 
     def __init__(self, b, link, how, state=None):
         self.peer, self.moved, self.stopped = link.peer, 0, threading.Event()
-        self.is_answered = state == "FINISHING"     # in all other states the device has sent its FIN
-        self.lost = 0.0     # seconds by which the host has delayed steps
+        self.is_answered = state == "FINISHING"     # Reads are answered before the device's FIN
+        self.lost = 0.0     # seconds by which a busy host has delayed the steps
         self.move = getattr(self, how)
         self.fpdu = link.peer.make(rdmap.write(1, 2, bytes(1000)))
         self.thread = threading.Thread(target=self._run)
@@ -91,7 +93,7 @@ LINKS = {"user": user_link, "kernel": kernel_link}
 
 
 def post_long_write(link):
-    """Post Writes with more data than the peer reads in this test."""
+    """Post Writes with more data than the peer reads during the test."""
     if isinstance(link, KernelLink):
         for n in range(8):
             link.kv.do(f"post write {SIGNALED} {n} 0x1000 0x55 0,{KERNEL_WRITE}")
@@ -101,7 +103,7 @@ def post_long_write(link):
 
 
 def post_behind_a_read(link):
-    """Post a Read, which the peer does not answer, and a Send with a fence, which has to wait."""
+    """Post a Read, which the peer does not answer, and a Send with a fence, which waits for it."""
     if isinstance(link, KernelLink):
         link.kv.do(f"post read {SIGNALED} 1 0x9000 0x99 0,64; "
                    f"send {FENCE | SIGNALED} 2 0 0 0,64")
@@ -123,13 +125,13 @@ def disconnected(link, limit):
 
 
 def on_ground_of_its_own(b, make, role):
-    """Return a link on a device of its own, which the test may delete."""
+    """Return a link by make() on an RDMA device that only this test uses, and may delete."""
     ground = Ground(b)
     one = b.another(ground.address)
     one.listen_address = ground.address
     one.may_reset = True
     link = make(one, role)
-    Verbs.end_spare()       # the program for the next test, which may have the device open
+    Verbs.end_spare()       # the verbs_probe for the next test may have this device open
     return link
 
 
@@ -138,7 +140,8 @@ def is_in(link, state):
 
 
 def bring_to(link, state, how):
-    """Bring the connection to a state of its end that only the peer or a timer can finish."""
+    """Disconnect, and bring the device's endpoint to a state that only the peer or a timer ends:
+    FINISHING, HALF_CLOSED or PEER_FINISHED."""
     if how == "acks":
         post_long_write(link)
     elif state == "FINISHING":
@@ -150,7 +153,8 @@ def bring_to(link, state, how):
 
 
 def right_to_place_has_ended(link):
-    """Have the peer write once more, in vain: Dut compares its memory when the test is over."""
+    """Have the peer write after DISCONNECTED. The device must not place that: Dut compares all
+    memory when the test ends."""
     try:
         if not isinstance(link, KernelLink):
             link.peer.write(link.target.rkey, link.target.start, b"late")
@@ -163,7 +167,7 @@ WAYS = [("bytes", "FINISHING"), ("writes", "FINISHING"), ("reads", "FINISHING"),
         ("reads", "HALF_CLOSED"), ("acks", "PEER_FINISHED")]
 ROLES = "responder", "initiator"
 FINISH_MS = 10000
-LINGER_MS = 4000    # so long that a step of Mover may be seconds late
+LINGER_MS = 4000    # far more than STEP, as a busy host may delay a step of Mover by seconds
 
 
 @rule("M-7.2-1 D-6.2.1-4: DISCONNECTED at finish_timeout_ms, and not before, while a byte, an empty "
@@ -171,9 +175,10 @@ LINGER_MS = 4000    # so long that a step of Mover may be seconds late
       cases=[(who, how, state, ROLES[n % 2]) for who in LINKS
              for n, (how, state) in enumerate(WAYS)])
 def M_7_2_1_end_has_a_limit(b, who, how, state, role):
-    """finish_timeout_ms ends the connection in each state in which a slow peer could keep it."""
+    """finish_timeout_ms must end the connection in each state in which a peer can keep it open by
+    sending or acknowledging a little again and again."""
     b.set(linger_timeout_ms=LINGER_MS, finish_timeout_ms=FINISH_MS)
-    b.may_reset = True      # the peer's last bytes may arrive when the socket no longer exists
+    b.may_reset = True      # TCP answers bytes for a socket that no longer exists by RST
     link = LINKS[who](b, role, narrow=how == "acks")
     with no_sooner_than(FINISH_MS - 1000):
         bring_to(link, state, how)
@@ -190,7 +195,7 @@ def M_7_2_1_end_has_a_limit(b, who, how, state, role):
 @rule("M-7.2-1: SUCCESS for what was posted, and DISCONNECTED by the peer's FIN, in far less than "
       "any limit", cases=both())
 def M_7_2_1_end_that_goes_well_is_quick(b, role):
-    """With a peer that closes at once an orderly end takes none of the timeouts."""
+    """If the peer sends FIN at once, an orderly end must not last until any of the timeouts."""
     b.set(linger_timeout_ms=600000, finish_timeout_ms=600000)
     link = Link(b, role)
     link.works()
@@ -205,7 +210,7 @@ def M_7_2_1_end_that_goes_well_is_quick(b, role):
 @rule("L-02: the connection has gone, and rdma link delete ends, in far less time than one "
       "linger_timeout_ms", cases=[(who, role) for who in LINKS for role in ROLES])
 def L_02_device_does_not_wait_for_an_end(b, who, role):
-    """Deletion of the device does not wait for a connection whose end a slow peer delays."""
+    """The deletion of a device must not wait for a connection whose orderly end a peer delays."""
     quiet()
     b.set(linger_timeout_ms=600000, finish_timeout_ms=600000)
     link = on_ground_of_its_own(b, LINKS[who], role)
@@ -225,7 +230,8 @@ def L_02_device_does_not_wait_for_an_end(b, who, role):
 @rule("L-02: the connection has gone at linger_timeout_ms though finish_timeout_ms is far away",
       cases=[(role,) for role in ROLES])
 def L_02_end_on_a_device_that_goes_is_short(b, role):
-    """A kernel ULP gets DEVICE_REMOVAL and closes in order: linger_timeout_ms limits this end."""
+    """A kernel ULP gets DEVICE_REMOVAL and disconnects. As its device is being removed, the orderly
+    end is limited by linger_timeout_ms, and not by the longer finish_timeout_ms."""
     quiet()
     b.set(linger_timeout_ms=3000, finish_timeout_ms=600000)
     link = on_ground_of_its_own(b, kernel_link, role)
