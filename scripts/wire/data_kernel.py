@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Verbs that only kernel ULPs have: fast registration, invalidation, drain (see kverbs.py)."""
+"""Verbs that only kernel ULPs can call: fast registration, invalidation, drain (see kverbs.py)."""
 
 import ctypes
 import errno
@@ -138,7 +138,8 @@ def R_8_1_1_4_rights_of_a_fast_registered_region(b, what, access, role):
       "R-8.1.1-4: Terminate 1/1/00 for a Write, 0/1/00 for a Read",
       cases=both(("write",), ("read",)))
 def D_7_1_7_region_that_is_not_registered_yet(b, what, role):
-    """The region is allocated and mapped, but no IB_WR_REG_MR was posted."""
+    """The region is allocated and mapped, but no IB_WR_REG_MR was posted: the device must refuse
+    the peer's access to it."""
     link = KernelLink(b, role)
     mr = link.kv.mr(0, [(0, 4096)])
     if what == "write":
@@ -197,7 +198,7 @@ def R_8_1_1_4_mapping_does_not_disturb_what_is_registered(b, role):
 
 
 def flood(link, octets):
-    """Send these bytes, or as many as the peer can: the device may have ended the stream."""
+    """Have the peer send octets; ignore an error, as the device may have ended the stream."""
     try:
         link.peer.raw(octets)
     except OSError:
@@ -311,7 +312,7 @@ def R_5_3_5_invalidate_of_a_region_that_is_not_valid(b, which, role):
       "R-8.1.1-7: Terminate 0/2/09 for a fast-registered region that is not for peers",
       cases=both((LOCAL_WRITE,), (0,)))
 def R_8_1_1_7_invalidate_of_a_region_without_a_remote_right(b, access, role):
-    """The region is valid and in the stream's PD, but the peer has no right to it: so the peer must
+    """The region is valid and in the PD of the QP, but has no remote access right: the peer must
     not be able to invalidate it."""
     link = KernelLink(b, role)
     mr = region(link, access=access)
@@ -369,7 +370,8 @@ def R_7_2_1_key_of_all_memory_is_not_the_peers(b, role):
 
 @rule("R-8.1.1-1: EOPNOTSUPP for a domain with a key of all memory for peers", cases=both())
 def R_8_1_1_1_no_key_of_all_memory_for_peers(b, role):
-    """IB_PD_UNSAFE_GLOBAL_RKEY, for which some kernel ULPs ask, would give peers all memory."""
+    """The device must refuse a PD with IB_PD_UNSAFE_GLOBAL_RKEY, for which some kernel ULPs ask, as
+    its key would let peers access all memory."""
     link = KernelLink(b, role)
     equal(link.kv.fails("unsafe"), errno.EOPNOTSUPP, "errno")
     link.works()
@@ -475,8 +477,8 @@ def R_7_1_1_work_request_that_cannot_be(b, what, role):
 @rule("R-5.1-3: the octets of Sends whose memory changed at their completion, and of a Write of "
       "two pieces", cases=both((1,), (100,), (4096,)))
 def R_5_1_3_memory_of_a_slab(b, size, role):
-    """Storage protocols have their headers in slab memory, and reuse it when the Send completes.
-    TCP must not refer to that memory any more then."""
+    """Storage ULPs send headers from slab memory, and reuse it when the Send completes. From the
+    completion on TCP must not refer to that memory, not even for a retransmission."""
     link = KernelLink(b, role)
     for turn in range(4):
         data = random_octets(size)
@@ -496,7 +498,8 @@ def R_5_1_3_memory_of_a_slab(b, size, role):
 @rule("R-8.1.2-1: EINVAL for each number of a QP, by a user who has none; the ULP's own connect afterwards",
       cases=[("initiator",)])
 def R_8_1_2_1_qp_of_a_kernel_ulp(b, role):
-    """A kernel ULP's QP has a number long before it connects. No user may connect it by number."""
+    """A kernel ULP's QP has a number before the ULP connects it. No program may connect it by that
+    number, of which the test tries many."""
     class Named(KernelLink):
         def initiator(self):
             there = self.b.another()
@@ -625,15 +628,15 @@ def R_5_3_1_shared_receives_of_a_kernel_ulp(b, role):
 @rule("D-6.2.2-1: the half-filled receive and the work requests have completed, once, when it "
       "returns; QP_LAST_WQE_REACHED; none of the SRQ's other receives does", cases=both())
 def D_6_2_2_1_drain_with_a_shared_receive_queue(b, role):
-    """In newer kernels ib_drain_qp() for a QP with an SRQ waits up to ten seconds for
-    QP_LAST_WQE_REACHED."""
+    """In newer kernels ib_drain_qp() for a QP with an SRQ waits up to ten seconds for the event
+    QP_LAST_WQE_REACHED: the device must report it in less time."""
     link = shared(b, role)
     link.peer.send(b"octets")
     link.kv.wc(0x20)
     link.kv.expect(0, b"octets")
     link.peer.ulpdu(link.peer.send_segments(b"halfhalf", 4)[0])
     link.peer.read(0, 0, 0)
-    link.peer.hear(READ_RESPONSE)       # now all data in front of the Read is placed
+    link.peer.hear(READ_RESPONSE)       # the device has placed all data in front of the Read
     for n in range(3):
         link.kv.do(f"post read {SIGNALED} {n} 0 0 {MEMORY - 64},64")
         link.peer.hear(READ_REQUEST)
@@ -653,7 +656,8 @@ def D_6_2_2_1_drain_with_a_shared_receive_queue(b, role):
 
 @rule("D-6.2.2-1: the receive is flushed", cases=[("initiator",)])
 def D_6_2_2_1_drain_without_a_connection(b, role):
-    """A QP without a connection has no stream whose end would flush it: ib_drain_qp() has to."""
+    """A QP without a connection has no stream whose end would flush its WRs: they must be flushed
+    by ib_drain_qp()."""
     class Unconnected(KernelLink):
         def initiator(self):
             said = self.kv.do(f"resolve {self.b.listen_address} {self.b.port}")

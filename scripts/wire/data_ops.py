@@ -66,7 +66,8 @@ def E_9_2_8_rtr_is_repeated_between_messages(b, role):
 @rule("R-5.1-3: one Write, one Send: the pieces joined, one completion each",
       cases=both((2,), (4,), (6,)))
 def R_5_1_3_gather_list_is_one_message(b, count, role):
-    """The SGEs have odd lengths and addresses, and one has the length 0."""
+    """The device sends one message from several SGEs, which have odd lengths and addresses, and one
+    of which has the length 0."""
     link = Link(b, role)
     parts = [random_octets(size) for size in (1000, 0, 4097, 3, 1, 2500)[:count]]
     for opcode, op in ((WR_WRITE, WRITE), (WR_SEND, SEND)):
@@ -145,7 +146,8 @@ def R_5_2_1_4_read_of_nothing_is_not_looked_up(b, stag, to, role):
 @rule("R-5.2.1-5 T-4: the Reads leave, and succeed, without an SGE and with a stale key",
       cases=both())
 def R_5_2_1_5_read_of_nothing_needs_no_sink(b, role):
-    """A Read of 0 bytes has no SGE, or one of length 0 with the key of a region that is gone."""
+    """The device must send a Read of 0 bytes that has no SGE, or one of length 0 with the key of a
+    deregistered region, as nothing will be placed."""
     link = Link(b, role)
     gone = link.dut.mr(64, LOCAL_WRITE)
     gone.destroy()
@@ -202,7 +204,8 @@ def R_5_2_1_6_read_as_rtr_message_is_open(b):
 # --- Read Responses that are received --------------------------------------------------------
 
 def reading(link, size=96):
-    """Have the device send a Read; return its sink, and the Read Request that the peer got."""
+    """Post a Read at the device. Return its sink, and the fields of the Read Request that the peer
+    got."""
     into = link.dut.mr(size, LOCAL_WRITE)
     link.qp.read(into.sge(), 0x9000, 0x99)
     return into, link.peer.hear(READ_REQUEST).read
@@ -230,7 +233,8 @@ def R_5_2_2_1_one_response_more(b, role):
 @rule("R-5.2.2-2 T-7: Terminate 1/1/00 for the first, second and last segment, and the other "
       "region's memory", cases=both((0,), (1,), (2,)))
 def R_5_2_2_2_response_to_another_stag(b, which, role):
-    """Segment `which` of the response has the STag of another region of the device."""
+    """Segment which of the peer's Read Response has the STag of a region other than the Read's
+    sink."""
     link = Link(b, role)
     into, read = reading(link)
     mr = link.dut.mr(96, MAY_WRITE)
@@ -261,7 +265,8 @@ def R_5_2_2_2_response_to_another_read(b, which, role):
       cases=both((0, 1), (0, -1), (1, 1), (1, -1), (1, -32), (2, 8), (2, -64),
                  (2, 1 << 40)))
 def R_5_2_2_3_response_at_another_offset(b, which, delta, role):
-    """Segment `which` of the response has a TO that is off by `delta`: a gap, or a step back."""
+    """The TO of segment which of the peer's Read Response is wrong by delta bytes: it leaves a gap,
+    or overlaps."""
     link = Link(b, role)
     into, read = reading(link)
     for ulpdu in link.peer.response_segments(read, bytes(96), 32)[:which]:
@@ -276,7 +281,8 @@ def R_5_2_2_3_response_at_another_offset(b, which, delta, role):
       cases=both((97, 97, True), (97, 97, False), (97, 48, True),
                  (192, 96, False)))
 def R_5_2_2_3_response_is_too_long(b, size, cut, last, role):
-    """The response has one byte more than the Read asked for, or twice as many and no L."""
+    """The peer's Read Response has one byte more than the Read asked for, or twice as many and no
+    L: the device must refuse the first segment that exceeds the sink."""
     link = Link(b, role)
     into, read = reading(link)
     ulpdus = [rdmap.response(read.sink_stag, read.sink_to + at, bytes(min(cut, size - at)),
@@ -291,7 +297,8 @@ def R_5_2_2_3_response_is_too_long(b, size, cut, last, role):
 @rule("R-5.2.2-4: Terminate 1/1/01, the Read fails, and memory",
       cases=both((95, 95), (95, 50), (1, 1)))
 def R_5_2_2_4_response_ends_early(b, size, cut, role):
-    """The segment with L comes too early: it is not placed, but the segments in front of it are."""
+    """The peer sets L before the Read Response is complete: the device must not place that segment;
+    it places those before."""
     link = Link(b, role)
     into, read = reading(link)
     data = random_octets(size)
@@ -313,8 +320,8 @@ def R_5_2_2_4_empty_response_to_a_read_of_something(b, role):
 @rule("R-5.2.2-4: the Read succeeds, with its octets",
       "R-5.5-19: no completion while L is missing", cases=both())
 def R_5_2_2_4_last_segment_of_nothing(b, role):
-    """All data of a response comes without L, then an empty segment with L: only the latter
-    completes the Read."""
+    """The peer sends all data of a Read Response without L, then an empty segment with L: the Read
+    completes only by the empty segment."""
     link = Link(b, role)
     into, read = reading(link)
     data = random_octets(96)
@@ -339,7 +346,8 @@ def R_5_2_2_5_sink_is_no_target_for_writes(b, role):
 @rule("R-5.2.2-6: Terminate 1/1/00 for the segment behind the deregistration",
       "R-8.1.1-6: the sink's memory, as it was when the region went", cases=both((0,), (1,)))
 def R_5_2_2_6_sink_is_checked_when_data_comes(b, which, role):
-    """The sink is deregistered before the response, or between two segments of the response."""
+    """The ULP deregisters a Read's sink before the Read Response, or between two segments of it:
+    the device must not place later bytes."""
     link = Link(b, role)
     into, read = reading(link)
     ulpdus = link.peer.response_segments(read, random_octets(96), 48)
@@ -366,7 +374,8 @@ def R_5_2_2_3_octets_for_a_read_of_nothing(b, size, role):
 
 @rule("R-5.3-1: six receives complete with their Send's octets, in order", cases=both())
 def R_5_3_1_each_send_takes_one_receive(b, role):
-    """Each Send takes the oldest receive, also an empty one or one shorter than the receive."""
+    """Each Send of the peer completes the oldest receive, also a Send that is empty or shorter than
+    the receive."""
     link = Link(b, role)
     places = [link.qp.recv(100) for _ in range(6)]
     datas = [b"", b"1", bytes(100), b"", random_octets(50), b"last"]
@@ -381,7 +390,7 @@ def R_5_3_1_each_send_takes_one_receive(b, role):
       "D-5.4-1: the length of the completion, to which three of five segments add nothing",
       "D-7.1-4: three segments without octets do not move the MO that is due", cases=both())
 def R_5_3_1_empty_segments_of_a_send(b, role):
-    """A Send may have segments without data at its start, in its midst and at its end."""
+    """The peer's Send has segments without data at its start, in its midst and at its end."""
     link = Link(b, role)
     place = link.qp.recv(8)
     msn = link.peer.next_msn(0)
@@ -424,7 +433,7 @@ def R_5_3_2_solicited_events(b, op, solicited, role):
     else:
         link.qp.received(place, b"data")
         link.verbs.nothing_happens()
-    # "arm" asks for one event only.
+    # The command "arm", which is ibv_req_notify_cq(), asks for one event only.
     place = link.qp.recv()
     link.peer.send(b"more", op=SEND)
     link.qp.received(place, b"more")
@@ -516,7 +525,7 @@ def R_5_3_5_invalidate_of_no_valid_stag(b, op, which, role):
 
 
 def failed_receive(link, error):
-    """Check that the peer gets this Terminate, and that the receive of its Send fails."""
+    """Check that the peer gets the Terminate for error, and that the receive of its Send fails."""
     link.peer.hear_terminate_of(error, link.peer.last)
     link.peer.hear_end()
     link.ended(event_of(error), flush=False)
@@ -584,7 +593,8 @@ def R_5_3_7_send_as_rtr_message_is_sent(b):
       "F-4.3-8: Markers in one direction, data in both",
       cases=both(*[(framing,) for framing in FRAMINGS]))
 def F_4_3_8_each_message_in_every_framing(b, framing, role):
-    """In each framing all messages pass in both directions: empty, short, and of many segments."""
+    """With each MPA startup and format of FPDUs in FRAMINGS, device and peer exchange each type of
+    message: empty, short, and of many segments."""
     link = Link(b, role, **FRAMINGS[framing])
     dut, peer, qp = link.dut, link.peer, link.qp
     mr, into = dut.mr(5000, MAY_WRITE | REMOTE_READ), dut.mr(5000, LOCAL_WRITE)

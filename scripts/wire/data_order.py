@@ -18,8 +18,8 @@ OWN_IRD, OWN_ORD = 4, 6
 
 
 def owing(link, size=LONG):
-    """The peer asks for a long Read Response and does not read from its socket, so that the device
-    cannot send all of it. Return the region."""
+    """Have the peer send a Read Request for size bytes, and not read from its socket, so that the
+    device cannot send all of the response. Return the region that is read."""
     mr = link.dut.mr(size, REMOTE_READ)
     link.peer.read(mr.rkey, mr.start, size)
     check(link.peer.wait_full(), "the window does not close")
@@ -30,8 +30,8 @@ def owing(link, size=LONG):
 
 @rule("R-5.5-10: memory, when the Send's completion is there, 20 times", cases=both())
 def R_5_5_10_writes_before_a_send_are_there(b, role):
-    """When the completion of a Send is there, all Writes before it are placed, whether they came in
-    the Send's TCP segment or before."""
+    """When a receive completes, the device must have placed all Writes that the peer sent before
+    the Send, whether they arrived in the same TCP segment or in earlier ones."""
     link = Link(b, role)
     mr = link.dut.mr(20000, MAY_WRITE)
     for turn in range(20):
@@ -56,7 +56,8 @@ def R_5_5_10_sends_are_delivered_in_order(b, role):
 
 @rule("R-5.5-12 R-B-2: 30 responses have what the Write before them wrote", cases=both())
 def R_5_5_12_read_sees_what_was_written_before(b, role):
-    """A Write and a Read of the same memory come in one TCP segment: the Read gets new data."""
+    """The peer sends a Write and a Read Request for the same memory in one TCP segment: the
+    response must have the bytes of the Write."""
     link = Link(b, role)
     mr = link.dut.mr(200, MAY_WRITE | REMOTE_READ)
     for turn in range(30):
@@ -70,7 +71,8 @@ def R_5_5_12_read_sees_what_was_written_before(b, role):
 
 @rule("R-B-2 R-5.5-12: 20 responses have what the Send before them brought", cases=both())
 def R_B_2_read_sees_the_send_before_it(b, role):
-    """A Read of the memory of a receive gets what the Send in front of the Read has brought."""
+    """The peer sends a Send, and a Read Request for the memory of the Send's receive: the response
+    must have the bytes of the Send."""
     link = Link(b, role)
     mr = link.dut.mr(64, LOCAL_WRITE | REMOTE_READ)
     for turn in range(20):
@@ -97,8 +99,8 @@ def R_5_5_18_send_is_delivered_while_a_response_is_owed(b, role):
 @rule("R-5.5-20 R-B-1: the sizes and data of three responses, in the order asked for",
       cases=both())
 def R_5_5_20_responses_come_in_order(b, role):
-    """A long, a short and an empty response come in the order of the requests; Conduct (conduct.py)
-    compares each with the oldest request."""
+    """The device must send a long, a short and an empty response in the order of the peer's Read
+    Requests; Conduct (conduct.py) compares each with the oldest request."""
     link = Link(b, role)
     mr = link.dut.mr(LONG, REMOTE_READ)
     data = random_octets(LONG)
@@ -114,8 +116,8 @@ def R_5_5_20_responses_come_in_order(b, role):
 @rule("R-5.5-14: each message has what was in memory when it was posted, though that changed at "
       "its completion", cases=both((WR_SEND, SEND), (WR_WRITE, WRITE)))
 def R_5_5_14_memory_may_change_after_the_completion(b, opcode, op, role):
-    """Memory of a WR changes when the WR has completed, before the peer reads from its socket: the
-    peer gets what was in the memory when the WR was posted."""
+    """The ULP overwrites a WR's memory when the WR has completed, before the peer reads from its
+    socket: the peer must get the bytes that were there when the WR was posted."""
     link = Link(b, role)
     mr = link.dut.mr(16384, 0)
     sent = []
@@ -128,7 +130,7 @@ def R_5_5_14_memory_may_change_after_the_completion(b, opcode, op, role):
         if not done:
             break
         equal([wc.status for wc in done], [SUCCESS], "statuses")
-    # If the last WR has not completed, its memory must not change before the peer has the message.
+    # If the last WR has not completed, the loop has ended before it overwrote the WR's memory.
     for data in sent:
         equal(link.peer.hear_message(op), data, "message")
     if not done:
@@ -138,7 +140,8 @@ def R_5_5_14_memory_may_change_after_the_completion(b, opcode, op, role):
 @rule("R-5.5-15 T-6: no completion while the Read is open, then both in order",
       cases=both((WR_SEND, SEND, WC_SEND), (WR_WRITE, WRITE, WC_WRITE)))
 def R_5_5_15_nothing_completes_before_an_earlier_read(b, opcode, op, wc_opcode, role):
-    """A later WR has been sent, but does not complete before the Read has got its response."""
+    """The message of a WR behind a Read has been sent, but the WR must not complete before the
+    Read, which still waits for its response."""
     link = Link(b, role)
     into = link.dut.mr(8, LOCAL_WRITE)
     link.qp.read(into.sge(), 0x9000, 0x99)
@@ -157,7 +160,7 @@ def R_5_5_15_nothing_completes_before_an_earlier_read(b, opcode, op, wc_opcode, 
 @rule("R-5.5-15 T-6: no completion while an unsignalled Read is open, then the Send's alone",
       cases=both())
 def R_5_5_15_unsignalled_ones_count(b, role):
-    """The completion of a signaled Send implies that an unsignaled Read before it is complete."""
+    """A signaled Send must not complete before an unsignaled Read that was posted before it."""
     link = Link(b, role)
     into = link.dut.mr(8, LOCAL_WRITE)
     link.qp.read(into.sge(), 0x9000, 0x99, flags=0)
@@ -176,7 +179,8 @@ def R_5_5_15_unsignalled_ones_count(b, role):
 
 @rule("R-5.5-15: three turns of a ring in which few are signalled", cases=both())
 def R_5_5_15_unsignalled_ones_make_room(b, role):
-    """In each turn of a short SQ only the last WR is signaled: its completion frees all slots."""
+    """In each turn around a short SQ only the last WR is signaled: its completion must free the
+    slots of all, so that the next turn can be posted."""
     link = Link(b, role, qp={"sends": 4})
     size = link.qp.caps[0]
     for turn in range(3 * size):
@@ -224,7 +228,8 @@ def R_5_5_20_each_response_completes_its_read(b, role):
 @rule("R-B-3: silence of a fenced work request until the Read is answered; one without a fence "
       "has left", cases=both((WR_SEND, SEND), (WR_WRITE, WRITE), (WR_READ, READ_REQUEST)))
 def R_B_3_fence(b, opcode, op, role):
-    """A fenced WR waits until the Reads before it are complete; a WR without a fence does not."""
+    """The device must not send a fenced WR before the Reads in front of it are complete; a WR
+    without a fence it must."""
     link = Link(b, role)
     into = link.dut.mr(32, LOCAL_WRITE)
     link.qp.read(into.sge(0, 8), 0x9000, 0x99)
@@ -247,7 +252,8 @@ def R_B_3_fence(b, opcode, op, role):
       "R-6.1-2: never more Reads open than agreed, as the peer counts them",
       cases=both(*[(n,) for n in (1, 2, 3, 4)]))
 def R_B_3_fences_and_depths(b, ord, role):  # pylint: disable=redefined-builtin
-    """Twice: four Reads, of which no more than ORD may be open, and then a fenced Send"""
+    """The ULP posts four Reads and a fenced Send, twice: at most ORD Reads may be open at a time,
+    and none when the peer gets the Send."""
     link = Link(b, role, ord=ord, peer_ird=ord)
     into = link.dut.mr(8 * 16, LOCAL_WRITE)
     qp = link.qp
@@ -285,7 +291,8 @@ def answer(link, reads, _heard):
 @rule("R-6.1-2: silence behind as many Read Requests as agreed; one more for each response",
       cases=both((1,), (2,), (3,), (5,)))
 def R_6_1_2_reads_that_are_open(b, depth, role):
-    """Of ten posted Reads as many as ORD are sent at first; each response lets one more be sent."""
+    """Of ten posted Reads the device sends as many as ORD at first, and one more after each
+    response."""
     link = Link(b, role, ord=depth, peer_ird=depth, qp={"sends": 16})
     into = link.dut.mr(80, LOCAL_WRITE)
     link.qp.post(*(link.qp.wr(WR_READ, [into.sge(8 * n, 8)], raddr=n, rkey=n) for n in range(10)))
@@ -322,7 +329,8 @@ def R_6_1_2_what_is_behind_a_waiting_read_waits(b, role):
       "R-5.2.1-1: those that are open are Reads of nothing, but for the first",
       cases=both((1,), (3,), (5,), (4,)))
 def R_6_1_3_one_read_too_many(b, depth, role):
-    """With IRD Reads open, a further one is an error; none can be answered (see owing())."""
+    """The peer has as many Reads open as IRD, as the device cannot send the first response (see
+    owing()): the device must refuse one more."""
     as_many_reads_are_taken(Link(b, role, narrow=True, ird=depth, peer_ord=depth), depth)
 
 
@@ -331,8 +339,8 @@ def R_6_1_3_one_read_too_many(b, depth, role):
       cases=both(*[(sizes, more) for sizes in ((0, 0, 0), (0, 8, 0), (8, 0, 8))
                    for more in (0, 8, None)]))
 def R_5_2_1_1_reads_of_nothing(b, sizes, more, role):
-    """A long Write of the device closes the peer's window, so that no response can be sent: each
-    Read, even of 0 bytes, stays open, and three are agreed."""
+    """A long Write of the device closes the peer's receive window, so that the device cannot send a
+    response: each Read, even one of 0 bytes, stays open and counts for IRD, which is 3."""
     link = Link(b, role, narrow=True, ird=3, peer_ord=3)
     mr = link.dut.mr(8, REMOTE_READ)
     mr.put(b"octets..")
@@ -373,7 +381,8 @@ def R_6_1_3_as_many_reads_as_agreed(b, depth, role):
       cases=both(*[(depth, 300, size) for depth in (1, 2) for size in (0, 8)]),
       soak=both((1, 30000, 8), (4, 100000, 8)))
 def R_6_1_4_next_read_at_the_limit(b, depth, count, size, role):
-    """A peer that has a response may send the next Read at once: it must find a free slot."""
+    """IRD Reads are open. As soon as the peer has a response it may send the next Read: the device
+    must accept it, and so must have freed the slot of the answered one."""
     link = Link(b, role, ird=depth, peer_ord=depth)
     mr = link.dut.mr(8, REMOTE_READ)
     mr.put(b"octets..")
@@ -415,7 +424,7 @@ def R_6_1_5_depth_0_of_the_reader(b, role):
 
 @rule("R-6.1-5: a Write, and Sends both ways", cases=both())
 def R_6_1_5_no_depths_at_all(b, role):
-    """With an IRD and ORD of 0 on both sides, Sends and Writes work."""
+    """If IRD and ORD of both ends are 0, Sends and Writes must work."""
     link = Link(b, role, ird=0, ord=0, peer_ird=0, peer_ord=0)
     mr = link.dut.mr(8, MAY_WRITE)
     link.peer.write(mr.rkey, mr.start, b"octets..")
@@ -439,13 +448,14 @@ def as_many_reads_leave(link, depth):
 
 
 def as_many_reads_are_taken(link, depth):
-    """Have the peer send `depth` Reads, whose responses cannot be sent, so that all stay open;
-    check that one more ends the stream."""
+    """Have the peer send depth Reads, which stay open, as the device cannot send the responses;
+    check that the device refuses one more by a Terminate."""
     owing(link)
     for _ in range(depth - 1):
         link.peer.read(1, 1, 0)
     link.peer.read(1, 1, 0, good=False)
-    # The device has to get all Reads before refused() reads, which lets it send the responses.
+    # refused() reads from the socket, so that the device can send responses: wait until the device
+    # has got all Reads.
     check(link.peer.wait_taken(), "no acknowledgement")
     link.refused(rdmap.UNTAGGED_BUFFER)
 
@@ -470,7 +480,8 @@ def E_9_1_depths_of_the_qp(b, peer_ird, peer_ord, role):
 @rule("R-8.1.1-11: what query_device says, and the depths of a Reply to a peer that asks for more",
       cases=[()])
 def R_8_1_1_11_depths_have_a_cap(b):
-    """A peer that asks for the highest depths gets the ones that query_device reports."""
+    """The Reply to a Request with the highest IRD and ORD has the limits that ibv_query_device()
+    reports."""
     link = Link(b, "responder")
     words = link.verbs.words("device")
     caps = dict(word.split("=") for word in words)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Terminates and the ends of a stream (RFC 5040, sections 5.4, 6.2 and 7; RFC 5041, section 6)."""
+"""Terminates and the end of a stream (RFC 5040, sections 5.4, 6.2 and 7; RFC 5041, section 6)."""
 
 import rdmap
 from harness import check, equal, no_sooner_than, poll
@@ -16,7 +16,8 @@ LONG = 1 << 19
 
 
 def long_write(link, size=LONG, opcode=WR_WRITE):
-    """Post a long Write or Send; the peer does not read from its socket, so its window closes."""
+    """Post a Write or Send of size bytes, and wait until the peer's TCP receive window is closed,
+    as the peer does not read from its socket."""
     words = link.verbs.words(f"memory long - {size}")
     base = int(words[0], 0)
     lkey, _ = (int(word, 0) for word in link.verbs.words(f"mr long pd long 0 {size} 0"))
@@ -29,7 +30,7 @@ def long_write(link, size=LONG, opcode=WR_WRITE):
 
 @rule("R-5.4-1: the 18 octets of the Terminate's header", cases=both())
 def R_5_4_1_terminate_that_is_sent(b, role):
-    """A Terminate has QN 2, MSN 1, MO 0 and L, whatever the MSNs of the other queues are."""
+    """The device's Terminate has QN 2, MSN 1, MO 0 and L, whatever the MSNs of other queues are."""
     link = Link(b, role)
     for _ in range(3):
         link.works()
@@ -41,7 +42,8 @@ def R_5_4_1_terminate_that_is_sent(b, role):
 
 @rule("R-5.4-4: FIN behind the first Terminate, though 39 segments more deserve one", cases=both())
 def R_5_4_4_one_terminate_for_many_faults(b, role):
-    """40 bad segments come at once: there is one Terminate, for the first of them."""
+    """The peer sends 40 bad segments by one write: the device must answer the first one by a
+    Terminate, and send no other."""
     link = Link(b, role)
     link.qp.recv()
     bad = [rdmap.untagged(SEND, b"data", msn=1, qn=7), rdmap.write(0x99, 1, b"data"),
@@ -52,8 +54,8 @@ def R_5_4_4_one_terminate_for_many_faults(b, role):
 
 @rule("R-5.4-4: FIN behind the Terminate, with 10 Sends posted and three Reads owed", cases=both())
 def R_5_4_4_nothing_leaves_behind_a_terminate(b, role):
-    """An error comes while the device has Sends and responses to send. Conduct (conduct.py) fails
-    if anything follows the Terminate."""
+    """The peer sends a bad segment while the device still has Sends and Read Responses to send.
+    Conduct (conduct.py) fails if the device sends any segment behind its Terminate."""
     link = Link(b, role)
     data = random_octets(3000)
     mr = link.dut.mr(30000, REMOTE_READ)
@@ -69,7 +71,8 @@ def R_5_4_4_nothing_leaves_behind_a_terminate(b, role):
 
 
 def flushed_behind_successes(link):
-    """Check that the first Sends, or none, have succeeded, and that all later ones are flushed."""
+    """Wait for all posted Sends. Check that none but the first ones, if any, have succeeded, and
+    that all later ones were flushed. Return the statuses."""
     statuses = []
     while link.qp.sq.posted:
         statuses += [wc.status for wc in link.qp.wait_send()]
@@ -83,8 +86,8 @@ def flushed_behind_successes(link):
       "R-6.2.1-1: the Terminate, compared whole, amid half a MiB on its way",
       cases=both(("write",), ("send",), ("response",)))
 def R_5_4_7_terminate_at_the_end_of_an_fpdu(b, kind, role):
-    """A bad FPDU comes while the peer's window is closed and half a MiB waits to be sent: only the
-    FPDU that TCP has in part is completed before the Terminate."""
+    """The peer sends a bad FPDU while its receive window is closed, and half a MiB of the device is
+    not sent. Before its Terminate the device may only complete an FPDU of which TCP has a part."""
     link = Link(b, role, narrow=True)
     if kind == "response":
         mr = link.dut.mr(LONG, REMOTE_READ)
@@ -106,8 +109,8 @@ def R_5_4_7_terminate_at_the_end_of_an_fpdu(b, kind, role):
       "R-5.5-14: no more Sends succeed than came whole",
       "D-6.2.2-1: Sends that did not succeed are flushed, in order", cases=both())
 def R_5_4_7_what_did_not_leave_did_not_succeed(b, role):
-    """A bad FPDU comes while many Sends wait for the peer's window: those that the Terminate
-    replaces must not complete with success."""
+    """The peer sends a bad FPDU while its receive window is closed, and many Sends of the device
+    are not sent: Sends in whose place the Terminate is sent must not complete with success."""
     link = Link(b, role, narrow=True, qp={"sends": 64})
     sge = link.dut.out(random_octets(3000))
     link.qp.post(*(link.qp.wr(WR_SEND, [sge]) for _ in range(50)))
@@ -130,8 +133,8 @@ def R_5_4_7_what_did_not_leave_did_not_succeed(b, role):
 @rule("R-6.2.1-2 T-19: the whole Terminate, then FIN and no RST, with a megabyte unread",
       cases=both((FIN,), ("open",)))
 def R_6_2_1_2_input_behind_the_fault_is_drained(b, how, role):
-    """The peer sends a megabyte behind its error. The device has to read it: with unread data TCP
-    would send an RST on a close, and the peer could lose the Terminate."""
+    """The peer sends a megabyte behind a bad FPDU. The device has to read it: if it closed its
+    socket with unread data, TCP would send RST, and the peer could lose the Terminate."""
     link = Link(b, role)
     link.qp.recv()
     mr = link.dut.mr(60000, MAY_WRITE)
@@ -156,7 +159,8 @@ def R_7_1_2_first_of_two_faults(b, role):
       "R-6.2.1-1: Terminate 0/0/00",
       cases=both(("send",), ("write",)))
 def R_7_1_1_message_that_cannot_be_built(b, kind, role):
-    """The second SGE's region is gone: the peer gets a Terminate and no part of the message."""
+    """The region of a WR's second SGE was deregistered: the device must send a Terminate, and no
+    part of the message."""
     link = Link(b, role)
     good, gone = link.dut.mr(100, 0), link.dut.mr(100, 0)
     gone.destroy()
@@ -171,7 +175,8 @@ def R_7_1_1_message_that_cannot_be_built(b, kind, role):
 @rule("R-7.1-1: Terminate 0/0/00, and LOC_PROT_ERR of the receive",
       cases=both(("key",), ("bounds",), ("other_pd",), ("no_right",)))
 def R_7_1_1_receive_that_cannot_be_used(b, which, role):
-    """A receive with a bad SGE is a local error, which the device finds when a Send comes."""
+    """A receive with a bad SGE is a local error, which the device finds when a Send arrives for
+    it."""
     link = Link(b, role)
     link.verbs.do("pd other")
     mr = link.dut.mr(100, 0 if which == "no_right" else LOCAL_WRITE,
@@ -189,8 +194,8 @@ def R_7_1_1_receive_that_cannot_be_used(b, which, role):
       "R-5.5-15: the order of five completions",
       "D-6.2.2-1: the Send behind the one that failed is flushed", cases=both())
 def R_7_1_1_what_was_posted_before_goes_out(b, role):
-    """The fourth Send of a list is bad: the three before it are sent and succeed, the last does
-    not."""
+    """The fourth of five Sends has a bad SGE: the three before it are sent and succeed, and the
+    fifth is flushed."""
     link = Link(b, role)
     datas = [random_octets(size) for size in (1, 2000, 30)]
     at = len(link.peer.heard)
@@ -205,8 +210,8 @@ def R_7_1_1_what_was_posted_before_goes_out(b, role):
 @rule("R-7.1-1: Terminate 0/0/00, and LOC_PROT_ERR of the receive",
       "D-7.1-13: the first piece, in which nothing of the bad segment is", cases=both())
 def R_7_1_1_second_piece_of_a_receive_is_gone(b, role):
-    """A segment of a Send covers two SGEs of the receive, and the second one's region is gone: no
-    byte of the segment is placed, not even in the first SGE."""
+    """A segment of a Send extends over two SGEs of the receive, and the region of the second one
+    was deregistered: the device must place no byte of the segment, not even in the first SGE."""
     link = Link(b, role)
     good, gone = link.dut.mr(100, LOCAL_WRITE), link.dut.mr(100, LOCAL_WRITE)
     gone.destroy()
@@ -223,7 +228,7 @@ def R_7_1_1_second_piece_of_a_receive_is_gone(b, role):
       cases=both(("key",), ("bounds",), ("other_pd",), ("no_right",),
                  ("remote_right",), ("gone",)))
 def R_7_1_1_read_that_has_no_sink(b, which, role):
-    """A Read whose sink is bad fails before its Read Request is sent."""
+    """A Read whose SGE, the sink, is invalid must fail before the device sends its Read Request."""
     link = Link(b, role)
     link.verbs.do("pd other")
     mr = link.dut.mr(64, {"no_right": 0, "remote_right": REMOTE_READ}.get(which, LOCAL_WRITE),
@@ -251,7 +256,8 @@ def R_5_4_2_terminate_needs_no_receive(b, role):
 @rule("R-5.4-2 R-5.4-3: one QP_FATAL, and a receive that is flushed once",
       cases=both((FIN,), (RST,)))
 def R_5_4_2_terminate_and_the_end_at_once(b, how, role):
-    """A Terminate and the end of the stream come together: the ULP gets one event for both."""
+    """The peer sends a Terminate, and FIN or RST directly behind it: the ULP gets one asynchronous
+    event for both."""
     link = Link(b, role)
     link.qp.recv()
     link.peer.terminate(rdmap.LOCAL_CATASTROPHIC)
@@ -266,7 +272,8 @@ def R_5_4_2_terminate_and_the_end_at_once(b, how, role):
 @rule("R-5.4-2: QP_FATAL, before the connection is established",
       "R-5.4-6: the responder says nothing", cases=[()])
 def R_5_4_2_terminate_is_the_first_fpdu(b):
-    """A Terminate as the first FPDU ends the stream; the responder must not send anything."""
+    """The peer's first FPDU is a Terminate: it ends the stream, and the device must send
+    nothing."""
     link = Link(b, "responder", first=False)
     link.qp.recv()
     link.peer.terminate(rdmap.LOCAL_CATASTROPHIC)
@@ -281,7 +288,8 @@ def R_5_4_2_terminate_is_the_first_fpdu(b):
       "R-5.4-6: the same of a malformed one",
       cases=[("good",), ("tagged",), ("queue_1",), ("msn_2",)])
 def R_5_4_2_terminate_is_no_rtr_message(b, form):
-    """A responder that waits for the RTR message gets a Terminate: ESTABLISHED reports an error."""
+    """The device, as responder, gets a Terminate in place of the RTR message: ESTABLISHED must
+    report an error."""
     link = Link(b, "responder", first=False)
     if form == "good":
         link.peer.terminate(rdmap.LOCAL_CATASTROPHIC)
@@ -297,7 +305,8 @@ def R_5_4_2_terminate_is_no_rtr_message(b, form):
 @rule("R-5.4-2: QP_FATAL, amid a Send",
       "R-5.4-3 T-18: the receive of that Send is flushed", cases=both())
 def R_5_4_2_terminate_within_a_send(b, role):
-    """A Terminate comes between two segments of a Send, whose receive then completes in error."""
+    """The peer sends a Terminate behind the first segment of a Send: the Send's receive must
+    complete in error."""
     link = Link(b, role)
     link.qp.recv().forget()
     link.peer.ulpdu(link.peer.send_segments(b"datadata", 4)[0])
@@ -308,7 +317,8 @@ def R_5_4_2_terminate_within_a_send(b, role):
 @rule("R-5.4-3 T-18: QP_FATAL, and ten completions in error",
       "D-6.2.2-1: each work request completes once, in order", cases=both())
 def R_5_4_3_received_terminate_flushes_all(b, role):
-    """A Terminate flushes receives, open Reads and the WRs behind them, each once and in order."""
+    """A Terminate of the peer flushes receives, open Reads and the WRs posted behind them, each
+    once and in order."""
     link = Link(b, role, ord=2, peer_ird=2)
     into = link.dut.mr(64, LOCAL_WRITE)
     for _ in range(5):
@@ -350,14 +360,14 @@ def counters(*names):
 
 
 def one_more(before):
-    """Wait until each counter has risen by 1: the RDMA core updates its copy only now and then."""
+    """Wait until each counter has grown by 1: the RDMA core caches the values for some time."""
     want = {name: count + 1 for name, count in before.items()}
     check(poll(lambda: counters(*before) == want), f"{counters(*before)}, {before} before")
 
 
 def traced(lines, event, octets, *words):
-    """Check that the trace has one line of this event, with these words, and with these bytes at
-    its end. (Kernels differ in where they put spaces between bytes.)"""
+    """Check that the trace has one line of this event, that it has these words, and that octets are
+    the bytes at its end. (Kernels differ in where they put spaces between bytes.)"""
     got = [line for line in lines() if f" {event}: " in line]
     check(len(got) == 1 and all(word in got[0].split(f"{event}: ")[1] for word in words) and
           got[0].split("ddp=")[1].replace(" ", "") == octets.hex(),
@@ -412,8 +422,8 @@ def R_6_2_1_2_input_behind_a_terminate_is_drained(b, role):
 
 @rule("R-5.4-5: what TCP had of the Write, and the rest of one FPDU; then FIN", cases=both())
 def R_5_4_5_received_terminate_stops_the_sender(b, role):
-    """A Terminate comes amid a Write of the device: the FPDU that TCP has in part is completed, and
-    nothing else is sent."""
+    """The peer sends a Terminate while the device sends a long Write: the device may complete an
+    FPDU of which TCP has a part, and must send nothing else."""
     link = Link(b, role, narrow=True)
     long_write(link)
     link.note_what_is_on_its_way()
@@ -454,7 +464,8 @@ def R_5_4_6_bad_terminate_is_not_answered(b, which, role):
 @rule("D-6.2.1-1: half a MiB and a Send, then FIN; what is posted later does not succeed",
       cases=both())
 def D_6_2_1_1_what_was_posted_goes_out_first(b, role):
-    """A disconnect sends what was posted before, then FIN; a Send that is posted later fails."""
+    """After rdma_disconnect() the device sends the messages that were posted before, then FIN; a
+    Send that is posted later must not succeed."""
     link = Link(b, role, narrow=True)
     long_write(link)
     link.qp.send(b"the last words")
@@ -475,7 +486,8 @@ def D_6_2_1_1_what_was_posted_goes_out_first(b, role):
 @rule("D-6.2.1-2 F-7.2-1: a response of 256 KiB behind the peer's FIN, then FIN",
       "M-7.2-1: behind the peer's FIN the response comes, then FIN", cases=both())
 def D_6_2_1_2_response_behind_the_peers_fin(b, role):
-    """The peer sends a Read Request and FIN: the whole response comes, then the device's FIN."""
+    """The peer sends a Read Request and FIN: the device must send all of the Read Response, then
+    FIN."""
     link = Link(b, role)
     mr = link.dut.mr(LONG // 2, REMOTE_READ)
     data = random_octets(LONG // 2)
@@ -490,7 +502,8 @@ def D_6_2_1_2_response_behind_the_peers_fin(b, role):
 @rule("D-6.2.1-2: half a MiB and a Send behind the peer's FIN, then FIN",
       "M-7.2-1: behind the peer's FIN what was posted comes, then FIN", cases=both())
 def D_6_2_1_2_sends_behind_the_peers_fin(b, role):
-    """Behind the peer's FIN the device sends what was posted before, then its own FIN."""
+    """After the peer's FIN the device sends the messages that were posted before, then its own
+    FIN."""
     link = Link(b, role, narrow=True)
     long_write(link)
     link.qp.send(b"the last words")
@@ -516,7 +529,8 @@ def D_6_2_1_4_terminate_behind_our_fin(b, role):
 
 @rule("D-6.2.1-4: DISCONNECTED, and a flushed receive, though the peer never ends", cases=both())
 def D_6_2_1_4_peer_that_never_ends(b, role):
-    """A peer that does not answer the device's FIN: linger_timeout_ms ends the connection."""
+    """The peer does not answer the device's FIN by its own: linger_timeout_ms ends the
+    connection."""
     b.set(linger_timeout_ms=1000)
     link = Link(b, role)
     link.qp.recv()
@@ -570,8 +584,8 @@ def R_7_1_disconnect_of_an_idle_connection(b, role):
       "which a later Write leaves as it is",
       cases=both())
 def R_7_1_qp_is_brought_to_the_error_state(b, role):
-    """A ULP changes its QP to ERR amid a long Write: the connection ends, and from then on no data
-    is sent or placed."""
+    """The ULP modifies its QP to ERR while a long Write is sent: the device ends the connection,
+    sends no more than the rest of an FPDU, and places no byte of the peer any more."""
     link = Link(b, role, narrow=True)
     mr = link.dut.mr(64, MAY_WRITE)
     long_write(link)
@@ -593,7 +607,8 @@ def R_7_1_qp_is_brought_to_the_error_state(b, role):
 
 @rule("R-6.1-1: each FPDU up to FIN is a message of RDMAP", cases=both())
 def R_6_1_1_only_messages_until_the_end(b, role):
-    """All bytes from the device's MPA frame to its FIN are decoded as FPDUs."""
+    """All bytes that the device sends between its MPA Request or Reply and its FIN must be FPDUs:
+    the peer decodes and checks each of them."""
     link = Link(b, role)
     for size in (0, 1, 2000):
         link.ping(bytes(size))
