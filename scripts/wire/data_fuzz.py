@@ -31,12 +31,13 @@ RIGHTS = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ
 EDGES = (0, 1, 2, 3, 7, 8, 63, 64, 65, 127, 128, 255, 256, 0x7fff, 0x8000, 0xfffe, 0xffff,
          0x7fffffff, 0x80000000, 0xfffffff0, 0xffffffff, 1 << 32, (1 << 63) - 1, 1 << 63,
          (1 << 64) - 8, (1 << 64) - 1)
-EVERY = 25          # number of bad streams after which a good connection is tried
+EVERY = 25          # after so many bad streams the test checks that a good connection works
 SLABS = ("TCP", "TCPv6", "sock_inode_cache", "request_sock_TCP")
 
 
 class Target:
-    """A server that accepts each connection, and regions with different rights for peers to name"""
+    """The process that peers attack: verbs_probe as a server that accepts each connection, and its
+    regions with different rights, whose STags the peers use"""
 
     def __init__(self, b):
         self.b = b
@@ -52,7 +53,7 @@ class Target:
             mr.forget()
         v.do(f"listen listener {b.address} {b.port}")
         v.do(f"serve pd {places.start:#x} {places.lkey:#x}")
-        self.ends = collections.Counter()   # how streams ended for this peer
+        self.ends = collections.Counter()   # how the peer's streams ended -> their number
 
     def regions(self):
         return self.writable, self.readable, self.local, self.foreign
@@ -61,20 +62,21 @@ class Target:
         self.ends["a Terminate" if peer.conduct.terminated else how] += 1
 
     def show_ends(self, count):
-        """Print how the streams ended. Many must have ended with a Terminate and some without one:
-        otherwise the test has not seen whether anything follows a Terminate."""
+        """Print how many streams ended by a Terminate, by FIN and by RST. Check that many ended by
+        a Terminate and some did not: otherwise the test has checked too little."""
         say(", ".join(f"{number} with {how}" for how, number in sorted(self.ends.items())))
         check(self.ends["a Terminate"] >= count // 4, f"few Terminates: {dict(self.ends)}")
         others = self.ends[FIN] + self.ends[RST]
         check(others >= count // 30, f"few streams without one: {dict(self.ends)}")
 
     def finished(self):
-        """[how many connections have begun, how many have ended]"""
+        """Return [number of connections that the server accepted, number of those that ended]."""
         return [int(word) for word in self.v.words("served")]
 
 
 class Stream:
-    """One stream of a peer, whose messages and errors all follow from a seed"""
+    """One stream of a peer: the messages and errors are random, and a seed determines all of
+    them"""
 
     def __init__(self, target, seed):
         self.target, self.seed = target, seed
@@ -86,7 +88,8 @@ class Stream:
         return self.msn[qn] - 1
 
     def message(self):
-        """The ULPDUs of one well-formed message; it may exceed bounds, or lack a right or a PD."""
+        """Return the ULPDUs of one well-formed message. It may exceed a region's bounds, or use a
+        region without the right, or of another PD."""
         dice = self.dice
         mr = dice.choice(self.target.regions())
         size = dice.choice((0, 1, 3, 64, 200, 256, 1000))
@@ -121,7 +124,8 @@ class Stream:
         return bytes(octets)
 
     def ulpdus(self):
-        """ULPDUs of well-formed messages; some are repeated, swapped, merged, cut or changed."""
+        """Return ULPDUs of well-formed messages, some of them repeated, swapped, merged, cut or
+        changed."""
         dice = self.dice
         all_ = [u for _ in range(dice.randrange(1, 7)) for u in self.message()]
         for _ in range(dice.choice((0, 1, 1, 1, 2))):
@@ -140,7 +144,8 @@ class Stream:
         return all_
 
     def octets(self, peer):
-        """The stream's FPDUs; in 30 % of streams one is damaged after its CRC was computed."""
+        """Return the stream's FPDUs. In 30 % of all streams one is changed after its CRC was
+        computed."""
         dice = self.dice
         fpdus = [peer.make(ulpdu[:60000]) for ulpdu in self.ulpdus()]
         if dice.random() < 0.3:
@@ -256,7 +261,7 @@ def R_8_1_1_1_streams_that_err_by_chance_to_an_initiator(b, seed, count):
 # --- elements of rings -----------------------------------------------------------------------
 
 def element(dice, mrs):
-    """An element of an SQ ring in which most fields are good, and some have random values"""
+    """Return an element for an SQ ring: most of its fields are valid, and some are random."""
     mr = dice.choice(mrs)
     sges = []
     for _ in range(dice.randrange(0, 7)):
@@ -320,11 +325,12 @@ SCRIBBLED = "qp.sq", "srq.ring", "scq.ring", "rcq.ring"
 
 
 def scribble_on(link, dice, turns):
-    """Threads write random bytes into all rings of a process while it sends and receives."""
+    """Have threads of verbs_probe write random bytes into all of its rings while it sends and
+    receives."""
     victim = link.dut
     data = victim.out(b"x")
     for ring in SCRIBBLED:
-        # the whole ring, its first 64 bytes, or eight of these
+        # scribble on the whole ring, on its first 64 bytes, or on bytes 8 to 15
         at, size = dice.choice(((0, victim.rings[ring][0]), (0, 64), (8, 8)))
         victim.verbs.do(f"scribble {ring} {at} {size} {dice.getrandbits(63)}")
     for n in range(turns):
@@ -377,7 +383,7 @@ MODIFY_QP, QUERY_QP, MODIFY_SRQ, QUERY_SRQ = 26, 25, 33, 34
 
 
 def good_commands(link):
-    """For each uverbs command that the device supports: its number, and a body that is good"""
+    """Return for each uverbs command that the device supports its number and a valid body."""
     pd, cq, srq, qp = (uverbs.handle(link, name) for name in ("pd", "scq", "srq", "qp"))
     mr = link.dut.memory.base
     wr = struct.pack("<QIIIIQII", 1, 1, 2, 2, 0, mr, 1, 0) + bytes(16) + rings.sge(mr, 8, 1)
@@ -402,8 +408,8 @@ def good_commands(link):
 
 
 def odd_command(dice, number, body):
-    """A uverbs command with words of its body changed, then cut or lengthened; the sizes in its
-    header may be wrong, too."""
+    """Return a uverbs command, of whose body words are changed, and that is then cut or lengthened;
+    the sizes in its header may be wrong, too."""
     octets = bytearray(body)
     for _ in range(dice.choice((0, 0, 1, 1, 2))):
         at = 4 * dice.randrange(len(octets) // 4)

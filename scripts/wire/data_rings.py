@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """A process misuses its own rings, its objects and uverbs, or uses them in unusual ways.
 
-Whatever the process does, its connections end, no other process is affected, and the device works.
+Whatever the process does, only its own connections may end: the device must work on for others.
 """
 
 import contextlib
@@ -31,7 +31,8 @@ MAY_WRITE = LOCAL_WRITE | REMOTE_WRITE
 
 
 def put_sqe(link, slot, element):
-    """Write an element into the SQ ring, its flags last, as libsiw does."""
+    """Write an element, an SQE, into the QP's SQ ring. Like libsiw, write its flags last: VALID
+    among them passes the element to the kernel."""
     at = slot * rings.SQE
     link.verbs.do(f"poke {link.qp.name}.sq {at} {(element[:8] + bytes(2) + element[10:]).hex()}")
     link.verbs.do(f"poke {link.qp.name}.sq {at + 8} {element[8:10].hex()}")
@@ -60,7 +61,7 @@ def locally_refused(link, wr_id, status=LOC_QP_OP_ERR, others=True):
 
 @contextlib.contextmanager
 def counted_once():
-    """Check that the device counts one invalid element in wr_invalid."""
+    """Check that the device's counter wr_invalid grows by one during the with statement's body."""
     time.sleep(AGE)
     before = hw_counter("wr_invalid")
     yield
@@ -146,7 +147,8 @@ GIB = 1 << 30
 
 
 def gibibyte(link):
-    """A region of 1 GiB, the bytes of which are the same MiB again and again: (address, lkey)"""
+    """Register 1 GiB of virtual memory, in which the same MiB is mapped 1024 times. Return
+    (address, lkey)."""
     base = int(link.verbs.words(f"repeated big {1 << 20} 1024")[0], 0)
     lkey = int(link.verbs.words(f"mr big pd big 0 {GIB} {LOCAL_WRITE}")[0], 0)
     return base, lkey
@@ -200,7 +202,7 @@ def R_7_1_1_memory_that_is_not_the_senders(b, which, role):
 @rule("R-7.1-1: Terminate 0/0/00, QP_FATAL, and LOC_QP_OP_ERR of the receive",
       cases=both((7,), (255,)))
 def R_7_1_1_receive_with_too_many_sges(b, count, role):
-    """A receive with too many SGEs is a local error, found when a Send takes the receive."""
+    """A receive with too many SGEs is a local error, which the device finds when a Send arrives."""
     link = Link(b, role)
     mr = link.dut.mr(64, LOCAL_WRITE)
     element = rings.rqe(0x77, [sge(mr.start, 8, mr.lkey)] * 6, num_sge=count)
@@ -292,7 +294,8 @@ def R_8_1_2_1_ring_that_is_scribbled_over(b, ring, seed, role):
 
 
 class Flipped:
-    """Good elements of a ring, of which a thread changes one field all the time."""
+    """Valid elements of an SQ or RQ ring, one field of which a thread of verbs_probe overwrites
+    again and again"""
 
     OWN, ROOM = b"own octets" * 10, 40
 
@@ -393,8 +396,8 @@ def R_8_1_2_1_field_that_changes_as_it_is_read(b, ring, field):
       cases=both(("qp.sq", 8, 4), ("qp.sq", 24, 16), ("qp.rq", 8, 4),
                   ("qp.rq", 16, 16)))
 def R_8_1_2_1_elements_that_change_as_they_are_read(b, ring, at, size, role):
-    """A thread changes flags, or an SGE, of a ring's first element while Sends pass in both
-    directions: a connection that is made afterwards works."""
+    """A thread overwrites flags or an SGE of a ring's first element while Sends pass in both
+    directions. Whatever the device does then, another connection of the process must work."""
     link = Link(b, role, qp={"sends": 1, "recvs": 1})
     link.dut.memory.forget(0, link.dut.memory.size)
     link.verbs.do(f"scribble {ring} {at} {size} 99")
@@ -466,8 +469,8 @@ def R_8_1_1_10_entries_that_look_full(b, role):
 @rule("R-5.5-13: as many Sends as were posted, ten rings of them",
       "R-5.5-15: as many completions", cases=both((1,), (2,), (16,)))
 def R_5_5_13_no_wr_is_forgotten(b, window, role):
-    """WRs are posted `window` at a time, for many turns of the SQ: none may stay there unsent, also
-    if it is posted just as the device stops to send."""
+    """The process posts WRs, with at most window outstanding, for many turns around the SQ ring.
+    None may stay unsent, also if it is posted just when the device finds the ring empty."""
     link = Link(b, role, qp={"sends": window})
     count = 40 * window
     sge_ = link.dut.out(b"octets")
@@ -524,7 +527,7 @@ def D_6_2_2_1_posted_to_a_qp_in_error(b, role):
 @rule("R-5.1-3: the octets of 47 messages around the end of a page",
       cases=both((WR_SEND, SEND), (WR_WRITE, WRITE)))
 def R_5_1_3_sends_around_the_end_of_a_page(b, opcode, op, role):
-    """Messages of 40 bytes that begin 1 to 47 bytes in front of a page's end"""
+    """The device sends messages of 40 bytes that begin 1 to 47 bytes in front of a page's end."""
     link = Link(b, role)
     mr = link.dut.mr(8192, 0, shift=0)
     mr.put(random_octets(8192))
@@ -538,7 +541,8 @@ def R_5_1_3_sends_around_the_end_of_a_page(b, opcode, op, role):
 
 @rule("R-5.1-3: the octets of eight Writes of six pieces, in order", cases=both())
 def R_5_1_3_pieces_and_a_slow_reader(b, role):
-    """Writes of six SGEs with odd addresses and lengths are cut anywhere by a closed TCP window."""
+    """The device sends Writes of six SGEs with odd addresses and lengths. As the peer's receive
+    window closes again and again, TCP takes them in parts that end anywhere."""
     link = Link(b, role, narrow=True)
     sizes = 4095, 1, 30001, 4097, 8191, 20003
     pieces = [link.dut.mr(size, 0, shift=n * 13 + 1) for n, size in enumerate(sizes)]
@@ -555,7 +559,8 @@ def R_5_1_3_pieces_and_a_slow_reader(b, role):
 
 @rule("R-8.1.1-4: the regions can be deregistered", cases=both((0,), (REMOTE_READ,)))
 def R_8_1_1_4_pieces_of_nothing_hold_no_region(b, access, role):
-    """SGEs of length 0 keep no reference to their regions, which can be deregistered afterwards."""
+    """SGEs of length 0 must not keep a reference to their regions: once the WR has completed the
+    regions can be deregistered."""
     link = Link(b, role)
     mrs = [link.dut.mr(64, access) for _ in range(4)]
     for order in ((0, 8, 0, 8), (8, 0, 8, 0), (0, 0, 0, 8), (0, 0, 0, 0)):
@@ -712,7 +717,8 @@ def D_7_1_5_shared_receive_that_fails(b, how, role):
 
 @rule("D-6.2.2-1: QP_LAST_WQE_REACHED once, and no receive is flushed", cases=both())
 def R_7_1_qp_of_a_shared_queue_is_brought_to_the_error_state(b, role):
-    """A QP that takes no more receives of its SRQ reports QP_LAST_WQE_REACHED once."""
+    """A QP that is modified to ERR takes no more receives from its SRQ: it must report
+    QP_LAST_WQE_REACHED, once."""
     dut = with_srq(b)
     link = Link(b, role, dut=dut, qp={"srq": "srq"})
     link.qp.recv()
@@ -729,7 +735,8 @@ def R_7_1_qp_of_a_shared_queue_is_brought_to_the_error_state(b, role):
 
 @rule("D-6.2.2-1: eight work requests: each is flushed, once", cases=[()])
 def D_6_2_2_1_qp_that_never_had_a_stream(b):
-    """WRs of a QP without a connection are flushed by its change to ERR, and later ones at once."""
+    """A QP without a connection is modified to ERR: its WRs are flushed, and WRs that are posted
+    later are flushed at once."""
     dut = Dut(b)
     qp = Qp(dut, "qp", "pd", "scq", "rcq")
     for _ in range(2):
@@ -773,7 +780,7 @@ def R_8_1_2_1_five_hundred_queues(b):
 
 @rule(cases=[(0, 0), (1, 0), (0, 1), (3, 5)])
 def R_8_1_2_1_sizes_of_a_qp(b, sends, recvs):
-    """A QP gets at least as many WRs as asked for; a length of 0 is no error."""
+    """A QP has room for at least as many WRs as the process asked for; 0 is no error."""
     link = Link(b, "responder", qp={"sends": max(sends, 1), "recvs": recvs})
     check(link.qp.caps[0] >= sends and link.qp.caps[1] >= recvs, f"{link.qp.caps}")
     said = link.verbs.words("query qp")
@@ -795,7 +802,8 @@ def R_8_1_2_1_signal_all(b, all_, role):
 
 @rule("R-8.1.2-1: the peer sees an end", cases=both(("qp",), ("process",)))
 def R_8_1_2_1_killed_amid_traffic(b, what, role):
-    """A QP is destroyed, or its process is killed, while data flows in both directions."""
+    """A QP is destroyed, or its process killed, while data flows in both directions: the peer must
+    get FIN or RST."""
     link = Link(b, role)
     mr = link.dut.mr(30000, MAY_WRITE | REMOTE_READ)
     link.dut.memory.forget(0, link.dut.memory.size)
@@ -814,7 +822,8 @@ def R_8_1_2_1_killed_amid_traffic(b, what, role):
 @rule("R-8.1.2-1: 200 turns, and a connection that works behind them", cases=[(200,)],
       soak=[(20000,)])
 def R_8_1_2_1_maps_that_race_with_destruction(b, count):
-    """One thread creates and destroys CQs while another one maps whatever ring has a likely key."""
+    """One thread creates and destroys CQs, while another one maps rings by mmap keys that the
+    kernel is likely to assign: a ring must not be freed while it is mapped."""
     link = Link(b, "responder")
     link.verbs.do(f"race_maps {count}", limit=(60 + count / 10) * SLOW)
     link.works()
@@ -822,7 +831,8 @@ def R_8_1_2_1_maps_that_race_with_destruction(b, count):
 
 @rule(cases=both())
 def R_8_1_2_1_changes_of_state_under_traffic(b, role):
-    """2000 calls of ibv_modify_qp(), most of which are refused, hold up no Read Response."""
+    """While the process calls ibv_modify_qp() 2000 times, and most calls are refused, the device
+    must still answer Reads."""
     link = Link(b, role)
     link.verbs.tell("modify_storm qp 2000")
     for n in range(30):
@@ -845,14 +855,14 @@ def R_8_1_2_1_short_buffers_of_uverbs(b, what):
     pd, cq = handle(link, "pd"), handle(link, "scq")
     mr = link.dut.memory.base
     bodies = {
-        # response, user_handle, cqe, vector, channel, reserved
+        # ib_uverbs_create_cq: response, user_handle, cqe, vector, channel, reserved
         "cq": (CREATE_CQ, struct.pack("<QQIIiI", 0, 1, 16, 0, -1, 0), 8),
-        # response, user_handle, pd, max_wr, max_sge, limit
+        # ib_uverbs_create_srq: response, user_handle, pd, max_wr, max_sge, limit
         "srq": (CREATE_SRQ, struct.pack("<QQIIII", 0, 1, pd, 16, 1, 0), 16),
-        # response, user_handle, pd, scq, rcq, srq, wrs, sges, inline, sig, type, is_srq, reserved
+        # ib_uverbs_create_qp: response, user_handle, pd, scq, rcq, srq, wrs, sges, inline, sig, ...
         "qp": (CREATE_QP, struct.pack("<QQIIIIIIIIIBBBB", 0, 1, pd, cq, cq, 0, 16, 16, 1, 1, 0,
                                       0, 2, 0, 0), 36),
-        # response, start, length, hca_va, pd, access
+        # ib_uverbs_reg_mr: response, start, length, hca_va, pd, access
         "mr": (REG_MR, struct.pack("<QQQQII", 0, mr, 4096, mr, pd, 1), 12),
     }
     number, body, core = bodies[what]
@@ -886,14 +896,14 @@ def R_8_1_2_1_input_that_the_driver_does_not_know(b, what):
     mr = link.dut.memory.base
     link.dut.srq("srq")
     number, body, response_at = {
-        # fields as in the test above
+        # the fields as in R_8_1_2_1_short_buffers_of_uverbs()
         "cq": (CREATE_CQ, struct.pack("<QQIIiI", 0, 1, 16, 0, -1, 0), 8),
         "srq": (CREATE_SRQ, struct.pack("<QQIIII", 0, 1, pd, 16, 1, 0), 8),
         "qp": (CREATE_QP, struct.pack("<QQIIIIIIIIIBBBB", 0, 1, pd, cq, cq, 0, 16, 16, 1, 1, 0,
                                       0, 2, 0, 0), 8),
         "mr": (REG_MR, struct.pack("<QQQQII", 0, mr, 4096, mr, pd, 1), 8),
         "pd": (ALLOC_PD, struct.pack("<Q", 0), 8),
-        # srq, mask, max_wr, limit
+        # ib_uverbs_modify_srq: srq, mask, max_wr, limit
         "srq_limit": (MODIFY_SRQ, struct.pack("<IIII", handle(link, "srq"), SRQ_LIMIT, 0, 0), "-"),
         "context": (None, None, None),
     }[what]
@@ -916,7 +926,8 @@ def R_8_1_2_1_work_requests_through_uverbs(b, opcode):
     link = Link(b, "responder")
     mr = link.dut.mr(64, MAY_WRITE)
     qp = handle(link, "qp")
-    # response, qp, wr_count, sge_count, wqe_size; wr: id, num_sge, opcode, flags, ex, rdma
+    # ib_uverbs_post_send: response, qp, wr_count, sge_count, wqe_size;
+    # ib_uverbs_send_wr: id, num_sge, opcode, flags, ex, rdma
     head = struct.pack("<QIIII", 0, qp, 1, 1, 56)
     wr = struct.pack("<QIIIIQII", 0x77, 1, opcode, 2, 0, mr.start, mr.rkey, 0) + bytes(16)
     wrote(link, command(POST_SEND, head + wr + sge(mr.start, 8, mr.lkey), out_words=1), 8, 4)
@@ -931,12 +942,13 @@ def R_8_1_2_1_work_requests_through_uverbs(b, opcode):
 
 @rule("R-8.1.2-1: another connection works behind them", cases=[()])
 def R_8_1_2_1_commands_that_the_device_has_not(b):
-    """uverbs commands with unsupported numbers, odd bodies or handles that do not exist"""
+    """A process writes uverbs commands with unsupported numbers, odd bodies or handles that do not
+    exist: another connection must work afterwards."""
     link = Link(b, "responder")
     for number in [*range(1, 45), 64, 255, 0x80000000, 0x80000012, 0xc0000018]:
         for body in (b"", bytes(8), bytes(64), b"\xff" * 64, bytes(1024)):
             if number in (3, 16, 17):
-                continue        # these make PDs, domains and channels, which is allowed
+                continue        # commands that create PDs, domains and channels may succeed
             wrote(link, command(number, body, out_words=64), 8 if len(body) >= 8 else "-")
     for number in (POLL_CQ, REQ_NOTIFY, RESIZE_CQ, DEREG_MR, POST_SRQ_RECV, POST_SEND, POST_RECV):
         for handle_ in (0, 1, 0x7fffffff, 0xffffffff):

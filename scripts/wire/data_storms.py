@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Objects of a device, and devices, are removed and made again while others use them.
+"""QPs, regions and other objects, and whole devices, are removed and created again while programs
+and kernel ULPs use them.
 
 Many errors here, such as a use after free, show only on a kernel with detectors, such as KASAN.
 """
@@ -32,8 +33,8 @@ WORDS = 22              # words that PROGRAM prints: for each of 11 counts a nam
 
 @rule("L-07")
 def qp_is_destroyed_as_iw_cm_finds_it(b):
-    """iw_cm gets a QP from the driver by a number, which any program may pass, and takes its
-    reference to the QP only afterwards. The destruction of the QP has to wait for that."""
+    """iw_cm looks up a QP by its number, which any program may pass, and takes a reference on it
+    only afterwards: ibv_destroy_qp() has to wait until iw_cm has the reference and drops it."""
     owner, other = Dut(b), Dut(b)
     qp = Qp(owner, "qp", "pd", "scq", "rcq")
     sock = b.listen()
@@ -59,13 +60,14 @@ NEW_MAC = bytes.fromhex("0200c0ffee01")
 NEW_GUID = "0000:c0ff:feff:ee01"    # NEW_MAC as EUI-64
 
 
-# Limit of a delay in ms; tests end a delay earlier. After 20 s the kernel reports a soft lockup.
+# Milliseconds of a SlowPoint's delay, which tests end earlier. After 20 s the kernel would report a
+# soft lockup.
 LONG = 8000
 
 
 def slowly_added(b):
-    """Add siw9 on new0, and delay its registration: the RDMA core does not find siw9 yet. Return
-    the process that adds it, and the delay."""
+    """Add the RDMA device siw9 on new0, and delay its registration: the RDMA core does not find
+    siw9 until the delay ends. Return the process that adds siw9, and the SlowPoint."""
     b.things.append(lambda: run("rdma link delete siw9 2>/dev/null || true; "
                                 "ip link delete new0 2>/dev/null || true"))
     run("ip link add new0 type dummy")
@@ -76,7 +78,7 @@ def slowly_added(b):
 
 
 def netdev_added(b):
-    """Make new0, a network device without RDMA device."""
+    """Create new0, a network device without an RDMA device on it."""
     b.things.append(lambda: run("for link in siw9 siw8; do rdma link delete $link || true; done; "
                                 "ip link delete new0 || true"))
     run("ip link add new0 type dummy")
@@ -88,20 +90,21 @@ def add_link(name, netdev):
 
 
 def refused_link(name, netdev, error):
-    """Check that "rdma link add" fails, with this errno."""
+    """Check that "rdma link add" fails with the errno error."""
     said = run(f"! LC_ALL=C rdma link add {name} type srnic netdev {netdev} 2>&1")
     check(os.strerror(error) in said, f"{netdev}: {said!r}, not {os.strerror(error)!r}")
 
 
 def links_of(netdev):
-    """The names of the RDMA devices on a network device"""
+    """Return the names of the RDMA devices on a network device."""
     lines = run("rdma link show").splitlines()
     return sorted(line.split()[1].split("/")[0] for line in lines if f"netdev {netdev} " in line)
 
 
 @rule("L-08")
 def link_that_cannot_be_added(b):
-    """No link on a network device that has one or does not exist, nor with a name that is in use"""
+    """No RDMA device can be added on a network device that has one already or does not exist, or
+    with a name that is in use."""
     netdev_added(b)
     refused_link("siw9", "nobody0", errno.ENODEV)
     refused_link("siw0", "new0", errno.ENFILE)
@@ -128,7 +131,8 @@ def links_added_at_once(b):
 
 @rule("L-08")
 def netdev_changes_as_its_device_is_added(b):
-    """A network device changes while its link is being added: these events must not be lost."""
+    """A network device is set up and gets another hardware address while an RDMA device is added on
+    it: the RDMA device must have the new port state and GUID."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         adding, slow = slowly_added(b)
         with open("/sys/class/net/new0/flags", "w", encoding="ascii") as flags:
@@ -143,8 +147,8 @@ def netdev_changes_as_its_device_is_added(b):
 
 
 def sleeps_in(thread, function):
-    """Is the thread within this function of the kernel? (While SlowPoint keeps a CPU busy, deletion
-    of a network device waits for an RCU grace period, before drivers are notified.)"""
+    """Is the thread in a call of this kernel function? (While a SlowPoint keeps a CPU busy, the
+    deletion of a network device waits for an RCU grace period, before drivers are notified.)"""
     if not thread.is_alive():
         return False
     with open(f"/proc/self/task/{thread.native_id}/stack", encoding="ascii") as f:
@@ -153,13 +157,13 @@ def sleeps_in(thread, function):
 
 @rule("L-08")
 def netdev_goes_as_its_device_is_added(b):
-    """A network device is deleted while its RDMA device is being registered: the RDMA device goes,
-    too, also if its registration ends first."""
+    """A network device is deleted while its RDMA device is being registered: the RDMA device must
+    be removed, too, also if its registration is finished first."""
     adding, slow = slowly_added(b)
     index = socket.if_nametoindex("new0")
     request = struct.pack("=IHHIIBxHiII", 32, RTM_DELLINK, NLM_F_REQUEST, 1, 0, 0, 0, index, 0, 0)
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as sock:
-        # send() returns when the network device has no user any more.
+        # send() returns when no reference on the network device is left.
         deleting = threading.Thread(target=sock.send, args=(request,))
         deleting.start()
         check(poll(lambda: sleeps_in(deleting, "rtnl_dellink"), step=0.005), "nobody deletes the network device")
@@ -171,8 +175,8 @@ def netdev_goes_as_its_device_is_added(b):
 
 
 def slowly_moved(b):
-    """Move siw1 to another network namespace, and delay the move: the RDMA core does not find siw1
-    meanwhile. Return its Ground, the process that moves it, and the delay."""
+    """Move siw1 to another network namespace, and delay the move: until the delay ends the RDMA
+    core does not find siw1. Return its Ground, the process that moves it, and the SlowPoint."""
     ground = movable(b)
     slow = SlowPoint(b, "device_rename", LONG)
     moving = subprocess.Popen(["rdma", "dev", "set", "siw1", "netns", "moved"])
@@ -182,7 +186,8 @@ def slowly_moved(b):
 
 @rule("L-08")
 def netdev_goes_down_as_its_device_moves(b):
-    """A network device goes down while its RDMA device moves: that event must not be lost."""
+    """A network device is set down while its RDMA device moves to another namespace: the port of
+    the RDMA device must be down afterwards."""
     ground, moving, slow = slowly_moved(b)
     with open("/sys/class/net/storm0/flags", "w", encoding="ascii") as flags:
         flags.write("0x1002")   # without IFF_UP
@@ -213,7 +218,7 @@ def netdev_gets_no_second_device_as_the_first_moves(b):
     does, and so refuses a second one on the same network device."""
     ground, moving, slow = slowly_moved(b)
     adding = add_link("siw8", "storm0")
-    # "add" is refused, and then frees its device, which waits for a lock of the RDMA core.
+    # "rdma link add" is refused, and then waits for a lock of the RDMA core to free its device.
     check(poll(lambda: any("ib_dealloc_device" in line for line in lines_of(f"/proc/{adding.pid}/stack"))),
           "nothing is refused")
     equal(moving.poll(), None, "exit status of rdma dev set, before it was to end")
@@ -249,7 +254,8 @@ def netdev_has_one_device_whatever_moves(b, rounds):
 
 @rule("L-08")
 def port_goes_down_and_up(b):
-    """A port that goes down or up has the new state, and causes one asynchronous event."""
+    """When the network interface goes down or up, the RDMA port must get the new state and report
+    one asynchronous event."""
     ground = Ground(b)
     verbs = Dut(b.another(ground.address)).verbs
     Verbs.end_spare()       # the program for the next test, which has the device open
@@ -263,8 +269,8 @@ def port_goes_down_and_up(b):
 
 @rule("L-03")
 def netdev_changes_under_connections(b):
-    """The network device gets another hardware address and another name. Connections that wait
-    continue to wait, and new ones come up. The RDMA core does not report the first change."""
+    """The network device gets another hardware address and another name. Endpoints in each state
+    must stay in it, and new connections must work. No event reports the new address to programs."""
     quiet()
     ground = Ground(b)
     verbs = Dut(b.another(ground.address)).verbs
@@ -309,7 +315,8 @@ def program_outlives_its_device(b):
 # --- a storm -------------------------------------------------------------------------------
 
 class Storm:
-    """Runs of PROGRAM, one after the other, and the deeds of an administrator meanwhile"""
+    """Runs of storm_verbs (PROGRAM), one after the other, and commands of an administrator (DEEDS)
+    at the same time"""
 
     def __init__(self, b, seconds):
         seed = random.SystemRandom().getrandbits(32)
@@ -365,8 +372,8 @@ class Storm:
             self.failed.append(err)
 
     def meddle(self):
-        """Do what an administrator does. It may fail, since the device may be in use or gone; count it if it
-        succeeds."""
+        """Execute one of DEEDS, by chance. It may fail, as the device may be in use or removed;
+        count it if it succeeds."""
         name, command = self.random.choice(DEEDS)
         said = run(f"set +e; {{ {command}; }} && echo it is done; true", SLOWLY)
         self.done[name] = self.done.get(name, 0) + ("it is done" in said)
@@ -378,8 +385,8 @@ CLEAN = "tc qdisc del dev lo root 2>/dev/null || true"
 ANEW = ("ip link add storm0 type veth peer name storm1; ip link set storm1 up; ip link set storm0 up; "
         "ip addr add 10.1.0.1/24 dev storm0; rdma link add siw1 type srnic netdev storm0")
 
-# What an administrator does during a storm: name and command. "module" also removes siw0, the device of the other
-# tests, and makes it again. The last command of each deed shows whether it was done.
+# Commands of an administrator during a storm: name and shell command. "module" also removes siw0,
+# the device of the other tests, and adds it again. The exit status says whether the deed was done.
 DEEDS = (
     ("link", "rdma link delete siw1 2>/dev/null; rdma link add siw1 type srnic netdev storm0"),
     ("link", "rdma link delete siw1 2>/dev/null; rdma link add siw1 type srnic netdev storm0"),
@@ -405,12 +412,13 @@ DEEDS = (
 
 @rule("L-07", cases=[(15,)], soak=[(900,)])
 def objects_come_and_go(b, seconds):
-    """Programs end in order or are killed, links and modules are removed and made again: all of it succeeds, no object
-    is left, and the next connection comes up."""
+    """Programs exit or are killed while RDMA devices and modules are removed and added again.
+    Programs and commands must not hang, no object may be left, and the next connection must
+    work."""
     quiet()
     Verbs.end_spare()       # the program for the next test, whose device will be removed
     b.things.append(lambda: run(CLEAN))
-    # With short limits an id ends soon if its connection waits for a peer that no longer exists.
+    # Short timers, so that an id which waits for a peer that no longer exists is soon destroyed
     b.set(**{f"{wait}_timeout_ms": 2000 * SLOW for wait in WAITS})
     storm = Storm(b, max(seconds, 5 * ROUND))
     player = threading.Thread(target=storm.play)
@@ -444,7 +452,8 @@ REG = 100               # WR id of a registration, plus the region's number
 
 
 class KernelUlp:
-    """A kernel ULP with random work: each command may fail, and the ULP may close at any time."""
+    """A kernel ULP (kverbs) that posts random work: each command may fail, and the ULP may end its
+    connection at any time."""
 
     def __init__(self, dice, counts):
         self.kv, self.dice, self.counts = Kverbs(), dice, counts
@@ -461,7 +470,7 @@ class KernelUlp:
         return not errno
 
     def hears(self, wait=100):
-        """Take and count all completions; wait so many milliseconds for the first event."""
+        """Take and count all completions; wait up to wait milliseconds for the first event."""
         while True:
             said, _ = self.kv.ask(f"take {wait}")
             if not said:
@@ -517,8 +526,8 @@ class KernelUlp:
 
 
 def kernel_ulps_meet(address, port, dice, counts):
-    """Two kernel ULPs connect, do random work, and close. Each invalidates and registers regions
-    while the other one uses them."""
+    """Have two kernel ULPs connect with each other, post random work, and close. Each invalidates
+    and registers regions while the other one reads and writes them."""
     listening, dialling = ends = [KernelUlp(dice, counts) for _ in range(2)]
     listening.other, dialling.other = dialling, listening
     stop = dice.choice((0, 1, 2, 3, 100, 100, 100, 100))       # number of steps before the end
@@ -551,8 +560,8 @@ def kernel_ulps_meet(address, port, dice, counts):
 
 @rule("L-07", cases=[(10,)], soak=[(300,)])
 def kernel_ulps_come_and_go(b, seconds):
-    """Kernel ULPs register, invalidate and free regions while Writes, Reads and Sends use them; half of the time
-    packets get lost and reordered."""
+    """Kernel ULPs register, invalidate and free regions while Writes, Reads and Sends use them; in
+    the second half of the time lo loses and reorders packets."""
     quiet()
     Verbs.end_spare()       # the program for the next test, which has the device open
     seed = random.SystemRandom().getrandbits(32)

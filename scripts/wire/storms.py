@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Life cycles: whatever can end a connection, in every state in which it can wait, and en masse.
+"""Life cycles: each event that can end a connection, in each state in which an iw_mpa endpoint can
+wait, and for many connections at once.
 
-An endpoint stays in a state because its peer stops there; debugfs shows the states of endpoints.
-IDLE, HANDOFF and DEAD last only during a function call: for these there are unit tests.
+A test keeps an endpoint in a state by a peer that does nothing more; debugfs shows the states.
+IDLE, HANDOFF and DEAD last only during a function call: unit tests test these.
 """
 
 import errno
@@ -22,7 +23,7 @@ from mpa import R, WRITE
 from registry import rule, say
 
 P2P = mpa.request2(a=1, rtr=WRITE, ird=4, ord=4)
-SLOWLY = 60 * SLOW      # seconds for links, modules and crowds
+SLOWLY = 60 * SLOW      # seconds within which a link or module is removed, or many peers are served
 NET_REFS = "/share/modules/net_refs.ko"
 # Is rdma_cm a module? If it is built in, the RDMA core calls uverbs first when a device is removed, and uverbs waits
 # for the programs before rdma_cm can send them DEVICE_REMOVAL.
@@ -32,7 +33,8 @@ RDMA_CM_IS_FIRST = os.path.exists("/sys/module/rdma_cm/initstate")
 # --- one endpoint in each state ------------------------------------------------------------
 
 class Held:
-    """A program whose endpoint stays in a state, and the peer that keeps the endpoint there"""
+    """A cm_probe whose endpoint stays in a state, and the peer, which does nothing to end that
+    state"""
 
     def __init__(self, b, role, state):
         self.b = b
@@ -47,7 +49,7 @@ class Held:
         return (self.role, self.state) in self.now()
 
     def is_over(self):
-        """Are there no endpoints left except in LINGER, which wait for the peer to close?"""
+        """Are the only endpoints left those in LINGER, which wait for the peer's FIN?"""
         return all(state == "LINGER" for _, state in self.now())
 
 
@@ -69,7 +71,8 @@ def hold_await_rep(b):
 
 
 def hold_unanswered(b, repeat_ms=1000):
-    """The Reply names one RTR type, and the peer sends no FPDU: the RTR may have to be repeated."""
+    """The Reply offers one RTR type, and the peer sends no FPDU: the device has to be able to
+    repeat the RTR message, and keeps the endpoint in UNANSWERED."""
     b.set(rtr_repeat_ms=repeat_ms)
     client, peer, _ = b.connecting()
     peer.send(mpa.reply2(a=1, rtr=WRITE, ird=4, ord=4))
@@ -83,7 +86,8 @@ def hold_initiator_offloaded(b):
 
 
 def hold_initiator_linger(b):
-    """A Reply without a common RTR type: the initiator sends a Terminate, and awaits the close."""
+    """The Reply offers no RTR type that the device supports: the device sends a Terminate, and
+    waits in LINGER for the peer's FIN."""
     client, peer, _ = b.connecting()
     peer.send(mpa.reply2(a=1, rtr=0, ird=4, ord=4))
     equal(peer.recv_fpdu().op, "TERM", "answer to the Reply")
@@ -136,11 +140,11 @@ HOLD = {
     ("responder", "AWAIT_RTR"): hold_await_rtr,
     ("responder", "FENCED"): hold_fenced,
     ("responder", "OFFLOADED"): hold_responder_offloaded,
-    # these are last, since some tests need the timer that ends them
+    # These two are set up last, as in some tests linger_timeout_ms ends them.
     ("initiator", "LINGER"): hold_initiator_linger,
     ("responder", "LINGER"): hold_responder_linger,
 }
-# So long that no timer ends a held endpoint.
+# Timers of iw_mpa in ms: none of them may end an endpoint that a test holds in a state.
 TIMERS = {f"{wait}_timeout_ms": 300000
           for wait in ("connect", "reply", "request", "verdict", "rtr")}
 
@@ -166,8 +170,8 @@ def ulp_is_killed(held):
         raise Failed("the program cannot be killed") from None
 
 
-# If an id is destroyed in one of these states, while its QP stays, iw_cm does not call the driver, but waits for an
-# event. iw_mpa sends that event when the time of this setting is over.
+# State of the endpoint -> timer. If an id is destroyed in this state, and its QP is not, iw_cm does
+# not call the driver, but waits for an event, which iw_mpa sends when the timer expires.
 IW_CM_WAITS = {"TCP_CONNECT": "connect_timeout_ms", "V2_OFFERED": "reply_timeout_ms",
                "AWAIT_REP": "reply_timeout_ms", "AWAIT_RTR": "rtr_timeout_ms"}
 ULP_ENDS = {"destroy_id": ulp_destroys_id, "destroy_qp": ulp_destroys_qp, "kill": ulp_is_killed}
@@ -176,7 +180,8 @@ ULP_ENDS = {"destroy_id": ulp_destroys_id, "destroy_qp": ulp_destroys_qp, "kill"
 @rule("L-01", cases=[(role, state, how) for role, state in HOLD for how in ULP_ENDS
                      if (state, how) != ("AWAIT_REQ", "destroy_qp")])
 def ulp_goes(b, role, state, how):
-    """Endpoints must end at once, without a timer or an answer of the peer: but see IW_CM_WAITS."""
+    """When its ULP ends, an endpoint must end at once, without a timer or an answer of the peer;
+    the exceptions are in IW_CM_WAITS."""
     quiet()
     b.set(**TIMERS)
     most = SOON
@@ -207,7 +212,8 @@ def run(command, limit=SLOWLY):
 
 
 class Ground:
-    """A second RDMA device, on a network device and an address of its own, that tests may remove"""
+    """A second RDMA device, siw1, with a network device and an address of its own: tests may remove
+    all of them"""
 
     def __init__(self, b, netns=None):
         needs.need("guest")
@@ -242,7 +248,8 @@ class Ground:
 
 
 def hold_all(b, ground, linger_ms=5000 * SLOW):
-    """Return a Held for each state, whose connections use the device and address of ground."""
+    """Return one Held for each state in HOLD, with connections of the device and address of
+    ground."""
     settings = {**TIMERS, "linger_timeout_ms": linger_ms}
     if ground.netns:
         ground.inside("; ".join(f"echo {value} >/proc/sys/net/iw_mpa/{name}"
@@ -283,7 +290,8 @@ def well_again(b, address):
 
 @rule("L-02")
 def link_is_deleted(b):
-    """ULPs get DEVICE_REMOVAL. srnic's link goes at once, siw_mpa's when programs have ended."""
+    """When the device is deleted by "rdma link delete", ULPs must get DEVICE_REMOVAL. srnic's
+    device is removed at once, siw_mpa's when the programs that have it open exit."""
     quiet()
     helds = hold_all(b, Ground(b), 600000)
     deletion = subprocess.Popen(["rdma", "link", "delete", "siw1"])
@@ -314,7 +322,8 @@ GROUND = {
 
 @rule("L-03", cases=[(what,) for what in GROUND])
 def ground_goes_and_comes_back(b, what):
-    """Without interface or address, endpoints end with their ULP, in LINGER by the timer."""
+    """The network interface is set down, or its address removed: endpoints must end when their ULP
+    exits, and those in LINGER by linger_timeout_ms."""
     quiet()
     ground = Ground(b)
     helds = hold_all(b, ground)
@@ -329,13 +338,13 @@ def ground_goes_and_comes_back(b, what):
 
 
 def namespaces():
-    """Return how many network namespaces are in memory, apart from the initial one."""
+    """Return how many network namespaces the kernel has not freed, apart from the initial one."""
     return slabs(("net_namespace",))["net_namespace"]
 
 
 def namespaces_fall(most, limit=LIMIT):
-    """Wait until at most that many network namespaces are in memory. Newer kernels free one only
-    after another was deleted: so one more is made and deleted here first."""
+    """Wait until at most most network namespaces are not freed. Newer kernels free a namespace only
+    after another one was deleted: so create and delete one more first."""
     run("ip netns add other && ip netns delete other")
     return poll(lambda: namespaces() <= most, limit)
 
@@ -350,7 +359,8 @@ def fail_for_namespaces(number):
 
 
 def delete_namespace_with_all(b):
-    """Delete a network namespace with a device and an endpoint in each state, then its programs."""
+    """Delete a network namespace in which there are a device and an endpoint in each state, and
+    then kill the programs that use them."""
     ground = Ground(b, "storm")
     helds = hold_all(b, ground)
     run("ip netns delete storm")
@@ -363,7 +373,8 @@ def delete_namespace_with_all(b):
 
 @rule("L-04", soak=[(100,)])
 def network_namespace_is_deleted(b, rounds=1):
-    """Programs keep a deleted namespace alive; when they end, device and memory must be freed."""
+    """Programs hold references on a deleted network namespace. When they exit, the kernel must
+    remove its RDMA device, and free the namespace: iw_mpa must hold no reference."""
     quiet()
     stay = 0 if namespaces_fall(0, 4 * SLOW) else 1
     check(namespaces_fall(stay), "others are left")
@@ -375,7 +386,8 @@ def network_namespace_is_deleted(b, rounds=1):
 
 
 def movable(b):
-    """Make a device, and namespaces to move it between: "first", of the tests, and "moved"."""
+    """Create siw1, and names for two network namespaces between which a test moves it: "first",
+    which is that of the tests, and "moved"."""
     b.things.append(lambda: run("ip netns delete first || true; "
                                 "ip netns delete moved || true; "
                                 "rdma system set netns shared"))
@@ -384,10 +396,12 @@ def movable(b):
     return ground
 
 
-# The RDMA core only moves a device that it can take from programs that have it open. siw's verbs do not support that.
+# The RDMA core moves a device only if the driver can disassociate it from programs that have it
+# open: siw cannot.
 @rule("L-04", only="srnic")
 def device_moves_to_another_namespace(b):
-    """Move a device away and back. Each time the RDMA core removes and adds it for all clients."""
+    """Move a device to another network namespace and back. Each time the RDMA core removes it from
+    all of its clients, and adds it again."""
     quiet()
     ground = movable(b)
     run("rdma dev set siw1 netns moved")
@@ -447,7 +461,7 @@ def clients_come_and_go(b, how, count):
 
 
 def dial_with_patience(b):
-    """Connect, and return the peer, or None if TCP has given up since the backlog was full."""
+    """Connect, and return the peer; None if TCP gave up, as the listener's backlog was full."""
     try:
         return b.dial(SLOWLY)
     except OSError as err:
@@ -457,7 +471,8 @@ def dial_with_patience(b):
 
 
 def client_comes_up(b, failed):
-    """Connect until TCP has room; then the ULP must accept. Append an error to failed, if any."""
+    """Connect until TCP's backlog has room. Then the ULP must accept, and the connection must work;
+    otherwise append an error to failed."""
     try:
         peer = None
         while not peer:
@@ -473,7 +488,8 @@ def client_comes_up(b, failed):
 
 @rule("B-12", "L-06", cases=[(64, 1), (64, 512)], soak=[(256, 1), (256, 512)])
 def clients_at_once(b, count, backlog):
-    """More clients at once than the backlog: none may be rejected, and all must come up."""
+    """More clients connect at once than the listener's backlog: the device must reject none of
+    them, and each must reach ESTABLISHED."""
     quiet()
     b.set(verdict_timeout_ms=3600000)       # the ULP may take long for each request
     server = b.server(str(backlog))
@@ -492,9 +508,9 @@ def clients_at_once(b, count, backlog):
 
 @rule("P-05", "L-06", cases=[(20, 8)], soak=[(500, 8)])
 def listener_goes_as_clients_come(b, times, count):
-    """A listener is destroyed while connections are at any stage: in TCP, accepted by the library,
-    or reported to the ULP. References that iw_cm loses by that are dropped when the device is
-    removed."""
+    """A listener is destroyed while connections are in TCP's handshake, accepted by iw_mpa, or
+    reported to the ULP. References on endpoints that iw_cm loses by that are dropped when the
+    device is removed."""
     quiet()
     ground = Ground(b)
     one = b.another(ground.address)
@@ -525,7 +541,8 @@ def listener_goes_as_clients_come(b, times, count):
                              for how in ("fin", "reset")],
       soak=[(verdict, how, 1000) for verdict in ("accept", "reject") for how in ("fin", "reset")])
 def peer_goes_at_the_verdict(b, verdict, how, count):
-    """The peer closes during accept or reject, which succeeds or fails by ECONNRESET or EIO."""
+    """The peer closes while the ULP calls rdma_accept() or rdma_reject(), which has to succeed, or
+    to fail by ECONNRESET or EIO."""
     b.set(rtr_timeout_ms=1000 * SLOW)
     quiet()
     server = b.server()
