@@ -161,7 +161,8 @@ def R_8_1_1_1_not_an_octet_beside_the_buffer(b, role):
 
 @rule("R-8.1.1-1 D-7.1-8: Terminate 1/1/02, and both regions' memory", cases=both())
 def R_8_1_1_1_each_connection_has_its_domain(b, role):
-    """Two QPs of one process in two PDs: the peer of a QP can write only to a region of its PD."""
+    """A process has two QPs in two PDs: the peer of each QP may write only to regions of that QP's
+    PD."""
     link = Link(b, role)
     link.verbs.do("pd other")
     mine, others = link.dut.mr(64, MAY_WRITE), link.dut.mr(64, MAY_WRITE, pd="other")
@@ -323,14 +324,14 @@ def R_8_1_2_1_qp_of_another_user(b, call):
         peer = there.dial()
         peer.send(mpa.request2(a=1, rtr=mpa.WRITE, ird=4, ord=4))
         asked = program.event("CONNECT_REQUEST").id
-        if call == "again":     # the first accept returns before the peer has sent an FPDU
+        if call == "again":     # rdma_accept() returns before ESTABLISHED
             program.do("pd pd")
             program.do("cq cq 4")
             own = int(program.do("qp own pd cq cq - 4 4 1 1 0 0")[0].split()[1], 0)
             program.do(f"accept_number {asked} {own}")
         program.fails(f"accept_number {asked} {qp.number}", errno.EINVAL)
         peer.recv_reply()
-        program.do(f"destroy {asked}")      # until then iw_cm keeps the program's own QP for the id
+        program.do(f"destroy {asked}")      # else iw_cm keeps its reference on the program's own QP
     sock = b.listen()
     owner.verbs.do(f"resolve id {b.listen_address} {b.port}")
     owner.verbs.do(f"connect_number id {qp.number}")

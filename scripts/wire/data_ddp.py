@@ -55,8 +55,9 @@ def message_of(link, kind, size):
       "D-5.2-1: as many segments as MULPDU makes necessary, and all the data",
       cases=both(("send",), ("write",), ("response",)))
 def D_4_1_1_segments_of_a_message(b, kind, role):
-    """Messages whose sizes are multiples of a full segment's data, or one byte less or more.
-    Conduct (conduct.py) checks the STag, TO, MSN and MO of each segment against the one before."""
+    """The device sends messages whose sizes are multiples of a full segment's data, or a byte less
+    or more. Conduct (conduct.py) checks STag, TO, MSN and MO of each segment against the one
+    before."""
     link = Link(b, role)
     room = link.mulpdu - (18 if kind == "send" else 14)
     for size in (1, room - 1, room, room + 1, 2 * room - 1, 2 * room, 2 * room + 1, 5 * room + 3):
@@ -106,7 +107,7 @@ def D_4_3_2_message_numbers_of_each_queue(b, role):
 
 @rule("D-5.2-4: L and the length of a Send, a Write, a Read Request and a response", cases=both())
 def D_5_2_4_messages_of_nothing(b, role):
-    """A message without data is one segment with L, and its work request completes."""
+    """The device sends a message without data as one segment with L, and completes its WR."""
     link = Link(b, role)
     link.qp.send()
     link.qp.write(b"", 0x10, 0x20)
@@ -404,7 +405,8 @@ def D_7_1_4_first_offset_of_a_send(b, mo, role):
 @rule("D-7.1-5 T-11: Terminate 1/2/05 with the header of the segment that is over, LOC_LEN_ERR, "
       "and memory around the receive", cases=both((65, 65), (64 + 65, 64), (1000, 500)))
 def D_7_1_5_send_is_too_long(b, size, cut, role):
-    """A Send is longer than its receive of 64 bytes, in its first segment or only in the second."""
+    """The peer's Send exceeds its receive of 64 bytes by its first segment, or only by its
+    second."""
     link = Link(b, role)
     link.qp.recv(64).forget()
     link.qp.recv(64)
@@ -557,7 +559,8 @@ def D_7_1_12_each_segment_is_checked_for_itself(b, role):
 
 @rule("D-7.1-3: QP_FATAL for MSN 2, and no Terminate", cases=both())
 def D_7_1_3_terminate_queue_has_one_number(b, role):
-    """A Terminate with an MSN other than 1 is in error. A Terminate must not answer a Terminate."""
+    """The peer sends a Terminate with a wrong MSN: that is an error, but the device must not answer
+    a Terminate by a Terminate."""
     link = Link(b, role)
     link.peer.ulpdu(rdmap.untagged(TERMINATE, bytes(4), msn=2))
     link.aborted()

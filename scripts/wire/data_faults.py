@@ -90,7 +90,7 @@ def link_that_is_added(b, each, stride):
     b.things.append(lambda: run("ip link delete fault0 2>/dev/null || true"))
     run("ip link add fault0 type dummy; ip link set fault0 up")
 
-    def rdma_link(*words):      # called hundreds of times, so it starts no shell
+    def rdma_link(*words):      # called hundreds of times: starts no shell, to save time
         return subprocess.run(("rdma", "link", *words), stderr=subprocess.DEVNULL,
                               timeout=LIMIT, check=False).returncode == 0
 
@@ -99,7 +99,8 @@ def link_that_is_added(b, each, stride):
         equal(os.path.exists("/sys/class/infiniband/siw9"), done, "is there a device?")
         check(not done or rdma_link("delete", "siw9"), "it cannot be deleted")
         return done
-    # way() deletes the device: if it was left, the next attempt would fail before its allocation.
+    # way() deletes the device that it added: otherwise the next "rdma link add" would fail before
+    # the allocation whose failure is tested.
     fail_each(b, "srnic_newlink", way, lambda: None, each, each=each, stride=stride)
     check(way(), "no device any more")
 
@@ -136,7 +137,7 @@ def stream_of_an_initiator(b, function, least):
     gone()
 
 
-# --- bytes go out, and come in ------------------------------------------------------------
+# --- data that is sent and received -------------------------------------------------------
 
 def on_a_link(b, function, way, least, **words):
     """Call way(link), which has srnic run function, once for each allocation within function, and
@@ -193,7 +194,7 @@ def fpdu_longer_than_the_receive_buffer(b):
 
 @rule("O-05")
 def terminate_message(b):
-    """If an allocation for a Terminate fails, the Terminate is sent when there is memory again."""
+    """If an allocation for a Terminate fails, the device sends it when there is memory again."""
     point = Point(b, "srnic_tx_work")
     for number in numbers(b):
         one = b.another(b.address)

@@ -7,7 +7,8 @@ checks, with right CRCs and wrong ones. In all cases the device keeps the rules 
 end of the stream, the stream ends, no byte changes except where the peer may write, the next good
 connection works, and at the end the device has as many objects as before.
 
-Processes err in elements of rings, by random bytes all over their rings, and in uverbs commands.
+Processes write random elements into their rings, random bytes all over them, and random uverbs
+commands.
 """
 
 import collections
@@ -283,7 +284,8 @@ def element(dice, mrs):
 @rule("R-8.1.2-1: whole messages, an end of each stream, and another process's connection, which "
       "works", cases=[(1, 40)], soak=[(1000, 3000)])
 def R_8_1_2_1_elements_made_by_chance(b, seed, count):
-    """For each seed a QP gets random elements; its peer gets only whole messages or a Terminate."""
+    """For each seed a process writes random elements into the SQ and RQ rings of a QP: the peer
+    must get nothing but whole messages and a Terminate."""
     say(f"seeds {seed} to {seed + count - 1}")
     beside = Link(b, "responder")
     victim = Dut(b)
@@ -347,9 +349,9 @@ def scribble_on(link, dice, turns):
 @rule("R-8.1.2-1: another process's connection works, and no object is left", cases=both((1, 6)),
       soak=both((1000, 200), (2000, 200)))
 def R_8_1_2_1_all_rings_scribbled_over_by_chance(b, seed, count, role):
-    """A working process has an SQ, an SRQ and two CQs, and a thread for each of these rings that
-    writes random bytes into it. Other processes still have their connections, and the process can
-    be ended at any time."""
+    """A process has an SQ, an SRQ and two CQs, and for each of these rings a thread that writes
+    random bytes into it. The connections of other processes must work on, and the process must be
+    able to exit at any time."""
     say(f"seeds {seed} to {seed + count - 1}")
     beside = Link(b, role)
     beside.works()

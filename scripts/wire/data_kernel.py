@@ -38,7 +38,7 @@ def region(link, n=0, pieces=((0, 4096),), access=RIGHTS, **kw):
                  ([(7, 100), (5000, 33), (200, 1)], 1, 0)))
 def R_8_1_1_4_fast_registered_region(b, pieces, type_, offset, role):
     """A region of whole pages, of pieces that begin or end within a page, with an offset into the
-    scatterlist, or with gaps: Writes place bytes where the list says, and Reads get them back."""
+    scatterlist, or with gaps: the device must place Writes, and read, by the scatterlist."""
     link = KernelLink(b, role)
     mr = region(link, pieces=pieces, type_=type_, offset=offset)
     size = sum(piece[1] for piece in pieces) - offset
@@ -198,7 +198,7 @@ def R_8_1_1_4_mapping_does_not_disturb_what_is_registered(b, role):
 
 
 def flood(link, octets):
-    """Have the peer send octets; ignore an error, as the device may have ended the stream."""
+    """Have the peer send `octets`; ignore an error, as the device may have ended the stream."""
     try:
         link.peer.raw(octets)
     except OSError:
@@ -462,8 +462,8 @@ def R_5_5_15_invalidation_behind_a_read(b, fence, role):
 @rule("R-7.1-1: the whole Terminate, QP_FATAL, and the status of the work request",
       cases=both(("inv",), ("lkey",), ("reg",)))
 def R_7_1_1_work_request_that_cannot_be(b, what, role):
-    """A WR invalidates an STag that does not exist, sends from memory by a wrong key, or registers
-    a region that is registered already."""
+    """A WR that invalidates an STag which does not exist, sends by a wrong key, or registers a
+    region that is registered already, must fail, and the peer must get a Terminate."""
     link = KernelLink(b, role)
     mr = region(link)
     text, status = {

@@ -355,7 +355,7 @@ def F_8_1_time_out_of_tcp(b, role):
     """lo drops all packets, so that the device's TCP gets no ACK, no FIN and no RST, and gives up
     after its retransmissions: the ULP must get QP_FATAL and DISCONNECTED."""
     b.put("/proc/sys/net/ipv4/tcp_retries2", "3")
-    b.may_reset = True      # the peer sends its FIN when the device's socket no longer exists
+    b.may_reset = True      # TCP answers the peer's FIN for a socket that no longer exists by RST
     link = Link(b, role)
     link.works()
     link.qp.recv()
@@ -781,8 +781,8 @@ def F_4_3_4_markers_point_to_their_fpdu(b, role):
 
 
 def up_to(link, distance):
-    """Return data for a Send of the device: its FPDU, if it is the next one, ends distance bytes in
-    front of a Marker."""
+    """Return data for a Send of the device: its FPDU, if it is the next one, ends `distance` bytes
+    in front of a Marker."""
     at = link.peer.inward.position
     # header, length and CRC have 24 bytes; the FPDU may begin with a Marker
     for size in range(0, 1200, 4):
@@ -1001,7 +1001,7 @@ def F_8_1_end_that_halts_within_a_message_is_an_abort(b, cut, how, role):
 @rule("F-8-1: QP_FATAL and DISCONNECTED",
       "D-6.2.2-1: both receives are flushed, once each", cases=both((0,), (1,), (30,)))
 def F_8_1_reset(b, size, role):
-    """The peer sends RST between two FPDUs, or after the first size bytes of an FPDU."""
+    """The peer sends RST between two FPDUs, or after the first `size` bytes of an FPDU."""
     link = Link(b, role)
     link.qp.recv()
     link.qp.recv()
@@ -1040,7 +1040,7 @@ def F_8_1_urgent_data(b, size, more, role):
 @rule("F-7.2-1 D-6.2.1-4: a Send behind the device's FIN completes a receive",
       "M-7.2-1: behind our FIN what the peer sends is received", cases=both())
 def F_7_2_1_the_other_half_still_works(b, role):
-    """After the FIN of the device a Send of the peer is still delivered to the ULP."""
+    """After its own FIN the device must still deliver a Send of the peer to the ULP."""
     link = Link(b, role)
     place = link.qp.recv()
     link.verbs.do(f"disconnect {link.id}")

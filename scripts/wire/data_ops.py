@@ -233,7 +233,7 @@ def R_5_2_2_1_one_response_more(b, role):
 @rule("R-5.2.2-2 T-7: Terminate 1/1/00 for the first, second and last segment, and the other "
       "region's memory", cases=both((0,), (1,), (2,)))
 def R_5_2_2_2_response_to_another_stag(b, which, role):
-    """Segment which of the peer's Read Response has the STag of a region other than the Read's
+    """Segment `which` of the peer's Read Response has the STag of a region other than the Read's
     sink."""
     link = Link(b, role)
     into, read = reading(link)
@@ -250,8 +250,8 @@ def R_5_2_2_2_response_to_another_stag(b, which, role):
 @rule("R-5.2.2-2 T-7: Terminate 1/1/00 for the second Read's sink, and for another key",
       cases=both((0,), (1,)))
 def R_5_2_2_2_response_to_another_read(b, which, role):
-    """While two Reads are open, a response has the sink STag of the second Read, or the sink STag
-    of the first with another key."""
+    """While two Reads are open, the peer's first response has the sink STag of the second Read, or
+    that of the first Read with another key: the device must refuse it."""
     link = Link(b, role)
     _, read = reading(link, 32)
     _, read2 = reading(link, 32)
@@ -265,8 +265,8 @@ def R_5_2_2_2_response_to_another_read(b, which, role):
       cases=both((0, 1), (0, -1), (1, 1), (1, -1), (1, -32), (2, 8), (2, -64),
                  (2, 1 << 40)))
 def R_5_2_2_3_response_at_another_offset(b, which, delta, role):
-    """The TO of segment which of the peer's Read Response is wrong by delta bytes: it leaves a gap,
-    or overlaps."""
+    """The TO of segment `which` of the peer's Read Response is wrong by `delta` bytes: it leaves a
+    gap, or overlaps."""
     link = Link(b, role)
     into, read = reading(link)
     for ulpdu in link.peer.response_segments(read, bytes(96), 32)[:which]:
@@ -404,7 +404,8 @@ def R_5_3_1_empty_segments_of_a_send(b, role):
 @rule("R-5.3-1: each of five pieces has its part",
       "D-5.4-1: the length in the completion", cases=both())
 def R_5_3_1_scatter_list(b, role):
-    """A receive has several SGEs, whose borders are not those of the Send's segments."""
+    """A receive has several SGEs, and the Send's segments end elsewhere: each byte must be placed
+    in the right SGE."""
     link = Link(b, role)
     data = random_octets(3000)
     pieces = [link.dut.mr(size, LOCAL_WRITE, shift=size % 7) for size in (1, 1500, 7, 999, 800)]
@@ -636,7 +637,8 @@ class Again(Link):
       cases=both(("own",), ("peer",), ("end",)))
 def D_6_2_2_1_qp_is_used_again(b, how, role):
     """A QP is connected again after an error of its own, after an end within a Send, or after an
-    orderly end: MSNs begin at 1 again, and nothing of the first stream is left."""
+    orderly end. MSNs must begin at 1 again, and no completion or receive of the first stream may
+    remain."""
     link = Link(b, role)
     link.works()
     link.qp.recv().forget()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Order, completion and depths (RFC 5040, sections 5.5 and 6.1, appendix B)."""
+"""Order and completion of messages, IRD and ORD (RFC 5040, sections 5.5 and 6.1, appendix B)."""
 
 import data_term
 import rdmap
@@ -18,7 +18,7 @@ OWN_IRD, OWN_ORD = 4, 6
 
 
 def owing(link, size=LONG):
-    """Have the peer send a Read Request for size bytes, and not read from its socket, so that the
+    """Have the peer send a Read Request for `size` bytes, and not read from its socket, so that the
     device cannot send all of the response. Return the region that is read."""
     mr = link.dut.mr(size, REMOTE_READ)
     link.peer.read(mr.rkey, mr.start, size)
@@ -448,7 +448,7 @@ def as_many_reads_leave(link, depth):
 
 
 def as_many_reads_are_taken(link, depth):
-    """Have the peer send depth Reads, which stay open, as the device cannot send the responses;
+    """Have the peer send `depth` Reads, which stay open, as the device cannot send the responses;
     check that the device refuses one more by a Terminate."""
     owing(link)
     for _ in range(depth - 1):

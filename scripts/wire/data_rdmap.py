@@ -277,7 +277,7 @@ KINDS = {
 
 
 def offend(link, which):
-    """Make the device send a Terminate of kind which. Return the status with which the device's
+    """Make the device send a Terminate of kind `which`. Return the status with which the device's
     first WR then completes."""
     peer = link.peer
     if which == "llp":
@@ -388,7 +388,7 @@ def R_4_8_6_response_that_fails_halfway(b, role):
     link.ended("QP_ACCESS_ERR")
 
 
-# --- which of two faults ---------------------------------------------------------------------
+# --- two errors in one segment ---------------------------------------------------------------
 
 class Two:
     """Makes DDP segments of the peer with two errors each; statuses: those of the device's WRs that
@@ -553,8 +553,8 @@ WHOLE = {"tagged": 14, "untagged": 18, "read": 18, "r_without_request": 18, "tra
       "R-4.8-1: 13 bits that are set, and QP_FATAL all the same",
       "R-5.4-3: QP_FATAL, and the trace", cases=both(*[(which,) for which in BODIES]))
 def R_4_8_8_terminate_that_is_received(b, which, role):
-    """Some of the Terminates have unknown codes, or copies that do not fit the bits M, D and R. The
-    device traces what there is, and ends the stream by FIN, without a Terminate of its own."""
+    """Some of the peer's Terminates have unknown codes, or copies that do not match bits M, D and
+    R. The device must trace the fields that are there, and send FIN but no Terminate of its own."""
     lines = b.trace("srnic")
     link = Link(b, role)
     link.qp.recv()

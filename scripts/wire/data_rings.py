@@ -261,8 +261,8 @@ RINGS = "qp.sq", "qp.rq", "scq.ring", "rcq.ring"
 
 
 def scribbled(b, ring, role, seed, turns):
-    """A process writes random bytes into one of its rings while it sends and receives: meanwhile
-    and afterwards another process's connection works."""
+    """A process writes random bytes into one of its rings while it sends and receives: the
+    connection of another process must work all the time, and when the first process has exited."""
     link = Link(b, role, qp={"sends": 16, "recvs": 16})
     beside = Link(b.another(), role)
     size = link.dut.rings[ring][0]
@@ -304,8 +304,8 @@ class Flipped:
         self.dut = Dut(b)
         v = self.dut.verbs
         v.do("pd other")
-        # In memory the region `foreign` of another PD follows. A device that reads a field twice,
-        # checks the first value and uses the second one, would reach bytes of `foreign`.
+        # The region foreign, of another PD, follows mr in memory. A device that reads a field
+        # twice, checks the first value and uses the second one, would access bytes of foreign.
         self.mr = self.dut.mr(self.ROOM, LOCAL_WRITE)
         self.mr.put(self.OWN[:self.ROOM])
         self.foreign = self.dut.mr(4096, LOCAL_WRITE, pd="other",
@@ -435,7 +435,8 @@ def R_8_1_2_1_same_ring_at_two_places(b, role):
       "R-8.1.1-10: that connection has queues of its own, which are not hurt",
       cases=both((0,), (2,), (8,), (9,), (10,), (16,), (24,)))
 def R_8_1_2_1_completions_are_the_processes(b, at, role):
-    """A process overwrites CQEs that it has not polled: it loses completions, and nothing else."""
+    """A process overwrites CQEs that it has not polled: it may lose these completions, but data
+    must be placed, and another connection of the process must work."""
     link = Link(b, role)
     place = link.qp.recv()
     link.peer.send(b"octets")
@@ -469,7 +470,7 @@ def R_8_1_1_10_entries_that_look_full(b, role):
 @rule("R-5.5-13: as many Sends as were posted, ten rings of them",
       "R-5.5-15: as many completions", cases=both((1,), (2,), (16,)))
 def R_5_5_13_no_wr_is_forgotten(b, window, role):
-    """The process posts WRs, with at most window outstanding, for many turns around the SQ ring.
+    """The process posts WRs, with at most `window` outstanding, for many turns around the SQ ring.
     None may stay unsent, also if it is posted just when the device finds the ring empty."""
     link = Link(b, role, qp={"sends": window})
     count = 40 * window
@@ -492,7 +493,8 @@ def R_5_5_13_doorbell_of_nothing(b, role):
 @rule("R-5.5-13: four Sends leave in order",
       "R-5.3-1: the receive that was there first is used", cases=both())
 def R_5_5_13_posted_before_the_connection(b, role):
-    """Sends and receives that are posted before the connection are executed in order after it."""
+    """Sends and receives that are posted before the QP is connected must be executed in order when
+    it is."""
     places = []
 
     def post(dut, qp):
@@ -623,7 +625,7 @@ def with_srq(b, **kw):
 
 @rule("R-5.3-1: ten Sends on two QPs take the oldest receive, in order", cases=both())
 def R_5_3_1_shared_receive_queue(b, role):
-    """Two QPs share an SRQ: each Send takes the SRQ's oldest receive, on whichever QP it comes."""
+    """Two QPs share an SRQ: each Send, on either QP, must complete the SRQ's oldest receive."""
     dut = with_srq(b)
     one = Link(b, role, dut=dut, name="1", qp={"srq": "srq"})
     two = Link(b.another(), role, dut=dut, name="2", qp={"srq": "srq"})
@@ -848,9 +850,9 @@ def R_8_1_2_1_changes_of_state_under_traffic(b, role):
 @rule("R-8.1.2-1: the connection works on, and no object is left",
       cases=[("cq",), ("srq",), ("qp",), ("mr",)])
 def R_8_1_2_1_short_buffers_of_uverbs(b, what):
-    """uverbs commands with too little room for the driver's response, or none; with bytes behind
-    the RDMA core's part of the request; and with wrong lengths in the header. The connection works
-    on, and no object is left."""
+    """A process writes uverbs commands with too little room for the driver's response, or none;
+    with bytes behind the RDMA core's part of the request; and with wrong lengths in the header. Its
+    connection must work on, and no object may be left when it has exited."""
     link = Link(b, "responder")
     pd, cq = handle(link, "pd"), handle(link, "scq")
     mr = link.dut.memory.base

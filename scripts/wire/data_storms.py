@@ -2,7 +2,8 @@
 """QPs, regions and other objects, and whole devices, are removed and created again while programs
 and kernel ULPs use them.
 
-Many errors here, such as a use after free, show only on a kernel with detectors, such as KASAN.
+Many mistakes that these tests provoke, such as a use after free, are found only by a kernel with
+detectors such as KASAN.
 """
 
 import errno
@@ -27,7 +28,7 @@ from verbs import Dut, Qp, Verbs
 PROGRAM = "storm_verbs"
 WAITS = "connect", "reply", "request", "verdict", "rtr", "linger"
 ROUND = 3 * SLOW        # seconds for one program
-ALL_DONE = 300          # seconds of a storm in which each of DEEDS has to succeed once
+ALL_DONE = 300          # seconds: in a storm that lasts so long each of DEEDS has to succeed once
 WORDS = 22              # words that PROGRAM prints: for each of 11 counts a name and a number
 
 
@@ -258,7 +259,7 @@ def port_goes_down_and_up(b):
     one asynchronous event."""
     ground = Ground(b)
     verbs = Dut(b.another(ground.address)).verbs
-    Verbs.end_spare()       # the program for the next test, which has the device open
+    Verbs.end_spare()       # the verbs_probe for the next test has this device open
     for _ in range(2):
         for name, state, deed in (("PORT_ERR", "DOWN", "down"), ("PORT_ACTIVE", "ACTIVE", "up")):
             run(f"ip link set storm0 {deed}")
@@ -274,7 +275,7 @@ def netdev_changes_under_connections(b):
     quiet()
     ground = Ground(b)
     verbs = Dut(b.another(ground.address)).verbs
-    Verbs.end_spare()       # the program for the next test, which has the device open
+    Verbs.end_spare()       # the verbs_probe for the next test has this device open
     helds = hold_all(b, ground)
     run(f"ip link set storm0 address {NEW_MAC.hex(':')}")
     for guid in ("node_guid", "sys_image_guid"):
@@ -302,7 +303,7 @@ def program_outlives_its_device(b):
     ground = Ground(b)
     dut = Dut(b.another(ground.address))
     Qp(dut, "qp", "pd", "scq", "rcq")
-    Verbs.end_spare()       # the program for the next test, which has the device open
+    Verbs.end_spare()       # the verbs_probe for the next test has this device open
     run("rdma link delete siw1")
     dut.verbs.async_event("DEVICE_FATAL -")
     for line in ("pd more", "mr more pd memory 0 4096 1", "cq more 8", "modify qp ERR",
@@ -332,13 +333,13 @@ class Storm:
         return all(self.counts.get(name) for name in ("up", "done"))
 
     def is_over(self):
-        """A program that is killed prints no counts. If none has printed any, the storm goes on up
-        to twice as long."""
+        """Has the storm lasted long enough? A program that is killed prints no counts: if none has
+        printed any, the storm lasts up to twice as long."""
         took = time.monotonic() - self.start
         return took > self.seconds * (1 if self.is_good() else 2)
 
     def _ends(self, program):
-        """Wait until the program ends, which it has to, and add up the counts that it prints."""
+        """Wait until the program exits; fail if it does not. Add up the counts that it prints."""
         try:
             said, _ = program.communicate(timeout=SLOWLY)
         except subprocess.TimeoutExpired:
@@ -416,7 +417,7 @@ def objects_come_and_go(b, seconds):
     Programs and commands must not hang, no object may be left, and the next connection must
     work."""
     quiet()
-    Verbs.end_spare()       # the program for the next test, whose device will be removed
+    Verbs.end_spare()       # the verbs_probe for the next test uses a device that will be removed
     b.things.append(lambda: run(CLEAN))
     # Short timers, so that an id which waits for a peer that no longer exists is soon destroyed
     b.set(**{f"{wait}_timeout_ms": 2000 * SLOW for wait in WAITS})
@@ -530,7 +531,7 @@ def kernel_ulps_meet(address, port, dice, counts):
     and registers regions while the other one reads and writes them."""
     listening, dialling = ends = [KernelUlp(dice, counts) for _ in range(2)]
     listening.other, dialling.other = dialling, listening
-    stop = dice.choice((0, 1, 2, 3, 100, 100, 100, 100))       # number of steps before the end
+    stop = dice.choice((0, 1, 2, 3, 100, 100, 100, 100))       # end after so many steps
     steps = ((listening, "listen", f"listen {address} {port}"),
              (dialling, "resolve", f"resolve {address} {port}"),
              (dialling, "connect", "connect 4 4"),
@@ -563,7 +564,7 @@ def kernel_ulps_come_and_go(b, seconds):
     """Kernel ULPs register, invalidate and free regions while Writes, Reads and Sends use them; in
     the second half of the time lo loses and reorders packets."""
     quiet()
-    Verbs.end_spare()       # the program for the next test, which has the device open
+    Verbs.end_spare()       # the verbs_probe for the next test has this device open
     seed = random.SystemRandom().getrandbits(32)
     say(f"seed {seed}")
     b.things.append(lambda: run(CLEAN))

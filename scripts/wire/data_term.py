@@ -16,7 +16,7 @@ LONG = 1 << 19
 
 
 def long_write(link, size=LONG, opcode=WR_WRITE):
-    """Post a Write or Send of size bytes, and wait until the peer's TCP receive window is closed,
+    """Post a Write or Send of `size` bytes, and wait until the peer's TCP receive window is closed,
     as the peer does not read from its socket."""
     words = link.verbs.words(f"memory long - {size}")
     base = int(words[0], 0)
@@ -366,8 +366,8 @@ def one_more(before):
 
 
 def traced(lines, event, octets, *words):
-    """Check that the trace has one line of this event, that it has these words, and that octets are
-    the bytes at its end. (Kernels differ in where they put spaces between bytes.)"""
+    """Check that the trace has one line of this event, that it has these words, and that it ends
+    with the bytes `octets`. (Kernels differ in where they print spaces between bytes.)"""
     got = [line for line in lines() if f" {event}: " in line]
     check(len(got) == 1 and all(word in got[0].split(f"{event}: ")[1] for word in words) and
           got[0].split("ddp=")[1].replace(" ", "") == octets.hex(),

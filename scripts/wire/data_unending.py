@@ -218,7 +218,7 @@ def L_02_device_does_not_wait_for_an_end(b, who, role):
     Mover(link.b, link, "bytes")
     deletion = subprocess.Popen(["rdma", "link", "delete", "siw1"])
     b.things.append(lambda: deletion.wait(SLOWLY))
-    if who == "kernel":     # rdma_cm waits until the ULP has closed
+    if who == "kernel":     # the removal waits until the ULP has destroyed its rdma_cm_id
         b.things.append(link.kv.close)
     check(poll(lambda: not list(endpoints(link.b.port)), SOON), "the connection stays")
     if who == "kernel":

@@ -114,7 +114,7 @@ class Writer:
         return bytes(out)
 
     def skip(self, size):
-        """Count size bytes that the test sent without fpdu(), as they move the next Markers."""
+        """Count `size` bytes that the test sent without fpdu(), as they move the next Markers."""
         self.position += size
 
 
@@ -128,7 +128,7 @@ class Reader:
     def __init__(self, crc=True, markers=False):
         self.crc = crc
         self.markers = markers
-        self.position = 0           # of the first byte in the buffer
+        self.position = 0           # position of the first byte in the buffer
         self.buffer = bytearray()
 
     def feed(self, data):

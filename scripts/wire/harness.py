@@ -80,8 +80,8 @@ class Peer:
         self.sock.sendall(data)
 
     def send_split(self, data, size=1):
-        """Send pieces of size bytes, each in a TCP segment of its own: the next one is written when
-        the device's TCP has acknowledged the one before."""
+        """Send pieces of `size` bytes, each in a TCP segment of its own: the next one is written
+        when the device's TCP has acknowledged the one before."""
         for i in range(0, len(data), size):
             self.sock.sendall(data[i:i + size])
             self._wait_acked()
@@ -185,7 +185,7 @@ class Peer:
         self.sock.send(data, socket.MSG_OOB)
 
     def send_with_urgent(self, octets, offset):
-        """Send the bytes of octets, the one at offset as TCP urgent data. An error in sending the
+        """Send the bytes `octets`, the one at `offset` as TCP urgent data. An error in sending the
         bytes behind it is ignored: the device may reset the connection because of urgent data."""
         if offset:
             self.send(octets[:offset])

@@ -145,7 +145,7 @@ def listener_goes_while_requests_wait(b, count):
     gone()
 
 
-# --- races between the peer and us ----------------------------------------------------------
+# --- races between the peer and the device --------------------------------------------------
 
 @rule("B-08", "B-09", "R-04", cases=[(60,)])
 def rtr_as_early_as_can_be(b, count):

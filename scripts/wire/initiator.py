@@ -747,8 +747,8 @@ def called(b, pd=b""):
 
 
 def closes(peer, how):
-    """Close the peer's connection by FIN or RST, as how says. The peer has read the Request, as
-    otherwise Linux would send RST for unread bytes."""
+    """Close the peer's connection by FIN if how is "fin", else by RST. The peer must have read the
+    Request before, as otherwise Linux would send RST for unread bytes."""
     if how == "fin":
         peer.close()
     else:
@@ -1062,7 +1062,7 @@ def reply_and_fin_in_one_segment(b, kind):
     equal(ev.pd, b"data", "private data")
 
 
-# --- the ends ----------------------------------------------------------------------------
+# --- the end of a connection -------------------------------------------------------------
 
 @rule("M-7.2-1: one DISCONNECTED; FIN in answer to FIN", cases=[("fin",), ("reset",), ("term",)])
 def peer_ends_the_connection(b, how):

@@ -69,7 +69,7 @@ def is_short(flaw):
 
 
 def cut_fpdu(octets):
-    """Can octets be the beginning of an FPDU whose last bytes are missing?"""
+    """Can the bytes `octets` be the beginning of an FPDU whose last bytes are missing?"""
     if len(octets) < 4:
         return True
     return octets[2] & 0x3f == 1 and octets[3] >> 4 == 4 and len(octets) < mpa.Fpdu.size(octets[:2])
@@ -94,7 +94,7 @@ class Octets:
         self.packets = list(packets_of(direction))
         self.starts = {offset for offset, _ in direction.arrived}
         self.overtaken = direction.overtaken
-        self.missing = [packet.number for packet in direction.early]    # packets after a gap
+        self.missing = [packet.number for packet in direction.early]    # behind lost bytes
         self.items = []
         self.ends = []          # end of each item
         self.flaws = []

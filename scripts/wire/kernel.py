@@ -68,8 +68,8 @@ def nothing_lives():
 
 
 def quiet():
-    """Wait until the endpoints and sockets of earlier tests are destroyed: iw_mpa's counters do not
-    tell them from those of this test."""
+    """Wait until the endpoints and sockets of earlier tests are destroyed: iw_mpa's counters count
+    them, too, and this test would fail because of them."""
     check(poll(nothing_lives), "endpoints or sockets of another test are left")
 
 

@@ -130,8 +130,8 @@ class Kverbs:
         self.should[at:at + len(data)] = data
 
     def fill(self, wr_id, at, size, octet):
-        """Have kverbs overwrite size bytes of its memory in the completion handler of the WR wr_id,
-        before the test gets the completion."""
+        """Have kverbs overwrite `size` bytes of its memory in the completion handler of the WR
+        wr_id, before the test gets the completion."""
         self.do(f"fill {wr_id:#x} {at} {size} {octet:#x}")
 
     def expect(self, at, data):

@@ -275,7 +275,7 @@ class Link:
         self.pong()
         self.verbs.nothing_happened()
 
-    # --- what is on its way ---
+    # --- bytes of the device that are in TCP ---
 
     def in_tcp(self):
         """Return how many of the device's bytes are in TCP: in the send queue of the device's

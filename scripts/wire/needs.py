@@ -57,7 +57,7 @@ class Place:
     ours = True         # is the driver srnic or siw_mpa?
     user = True         # can programs open the device? Else kernel_probe.py replaces cm_probe.
     over = ()           # words that, in front of a command, run it in the device's host
-    peer = None         # address of this host as the device sees it
+    peer = None         # address of this host to which the device connects
     hazards = False     # was --hazards given?
     known = {}
 

@@ -75,7 +75,7 @@ class RdmapPeer:
         self.raw(b"".join(self.make(ulpdu) for ulpdu in ulpdus))
 
     def in_pieces(self, octets, size=1):
-        """Send octets in TCP segments of size bytes: TCP_NODELAY is set, and the next bytes are
+        """Send `octets` in TCP segments of `size` bytes: TCP_NODELAY is set, and the next bytes are
         written only when TCP has sent those before. Check that TCP's count of segments is at least
         the number of pieces."""
         before = self._segments_out()
@@ -102,7 +102,7 @@ class RdmapPeer:
         return msn
 
     def send_segments(self, data=b"", size=None, op=rdmap.SEND, msn=None, mo=0, **kw):
-        """Return the ULPDUs of a Send message of data: each has at most size bytes of it."""
+        """Return the ULPDUs of a Send message of data: each has at most `size` bytes of it."""
         msn = self.next_msn(0) if msn is None else msn
         return rdmap.cut(lambda part, offset, last: rdmap.untagged(
             op, part, msn=msn, mo=mo + offset, last=last, **kw), data, size or max(len(data), 1))
@@ -276,8 +276,8 @@ class RdmapPeer:
         return info[0] == 7     # TCP_CLOSE
 
     def wait_full(self, least=8000):
-        """Wait until the number of unread bytes, at least least, no longer grows: TCP's receive
-        window is closed."""
+        """Wait until the number of unread bytes is at least `least` and no longer grows: TCP's
+        receive window is closed."""
         end = time.monotonic() + LIMIT
         before, since = -1, time.monotonic()
         while time.monotonic() < end:

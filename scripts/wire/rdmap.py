@@ -64,7 +64,7 @@ def read_request(read, *, msn, body=None, **kw):
 
 
 def cut(make, data, size):
-    """Cut data, a message, into parts of at most size bytes. Return what make(part, offset, last)
+    """Cut data, a message, into parts of at most `size` bytes. Return what make(part, offset, last)
     returns for each part: the ULPDUs of the message."""
     offsets = range(0, max(len(data), 1), size)
     return [make(data[o:o + size], o, o + size >= len(data)) for o in offsets]

@@ -14,7 +14,7 @@ REMOTE_PROGRAMS=	# folder on this host with the tests and the built programs
 REMOTE_SSH=()	# ssh and its arguments
 REMOTE_SAID=()	# output of "cm_probe device", which describes the device
 REMOTE_ADDRESS=	# address of the device
-REMOTE_PEER=	# address of this host as the device sees it
+REMOTE_PEER=	# address of this host to which the device connects
 REMOTE_LINK=	# network interface of this host from which the device is reached
 REMOTE_CAPTURE=	# pid of dumpcap
 

@@ -636,7 +636,7 @@ def reject_after_accept(b, then):
     else:
         time.sleep(1.2 * SLOW)
     server.no_event()
-    server.do("destroy_id")     # iw_cm holds a reference on the QP of a rejected id until then
+    server.do("destroy_id")     # else iw_cm keeps its reference on the QP of the rejected id
 
 
 @rule(cases=[("rtr",), ("silence",)])

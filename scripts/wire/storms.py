@@ -343,8 +343,8 @@ def namespaces():
 
 
 def namespaces_fall(most, limit=LIMIT):
-    """Wait until at most most network namespaces are not freed. Newer kernels free a namespace only
-    after another one was deleted: so create and delete one more first."""
+    """Wait until at most `most` network namespaces are not freed. Newer kernels free a namespace
+    only after another one was deleted: so create and delete one more first."""
     run("ip netns add other && ip netns delete other")
     return poll(lambda: namespaces() <= most, limit)
 
@@ -413,8 +413,8 @@ def device_moves_to_another_namespace(b):
 
 @rule("L-05")
 def modules_are_unloaded(b):
-    """Remove srnic's module with connections in every state. siw_mpa's stays in use by programs: it
-    is removed when they have ended, while their connections linger."""
+    """Remove srnic's module while it has connections in each state. siw_mpa's is in use until the
+    programs that have the device open exit: remove it when their connections are in LINGER."""
     quiet()
     driver = driver_name()
     b.things.append(lambda: run(f"driver_set {driver}"))
@@ -448,7 +448,8 @@ def load_peer(b, *args):
 @rule("B-01", "B-11", "L-06", cases=[("fin", 300), ("rst", 300)],
       soak=[("fin", 10000), ("rst", 10000)])
 def clients_come_and_go(b, how, count):
-    """Many clients connect and leave as fast as they can; then a good client still comes up."""
+    """Many clients connect and end their connections as fast as they can. Afterwards a good client
+    must reach ESTABLISHED."""
     quiet()
     server = b.server()
     for frame in ("", P2P[:10].hex()):

@@ -26,7 +26,7 @@ def handle(link, name):
 
 
 def wrote(link, octets, response_at="-", room=256):
-    """Have verbs_probe write octets into its uverbs device file. Return the errno, 0 for
+    """Have verbs_probe write `octets` to its uverbs device file. Return the errno, 0 for
     success."""
     words = link.verbs.do(f"uverbs {response_at} {room} {octets.hex()}")[0].split()
     check(words[3] if len(words) > 3 else True, words)

@@ -288,8 +288,8 @@ class Memory:
         os.unlink(self.path)
 
     def allocate(self, size, shift=0):
-        """Return the offset of size bytes not used before: they begin shift bytes behind the start
-        of a page, and follow a guard page, in which a wrong placement would be found."""
+        """Return the offset of `size` bytes not used before: they begin shift bytes behind the
+        start of a page, and follow a guard page, in which a wrong placement would be found."""
         offset = (self.used + 4095) // 4096 * 4096 + 4096 + shift
         self.used = offset + size
         check(self.used + 4096 <= self.size, "the test needs more memory than there is")
@@ -458,7 +458,7 @@ class Qp:
         self.verbs.do(f"send {self.name} {' ; '.join(wrs)}")
 
     def send(self, data=b"", flags=SIGNALED, opcode=WR_SEND, rkey=0):
-        """Post a WR that sends data: a Send, or what opcode says."""
+        """Post a WR with this opcode, by default a Send, that sends data."""
         sges = [self.dut.out(data, self.pd)] if data else []
         self.post(self.wr(opcode, sges, flags, rkey=rkey))
 
@@ -597,7 +597,8 @@ class Dut:
         self.arenas = {}
 
     def end(self):
-        """End verbs_probe, so that the device places no more bytes, then compare memory."""
+        """End verbs_probe, so that the device places no more bytes, then check all of its
+        memory."""
         far = [memory for memory in self.memories if isinstance(memory.octets, Far)]
         try:
             # A Far is no longer accessible when its program has ended: compare it before.
@@ -612,7 +613,7 @@ class Dut:
                 memory.close()
 
     def mr(self, size, access, shift=8, pd="pd", iova=None, memory=None, offset=None):
-        """Register size bytes that begin shift bytes behind a page's start."""
+        """Register `size` bytes that begin shift bytes behind a page's start."""
         memory = memory or self.memory
         self.mrs += 1
         offset = memory.allocate(size, shift) if offset is None else offset
@@ -634,7 +635,7 @@ class Dut:
         return place.sge
 
     def into(self, size, pd="pd"):
-        """Return a Place of size bytes for a receive."""
+        """Return a Place of `size` bytes for a receive."""
         return self.arenas.setdefault(("in", pd), Arena(self, LOCAL_WRITE, pd)).place(size)
 
     def note_rings(self, said):
