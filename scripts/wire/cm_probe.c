@@ -233,7 +233,7 @@ static int do_connect(const char *args)
 	return rdma_connect(conn, &param);
 }
 
-/* Create a QP for the oldest unanswered request, but do not call rdma_accept(). */
+/* Create a QP for the oldest unanswered request; rdma_accept() is a command of its own. */
 static int do_take(void)
 {
 	conn = oldest_request();
@@ -294,8 +294,8 @@ static int wait_completion(struct ibv_wc *wc)
 	int i;
 
 	/*
-	 * The loop lasts longer than the test waits for an answer: a missing
-	 * completion makes the test fail, and not this program.
+	 * Poll for longer than the test waits for an answer: if no completion
+	 * arrives, the test reports that, before cm_probe does.
 	 */
 	for (i = 0; i < 100000000; i++) {
 		if (ibv_poll_cq(conn->send_cq, 1, wc) > 0 ||

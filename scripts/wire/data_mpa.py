@@ -247,7 +247,7 @@ def F_6_1_response_with_a_wrong_crc(b, role):
       "F-8-1: QP_FATAL for FIN within an FPDU, without a Terminate",
       cases=both((1,), (2,), (15,), (16,), (100,), (1019,)))
 def F_6_2_half_an_fpdu(b, size, role):
-    """The peer sends the first bytes of a Write's FPDU, then FIN: the device must place none."""
+    """The peer sends the first bytes of a Write's FPDU, then FIN: the device must place no byte."""
     link = Link(b, role)
     mr = sink(link, 1000)
     link.qp.recv()
@@ -378,8 +378,8 @@ def killed(link):
 
 
 def network_down(link):
-    """Kill verbs_probe while the device's network interface is down, then set it up: now the bytes
-    that the device sends at the end of verbs_probe reach the peer."""
+    """Kill verbs_probe while the device's network interface is down. Then set the interface up, so
+    that the bytes which the device sends because of the kill reach the peer."""
     run("ip link set storm0 down")
     killed(link)
     run("ip link set storm0 up")
@@ -433,7 +433,7 @@ def F_8_3_end_of_this_side(b, how, when, role):
     b.address = b.listen_address = ground.address
     b.may_reset = True      # TCP answers bytes for a socket that no longer exists by RST
     link = Link(b, role, narrow=True)
-    Verbs.end_spare()       # the verbs_probe for the next test has this device open
+    Verbs.end_spare()       # the spare verbs_probe has this device open, which will be removed
     link.pong()
     want = full_write(link, 60000) if when == "amid" else b""
     at = len(link.peer.fpdus)

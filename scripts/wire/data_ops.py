@@ -95,7 +95,8 @@ def R_5_1_4_write_as_rtr_message(b, role):
 @rule("R-5.2.1-2 R-5.5-20: the data of four responses, each with the oldest Read's sink",
       cases=both())
 def R_5_2_1_2_reads_are_served_in_order(b, role):
-    """Conduct (conduct.py) compares each response with the oldest request that is unanswered."""
+    """The peer sends four Read Requests together: Conduct (conduct.py) compares each Read Response
+    of the device with the oldest unanswered request."""
     link = Link(b, role)
     data = random_octets(5000)
     mr = link.dut.mr(5000, REMOTE_READ)

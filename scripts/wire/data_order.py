@@ -228,8 +228,8 @@ def R_5_5_20_each_response_completes_its_read(b, role):
 @rule("R-B-3: silence of a fenced work request until the Read is answered; one without a fence "
       "has left", cases=both((WR_SEND, SEND), (WR_WRITE, WRITE), (WR_READ, READ_REQUEST)))
 def R_B_3_fence(b, opcode, op, role):
-    """The device must not send a fenced WR before the Reads in front of it are complete; a WR
-    without a fence it must."""
+    """The device must send a fenced WR only when the Reads in front of it are complete, and a WR
+    without a fence at once."""
     link = Link(b, role)
     into = link.dut.mr(32, LOCAL_WRITE)
     link.qp.read(into.sge(0, 8), 0x9000, 0x99)

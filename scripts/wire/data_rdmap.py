@@ -166,8 +166,8 @@ def R_4_4_1_read_request_that_is_sent(b, size, to, role):
 @rule("R-4.4-4 T-12: the size in the request, the first octets in memory, and no completion",
       cases=both())
 def R_4_4_4_read_of_3_gib(b, role):
-    """A Read of 3 GiB: no signed 32-bit number can hold its size, neither in the Read Request nor
-    in the device's own accounting."""
+    """The device sends a Read of 3 GiB, whose size no signed 32-bit number can hold: it must be
+    right in the Read Request and when the response is placed."""
     link = Link(b, role)
     size = 3 << 30
     words = link.verbs.words(f"repeated big {1 << 20} {size >> 20}")
@@ -250,7 +250,8 @@ def R_4_4_3_sink_is_the_peers_affair(b, stag, to, role):
       "R-4.8-5: nothing behind the header",
       "T-15: the header in it, with its reserved bits", cases=both((0,), (1,), (5,), (700,)))
 def R_4_8_2_length_and_header_are_those_of_the_offender(b, size, role):
-    """A Terminate has the length and the header of the bad segment, with its reserved bits."""
+    """The device's Terminate must copy length and header of the bad segment, with the reserved bits
+    that the peer has set."""
     link = Link(b, role)
     link.peer.ulpdu(rdmap.write(0xdeadbe00, 0x0123456789abcdef, bytes(size + 1), ddp_reserved=0x3c,
                                 rdmap_reserved=0x30, last=False))
@@ -303,8 +304,8 @@ def offend(link, which):
       "R-4.8-1 T-3: the four octets of Terminate Control, as constants",
       cases=both(*[(which,) for which in KINDS]))
 def R_4_8_7_copies_by_kind_of_error(b, which, role):
-    """For each kind of error the device's Terminate must have a certain Terminate Control, and copy
-    headers of a certain size."""
+    """KINDS has the Terminate Control, and the size of the copied headers, that the device's
+    Terminate must have for each kind of error."""
     error, control, size = KINDS[which]
     link = Link(b, role)
     link.qp.recv().forget()
@@ -332,7 +333,8 @@ def R_4_8_7_terminates_in_every_framing(b, which, framing, role):
       "T-15: the MSN of the request in the Terminate, behind 0, 1 and 3 good Reads",
       "R-7.2-1: code 0/1/00 of the Terminate", cases=both((0,), (1,), (3,)))
 def R_4_8_4_request_of_a_failed_read(b, before, role):
-    """The Terminate has the DDP header of the failed Read Request and its 28-byte RDMAP header."""
+    """The device's Terminate must copy the DDP header of the failed Read Request, and its RDMAP
+    header of 28 bytes."""
     link = Link(b, role)
     mr = link.dut.mr(64, REMOTE_READ)
     for _ in range(before):

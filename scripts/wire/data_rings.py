@@ -44,7 +44,8 @@ def raw_send(link, element, slot=0):
 
 
 def locally_refused(link, wr_id, status=LOC_QP_OP_ERR, others=True):
-    """Check that an invalid WR fails, that the peer gets a Terminate and no byte of the WR."""
+    """Check that an invalid WR of the SQ fails, and that the peer gets a Terminate, but no byte of
+    the WR's memory."""
     link.qp.sq.add(wr_id)
     link.peer.hear_terminate_of(rdmap.LOCAL_CATASTROPHIC)
     link.peer.hear_end()
@@ -117,7 +118,7 @@ def R_7_1_1_length_of_inline_data(b, size, count, role):
 
 @rule("R-5.1-3: the octets of one Send, and its completion", cases=both((0,), (1,), (80,)))
 def R_5_1_3_inline_data_of_many_pieces(b, size, role):
-    """With inline data the device ignores num_sge of the element."""
+    """For an SQE with the flag INLINE the device ignores num_sge, as there are no SGEs."""
     link = Link(b, role)
     data = random_octets(size)
     raw_send(link, rings.sqe(0x77, OP_SEND, flags=VALID | SIGNALLED | INLINE, num_sge=200,

@@ -259,7 +259,7 @@ def port_goes_down_and_up(b):
     one asynchronous event."""
     ground = Ground(b)
     verbs = Dut(b.another(ground.address)).verbs
-    Verbs.end_spare()       # the verbs_probe for the next test has this device open
+    Verbs.end_spare()       # the spare verbs_probe has this device open, which will be removed
     for _ in range(2):
         for name, state, deed in (("PORT_ERR", "DOWN", "down"), ("PORT_ACTIVE", "ACTIVE", "up")):
             run(f"ip link set storm0 {deed}")
@@ -275,7 +275,7 @@ def netdev_changes_under_connections(b):
     quiet()
     ground = Ground(b)
     verbs = Dut(b.another(ground.address)).verbs
-    Verbs.end_spare()       # the verbs_probe for the next test has this device open
+    Verbs.end_spare()       # the spare verbs_probe has this device open, which will be removed
     helds = hold_all(b, ground)
     run(f"ip link set storm0 address {NEW_MAC.hex(':')}")
     for guid in ("node_guid", "sys_image_guid"):
@@ -303,7 +303,7 @@ def program_outlives_its_device(b):
     ground = Ground(b)
     dut = Dut(b.another(ground.address))
     Qp(dut, "qp", "pd", "scq", "rcq")
-    Verbs.end_spare()       # the verbs_probe for the next test has this device open
+    Verbs.end_spare()       # the spare verbs_probe has this device open, which will be removed
     run("rdma link delete siw1")
     dut.verbs.async_event("DEVICE_FATAL -")
     for line in ("pd more", "mr more pd memory 0 4096 1", "cq more 8", "modify qp ERR",
@@ -417,7 +417,7 @@ def objects_come_and_go(b, seconds):
     Programs and commands must not hang, no object may be left, and the next connection must
     work."""
     quiet()
-    Verbs.end_spare()       # the verbs_probe for the next test uses a device that will be removed
+    Verbs.end_spare()       # the spare verbs_probe has a device open that will be removed
     b.things.append(lambda: run(CLEAN))
     # Short timers, so that an id which waits for a peer that no longer exists is soon destroyed
     b.set(**{f"{wait}_timeout_ms": 2000 * SLOW for wait in WAITS})
@@ -564,7 +564,7 @@ def kernel_ulps_come_and_go(b, seconds):
     """Kernel ULPs register, invalidate and free regions while Writes, Reads and Sends use them; in
     the second half of the time lo loses and reorders packets."""
     quiet()
-    Verbs.end_spare()       # the verbs_probe for the next test has this device open
+    Verbs.end_spare()       # no program but the kernel ULPs shall have the device open
     seed = random.SystemRandom().getrandbits(32)
     say(f"seed {seed}")
     b.things.append(lambda: run(CLEAN))

@@ -131,7 +131,7 @@ def on_ground_of_its_own(b, make, role):
     one.listen_address = ground.address
     one.may_reset = True
     link = make(one, role)
-    Verbs.end_spare()       # the verbs_probe for the next test may have this device open
+    Verbs.end_spare()       # the spare verbs_probe has this device open, which will be removed
     return link
 
 

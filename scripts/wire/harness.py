@@ -49,7 +49,8 @@ def equal(got, want, what):
 
 @contextlib.contextmanager
 def no_sooner_than(milliseconds):
-    """Check that the with statement's body, which waits for a timer, takes so many milliseconds."""
+    """Check that the with statement's body, which waits for a timer, takes `milliseconds` at least.
+    """
     start = time.monotonic()
     yield
     took = time.monotonic() - start
@@ -330,7 +331,7 @@ class Probe:
             pass
 
     def end(self):
-        """End cm_probe. If it does not exit in LIMIT seconds, it hangs in a system call: Failed."""
+        """End cm_probe. Raise Failed if it does not exit in LIMIT seconds: a system call hangs."""
         if self.proc.poll() is None:
             try:
                 self.tell("quit")
@@ -369,7 +370,8 @@ class Bench:
         self.port = Bench.port
 
     def another(self, address=None, program=None):
-        """Return a second Bench with another port; end_things() of this one ends both's things."""
+        """Return a second Bench, with another port. end_things() of this Bench ends its things,
+        too."""
         other = Bench(program or self.program, address or self.address)
         self.others.append(other)
         return other
@@ -393,7 +395,8 @@ class Bench:
         self.put(needs.ib_path("iw_mpa/") + name, value)
 
     def trace(self, system="iw_mpa"):
-        """Enable all trace events of system. Return a function that returns the new lines."""
+        """Enable all trace events of system. Return a function: the lines traced since this
+        call."""
         trace = TRACEFS + "trace"
         self.put(TRACEFS + f"events/{system}/enable", 1)
         needs.write(trace, "")      # this empties the trace

@@ -27,8 +27,8 @@ FAR_MS = 300000     # milliseconds: a timer that must not expire during the test
 
 
 def qp_is(probe, state):
-    """Is cm_probe's QP in this state, and has ibv_query_qp() still sq_sig_all as cm_probe set
-    it?"""
+    """Is cm_probe's QP in this state, and does ibv_query_qp() return sq_sig_all as cm_probe set it?
+    """
     said, = probe.do("query_qp")
     return said.split()[:3] == ["QP", str(state), "1"]
 

@@ -668,7 +668,7 @@ def private_data_of_reply(b, kind, rev, size):
     check(any(" received Reply " in line and line.endswith(f" pd_len={size}") for line in trace()),
           "its length is not in the trace")
     if kind == "accept":
-        data_flows(client, peer)        # the device took no byte of an FPDU for private data
+        data_flows(client, peer)        # works unless the device took an FPDU for private data
 
 
 @rule("E-9.1-8 E-9.1-1: the depths of a Reject in the trace")

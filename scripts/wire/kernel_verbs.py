@@ -39,8 +39,7 @@ def sge_of(word):
 
 
 class LocalMr(Piece):
-    """Memory for SGEs of local work requests: kverbs uses local_dma_lkey, so it is not
-    registered"""
+    """Memory for SGEs of local WRs: kverbs uses local_dma_lkey, so the memory is not registered"""
 
     def __init__(self, dut, size):
         self.memory, self.size = dut.memory, size

@@ -214,7 +214,7 @@ def private_data_v1(b, size):
     check(was_received(trace, size), "its length is not in the trace")
     server.do("accept 4 4 -")
     equal(peer.recv_reply().pd_length, 0, "length in the Reply")
-    data_flows(server, peer)        # the device took no byte of an FPDU for private data
+    data_flows(server, peer)        # works unless the device took an FPDU for private data
 
 
 @rule("M-7.1.1-14: each octet that the ULP can see, and the length of the Reply",
@@ -458,7 +458,7 @@ def first_fpdu_is_too_short_for_its_opcode(b, name):
         peer.fin()
         server.event("DISCONNECTED")
     else:
-        server.event("DISCONNECTED")    # iw_cm needs a close event for an accepted connection
+        server.event("DISCONNECTED")    # iw_cm needs a CLOSE event for each accepted connection
         peer.expect_end()
     check(poll(lambda: counter("STREAM") == before + 1), "it is not counted")
 

@@ -2,8 +2,8 @@
 """Life cycles: each event that can end a connection, in each state in which an iw_mpa endpoint can
 wait, and for many connections at once.
 
-A test keeps an endpoint in a state by a peer that does nothing more; debugfs shows the states.
-IDLE, HANDOFF and DEAD last only during a function call: unit tests test these.
+A test keeps an endpoint in a state by a peer that sends nothing more; debugfs shows the states.
+IDLE, HANDOFF and DEAD last only during a function call: KUnit tests cover these.
 """
 
 import errno

@@ -207,8 +207,8 @@ class Verbs:
             check(not kept, f"{list(kept)} where nothing should happen")
 
     def end(self):
-        """End verbs_probe. If it does not exit in LIMIT seconds, it hangs in a system call:
-        Failed."""
+        """End verbs_probe. Raise Failed if it does not exit in LIMIT seconds: a system call
+        hangs."""
         if self.proc.poll() is None:
             try:
                 self.tell("quit")
