@@ -9,7 +9,7 @@ export T
 
 help:
 	@echo 'make demo      two hosts, real RDMA programs, and what they negotiated'
-	@echo 'make check     static, kunit and fuzz, and a sample of wire, interop, bench, e2e and takeover'
+	@echo 'make check     fuzz, and a sample of static, kunit, wire, interop, bench, e2e and takeover'
 	@echo 'make check-all what takes too long for make check, on more kernels: most of a day; PART=N/M: one part of M'
 	@echo 'make modules   build iw_mpa.ko and srnic.ko for KREL (default: the kernel that runs)'
 	@echo 'make install   the same, then put them below /lib/modules/KREL/updates; IW_MPA_SIW=y: siw_mpa, too'

@@ -31,7 +31,8 @@
 . "$TOP/scripts/lib/tap.sh"
 
 # Options for a run without arguments, for which the full suites would take too long
-declare -A OPTION=([wire]="--sample${DRIVER:+ --device $DRIVER}" [interop]=--sample [bench]=--guard [e2e]=--sample [takeover]=--sample)
+declare -A OPTION=([static]=--sample [kunit]='net splice' [wire]="--sample${DRIVER:+ --device $DRIVER}"
+	[interop]=--sample [bench]=--guard [e2e]=--sample [takeover]=--sample)
 LIMIT_MIN=75	# for all suites of a run without arguments
 
 # PAIRS for the end-to-end tests, which run as separate suites: with our driver at both ends, and with siw at one end
@@ -61,13 +62,14 @@ fail_suite() {
 # judge SUITE STATUS LOG SECONDS NAME: add the suite's results to the totals; a contradiction between exit status and
 # output is one more failure
 judge() {
-	local suite=$1 rc=$2 log=$3 name=$5 ok not_ok summary
+	local suite=$1 rc=$2 log=$3 name=$5 ok not_ok summary used
 
 	ok=$(($(count '^ok [0-9]+ ' "$log") - $(count '^ok [0-9]+ .*# SKIP' "$log")))
 	not_ok=$(count '^not ok [0-9]+ ' "$log")
 	PASSED=$((PASSED + ok))
 	FAILED=$((FAILED + not_ok))
-	REPORT+=("$(printf '%-7s %4d passed, %d failed, %d s' "$name" "$ok" "$not_ok" "$4")")
+	used=$(sed -nE 's/^# processors: ([0-9]+) s$/, \1 s of processors/p' "$log" | tail -n 1)
+	REPORT+=("$(printf '%-7s %4d passed, %d failed, %d s%s' "$name" "$ok" "$not_ok" "$4" "$used")")
 
 	summary=$(grep -E "^# $suite: [0-9]+ passed, [0-9]+ failed" "$log" | tail -n 1 || true)
 	if [[ $rc == late ]]; then
@@ -142,9 +144,30 @@ start() {
 		timeout -k 1m "$left" "$script" "$@" </dev/null
 }
 
+# processors: set SPENT to the processor time, in seconds, of all programs of this shell that have ended. On a busy
+# machine this shows how long a suite would take on an idle one.
+processors() {
+	local file=$LOGS/times.$BASHPID
+
+	times >"$file"
+	SPENT=$(awk 'NR == 2 { split($1 "s" $2, t, /[ms]/); print int(60 * (t[1] + t[4]) + t[2] + t[5]) }' "$file")
+}
+
 # attempt [VARIABLE=VALUE...] SUITE [ARGUMENT...]: run the suite; run it again if QEMU broke one of its guests, since
-# then no result is valid: see guest_broken_by_qemu.
+# then no result is valid: see guest_broken_by_qemu. Print the processor time at the end, unless the suite was ended:
+# then the last line shows where it was.
 attempt() {
+	local rc=0 before
+
+	processors
+	before=$SPENT
+	attempt_twice "$@" || rc=$?
+	processors
+	[[ $rc -eq 124 || $rc -eq 137 ]] || echo "# processors: $((SPENT - before)) s"
+	return "$rc"
+}
+
+attempt_twice() {
 	local rc=0
 
 	# If this script runs as a suite of another check.sh, that one repeats this whole script.
@@ -314,8 +337,8 @@ run_all() {
 		run_suites static kunit fuzz wire interop bench e2e takeover
 		return
 	fi
-	run_beside rest static fuzz
-	run_beside all kunit "$(name_with_option bench)"
+	run_beside rest "$(name_with_option static)" fuzz
+	run_beside all "$(name_with_option kunit)" "$(name_with_option bench)"
 	run_suites wire
 	# These suites take about as long as those in the foreground.
 	run_beside all "$(name_with_option interop)" "PAIRS=$WITH_SIW $(name_with_option e2e)" \

@@ -3,6 +3,7 @@
 DESCRIPTION="a wildcard listener takes connections for addresses of its own device alone"
 FAMILIES="4"
 WIRES="clean"
+LONG=yes
 KIT=namespaces
 
 applies() { both_ours; }

@@ -408,15 +408,8 @@ keep() {
 	mv "$(kept_file "$1").tmp" "$(kept_file "$1")"
 }
 
-# processors: set SPENT to the processor time, in seconds, of all programs that have ended. On a busy machine this shows
-# how long a row would take on an idle one.
-processors() {
-	times >"$LOGS/times"
-	SPENT=$(awk 'NR == 2 { split($1 "s" $2, t, /[ms]/); print int(60 * (t[1] + t[4]) + t[2] + t[5]) }' "$LOGS/times")
-}
-
 run_row() {
-	local row=$1 commit before="$PASSED $FAILED" began=$SECONDS spent said
+	local row=$1 commit before="$PASSED $FAILED" began=$SECONDS earlier said
 
 	read_kept "$row"
 	if [[ $WAS == passed && -z $AGAIN ]]; then
@@ -430,13 +423,13 @@ run_row() {
 	commit=$(commit_of_tree)
 	mkdir -p "$KEPT"
 	processors
-	spent=$SPENT
+	earlier=$SPENT
 	# shellcheck disable=SC2086 # words
 	run_suite $row
 	look_again
 	processors
 	keep "$row" "$commit" $((PASSED - ${before% *})) $((FAILED - ${before#* })) $((SECONDS - began)) \
-		$((SPENT - spent))
+		$((SPENT - earlier))
 }
 
 # is_chosen INDEX: does this run include the row?
