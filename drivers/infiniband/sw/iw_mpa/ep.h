@@ -22,20 +22,20 @@ struct iw_mpa_config;
 struct iw_mpa_device;
 struct iw_mpa_listener;
 
-/* Room for the frames of most peers */
+/* Bytes of an endpoint's buffer: the startup frames of most peers fit */
 #define IW_MPA_EP_FRAME		40
 
-/* The list of its listener that a responder is in */
+/* Which list of its listener a responder's endpoint is in */
 enum iw_mpa_queue {
 	IW_MPA_Q_NONE,
 	IW_MPA_Q_REQUEST,	/* half-open: it waits for the MPA Request */
-	IW_MPA_Q_LINGER,	/* half-open: refused, until the peer closes */
+	IW_MPA_Q_LINGER,	/* half-open: rejected, peer has not closed */
 	IW_MPA_Q_ROOM,		/* the Request waits for room in iw_cm or ULP */
 };
 
-/* The event that iw_cm expects next */
+/* The event that iw_cm expects next of an endpoint */
 enum iw_mpa_upcall_phase {
-	IW_MPA_UP_SILENT,	/* none: no connect or accept has returned 0 */
+	IW_MPA_UP_SILENT,	/* none yet, or the last one was raised */
 	IW_MPA_UP_REPLY,	/* one CONNECT_REPLY */
 	IW_MPA_UP_ESTABLISHED,
 	IW_MPA_UP_CLOSE,
@@ -43,15 +43,16 @@ enum iw_mpa_upcall_phase {
 
 /**
  * struct iw_mpa_upcall - the events that an endpoint raises at iw_cm
- * @cm_id: with a reference, from connecting or accepting until the last event
- * @phase: the event that is due; no other can be raised
+ * @cm_id: gets the events; referenced from connect or accept to the last event
+ * @phase: the event that iw_cm expects next; no other can be raised
  * @rejected: iw_reject was called: iw_cm expects no event any more
  *
- * iw_cm crashes the kernel on an event out of order. The phase allows these
- * sequences alone: CONNECT_REPLY(0), CLOSE; CONNECT_REPLY(<0); ESTABLISHED,
- * CLOSE; and a part of the last one if the ULP rejects what it has accepted. No
- * lock is needed: only the endpoint's runner writes the members, except
- * @rejected.
+ * An event out of order makes iw_cm crash the kernel. @phase allows only these
+ * sequences for a connection: CONNECT_REPLY(0), CLOSE; CONNECT_REPLY(<0);
+ * ESTABLISHED, CLOSE; and a first part of the last one if the ULP rejects what
+ * it has accepted. No lock is needed: the context that handles the endpoint's
+ * events (the runner) alone writes the members, except @rejected, which is set
+ * within iw_reject.
  */
 struct iw_mpa_upcall {
 	struct iw_cm_id			*cm_id;
@@ -61,15 +62,16 @@ struct iw_mpa_upcall {
 
 /**
  * struct iw_mpa_offload - an endpoint's QP, and its hand-off to the driver
- * @qp: the QP, with a reference; NULL while none is bound
- * @qpn: number of the QP, also after it was unbound
- * @taken: prepare has returned 0
+ * @qp: the QP, with a reference; NULL while no QP is bound to the endpoint
+ * @qpn: number of that QP, which stays here after the QP was unbound
+ * @taken: the driver's prepare() has returned 0: the driver has the stream
  * @snd_nxt: TCP sequence number of the first byte that the driver sends
  * @rcv_nxt: TCP sequence number of the first byte that the driver receives
  * @rtr_end: TCP sequence number after the RTR message, or after its last repeat
  *
- * No lock is needed: only the endpoint's runner writes the members. Other
- * contexts may check whether @qp is NULL, and read @qpn.
+ * No lock is needed: the context that handles the endpoint's events (the
+ * runner) alone writes the members. Others may check whether @qp is NULL, and
+ * read @qpn.
  */
 struct iw_mpa_offload {
 	struct ib_qp			*qp;
@@ -83,10 +85,10 @@ struct iw_mpa_offload {
 /**
  * struct iw_mpa_call - a call of iw_cm that an endpoint is handling
  * @id: the cm_id that iw_connect, iw_accept or iw_reject was called for
- * @param: what the ULP asks for; NULL in iw_reject
+ * @param: the ULP's parameters; NULL in iw_reject
  * @pd: private data for the Reply; valid during the call only
- * @pd_len: its length
- * @err: result: what the call returns
+ * @pd_len: bytes at @pd
+ * @err: result: the errno that the call returns, or 0
  */
 struct iw_mpa_call {
 	struct iw_cm_id			*id;
@@ -101,90 +103,93 @@ struct iw_mpa_call {
  * @id: the connection's number: in traces, logs and debugfs, and for a
  *	responder in the provider_data of its cm_id; odd, and unique among live
  *	connections
- * @registered: in the table of all endpoints, under the lock of its bucket
- * @bound: in the table of qp.c while it has a QP, under the lock of its bucket
- * @ref: 1 while live, 1 while @work is queued, and those of drivers
- * @held: how many of @ref are the driver's
+ * @registered: entry in the table of all endpoints; under its bucket's lock
+ * @bound: entry in the table of qp.c while it has a QP; under the bucket's lock
+ * @ref: 1 while live, 1 while @work is queued, and the references of callers
+ * @held: how many of the references in @ref are the driver's
  * @dev: its device; held while the endpoint is live
- * @net: its network namespace, that of each of its sockets; held until the end
- * @net_tracker: of the reference on @net
+ * @net: network namespace of all its sockets; held until the endpoint is freed
+ * @net_tracker: tracks the reference on @net
  * @config: the settings of @net
- * @ifindex: initiator: the interface that rdma_cm has chosen, or 0
- * @initiator: local role
- * @user: the QP that it has, or had last, is an application's; read under
- *	@lock, and written by the runner
+ * @ifindex: initiator: index of the interface that rdma_cm has chosen, or 0
+ * @initiator: local role: this end connects
+ * @user: the QP that it has, or had last, is an application's, not a kernel
+ *	ULP's; read under @lock, written by the runner
  * @born: when it was created, in jiffies of 64 bits
  *
- * @lock: for event.c and run.c alone: protects @events, @busy, @found,
- *	@awaited, @deadline, setting @timer, and writing @state; taken in
- *	softirq
+ * @lock: taken in event.c and run.c alone, also in softirq; protects @events,
+ *	@busy, @found, @awaited, @deadline, setting of @timer, and writing of
+ *	@state
  * @events: set of events raised and not yet handled
  * @state: written by the runner only
- * @busy: there is a runner
- * @runner: the task that the runner runs in, or has interrupted, so that a task
- *	does not wait for itself: a runner that interrupts a task clears this
- *	before the task goes on
- * @found: event that a runner in atomic context has left to the work item,
- *	which is the runner then; or IW_MPA_EV_NONE
- * @awaited: a call of iw_cm waits to be the runner, and is the next one; the
- *	call itself clears this
+ * @busy: some context is the runner
+ * @runner: the task in which the runner runs, or which it has interrupted; NULL
+ *	without a runner. iw_mpa_qp_gone() in this task must not wait for the
+ *	runner: it would wait for itself
+ * @found: event that an action in iw_mpa_first_fpdu() or iw_mpa_close() has
+ *	returned, left to @work, which is the runner then; or IW_MPA_EV_NONE
+ * @awaited: iw_accept or iw_reject waits to be the runner, and no other context
+ *	becomes it; the waiting call clears this
  * @deadline: when the wait in the present state ends, in jiffies; 0 if never
- * @until: limit of several waits together, in jiffies: an initiator's tries for
- *	a Reply, a responder's for room in iw_cm, and from the first state of
- *	the phase END on an orderly end; 0 if there is none; for the runner
- * @timer: raises TIMED_OUT at @deadline; may fire earlier
- * @work: runs the endpoint
+ * @until: time limit of several states together, in jiffies: of an initiator's
+ *	attempts to get a Reply, of a responder's wait for room in iw_cm or the
+ *	ULP, or of the whole end of a connection; 0 if there is none; for the
+ *	runner
+ * @timer: raises TIMED_OUT at @deadline; if it fires earlier it starts again
+ * @work: the work item in which the endpoint's events are handled
  *
- * @listener: responder: its listener; held while the endpoint is live
- * @queue: the list of @listener that it is in; under the device's lock
- * @queued: entry in the list @queue; under the device's lock
- * @queued_crowd: half-open: entry in its crowd's list; under the device's lock
- * @asked: the ULP has not answered CONNECT_REQUEST; under the device's lock
- * @stray: responder: the address is another device's: the answer is a Reject
- * @rcu: frees the memory after a grace period, for readers of the table. An
- *	endpoint without references is in no list, so @queued_crowd is free
+ * @listener: responder: the listener that accepted it; held while it is live
+ * @queue: which list of @listener has the endpoint; under the device's lock
+ * @queued: entry in that list of @listener; under the device's lock
+ * @queued_crowd: half-open: entry in @half_open of its &struct iw_mpa_crowd
+ * @asked: CONNECT_REQUEST was raised, and not answered; under the device's lock
+ * @stray: responder: the local address is another device's: it gets a Reject
+ * @rcu: frees the memory after a grace period, for readers of the tables. It
+ *	may take the place of @queued_crowd: an endpoint is freed when it is in
+ *	no list
  *
- * @sock: its TCP socket; none before TCP opens it, and none any more once the
- *	device has taken the connection over
+ * @sock: the connection's TCP socket; none before TCP opens it, and none after
+ *	a device has taken the TCP connection over
  * @takeover: the device has taken TCP over, or is about to; else NULL
- * @up: its events to iw_cm
- * @off: its QP, and its hand-off to the driver
- * @tuple: its addresses, for log and debugfs; family 0 until they are known
- * @call: the ULP's call that is being handled, or NULL
- * @reason: why the connection ended or ends; the first cause counts, except if
- *	an orderly end fails
+ * @up: the endpoint's events to iw_cm
+ * @off: the endpoint's QP, and its hand-off to the driver
+ * @tuple: the connection's addresses, for log and debugfs; family 0: not known
+ * @call: the call of iw_cm that is being handled, or NULL
+ * @reason: why the connection ends or has ended: the first cause, or the
+ *	failure of an orderly end
  * @repeats: how often the RTR message was repeated
- * @fallback: initiator: a connection of revision 1 will do, too
+ * @fallback: initiator: revision 1 is allowed if the peer lacks revision 2
  * @v2_again: initiator: revision 2 was offered a second time
- * @lost: initiator: what the first Request asked for in vain, IW_MPA_LOST_*
+ * @lost: initiator: what the first Request asked for and did not get,
+ *	IW_MPA_LOST_*
  * @err: the errno that explains @reason in the log, or 0
- * @tcp_err: the sk_err that TCP failed with
+ * @tcp_err: the sk_err, a positive errno, with which TCP failed
  * @fault: why the driver gave the stream up; written under @lock, before
  *	STREAM_DOWN is raised
- * @drained: bytes dropped while lingering
- * @progress: iw_mpa_sock_progress() at the last check, in an orderly end
- * @local: what this end can and wants
- * @sent: the Request or Reply that was sent, without private data
- * @peer: the frame received; its private data is in @reader's buffer
- * @params: what was agreed
- * @reader: collects the peer's frame
+ * @drained: bytes of the peer that were dropped in state LINGER
+ * @progress: iw_mpa_sock_progress() at the last check of an orderly end
+ * @local: what this end's device can do, and what its ULP asks for
+ * @sent: the Request or Reply that this end has sent, without private data
+ * @peer: the peer's Request or Reply; its private data is in @reader's buffer
+ * @params: the parameters that both ends agreed on
+ * @reader: collects the peer's startup frame
  * @request_out: TCP has taken the whole Request
  * @request_sent: bytes of the Request that TCP has taken
  * @request_pd_len: length of @request_pd
- * @frame: buffer of @reader, unless the peer's frame is longer: see startup.c
+ * @frame: buffer of @reader; a longer frame gets another: startup_make_room()
  * @request_pd: initiator: the ULP's private data for the Request
  *
- * The runner handles an endpoint's events. One context at a time is the runner,
- * in process context: the work item; or iw_connect, iw_accept, iw_reject, a
- * listener's work item, or a ULP that closes, so that no hop to the endpoint's
- * work item is needed. Socket callbacks, timers and drivers only raise events.
- * There is one exception: iw_mpa_first_fpdu() is the runner in any context, if
- * the driver's open_tx does not sleep. The runner holds no lock. An event that
- * is raised while it runs waits in @events, which the runner checks before it
- * stops. Members without another rule are the runner's.
+ * The runner is the one context at a time that handles the endpoint's events:
+ * @work; or, to save the delay of a work item, a call of iw_connect, iw_accept
+ * or iw_reject, a listener's work item, or iw_mpa_close(). All these are in
+ * process context. Only iw_mpa_first_fpdu() may be the runner in any context,
+ * if the driver's open_tx() does not sleep. Socket callbacks, timers and
+ * drivers only raise events. The runner holds no lock. An event that is raised
+ * while there is a runner stays in @events, which the runner checks before it
+ * stops. The runner alone uses the members for which no other rule is given.
  *
- * Lock order: sk_callback_lock, or the device's lock, before @lock. @lock and
- * the lock of a bucket of either table are leaves.
+ * Lock order: sk_callback_lock of the socket, or the device's lock, is taken
+ * before @lock. No lock is taken under @lock, nor under that of a bucket.
  */
 struct iw_mpa_ep {
 	unsigned long		id;
@@ -254,7 +259,7 @@ struct iw_mpa_ep {
 	u8			request_pd[];
 };
 
-/* There is no runner, and none is due: see @awaited. */
+/* Return: true if no context is the endpoint's runner, or waits to be it. */
 static inline bool iw_mpa_ep_is_idle(const struct iw_mpa_ep *ep)
 {
 	lockdep_assert_held(&ep->lock);
@@ -321,7 +326,7 @@ void iw_mpa_startup_send_term(struct iw_mpa_ep *ep);
 void iw_mpa_startup_end(struct iw_mpa_ep *ep);
 
 /* run.c */
-#define IW_MPA_BORROWED		4	/* more events that a call handles */
+#define IW_MPA_BORROWED		4	/* most raised events in iw_cm's call */
 
 struct iw_mpa_ep *iw_mpa_run_create(struct iw_mpa_device *dev, struct net *net,
 				    bool initiator, const void *request_pd,

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events of an endpoint. TCP, timers, drivers and iw_cm raise them here, in any
- * context; run.c handles them. Only these two files take the endpoint's lock.
+ * Events of an endpoint. TCP, timers, drivers and iw_cm raise events here, in
+ * any context; run.c handles them. Only event.c and run.c take the endpoint's
+ * lock.
  *
- * An event is a bit: nothing is allocated for it, so none is lost. If there is
- * no runner the work item is queued. A runner checks for further events, under
- * the lock, before it stops being the runner. So each event is handled that the
- * state table has a cell for in the present state.
+ * A raised event is a bit in ep->events: no memory is allocated for it, so none
+ * is lost. If no context handles the endpoint's events (is the runner), the
+ * work item is queued. A runner checks for further events, under ep->lock,
+ * before it stops. So every event is handled that has an entry in the state
+ * table for the present state.
  */
 
 #include "ep.h"
@@ -18,19 +20,20 @@
 #include <linux/workqueue.h>
 
 /*
- * A driver may have to wait in stop for a thread of the application that has
- * the QP, since the thread holds a lock, and may be preempted. Many such waits
- * could use up the workers of a queue. In a queue of their own they block only
- * applications, not storage.
+ * In stop() a driver may have to wait for a thread of the application that owns
+ * the QP, since that thread holds a lock and may be preempted. Many such waits
+ * could use up the workers of a work queue. In iw_mpa_user_wq they hold up
+ * other connections of applications only, not those of storage (iw_mpa_wq).
  */
 struct workqueue_struct *iw_mpa_wq;		/* for all other work */
 struct workqueue_struct *iw_mpa_user_wq;	/* for QPs of applications */
 
 /*
- * A runner is like a lock that others wait for. This map shows lockdep which
- * locks a runner takes, in a driver's ops, too, and which locks the callers
- * hold that wait for a runner. So lockdep reports a possible deadlock even if
- * none happens. iw_mpa_first_fpdu() is left out: its runner does not sleep.
+ * Other contexts wait for an endpoint's runner (the context that handles its
+ * events) as they would for a lock. This map shows lockdep which locks a runner
+ * takes, also within a driver's ops, and which locks are held by those who wait
+ * for a runner. So lockdep reports a possible deadlock even if none occurs.
+ * iw_mpa_first_fpdu() does not acquire the map: its runner does not sleep.
  */
 #ifdef CONFIG_LOCKDEP
 struct lockdep_map iw_mpa_runner_map =
@@ -46,7 +49,7 @@ void iw_mpa_event_queue_work(struct iw_mpa_ep *ep)
 		iw_mpa_ep_drop(ep);
 }
 
-/* In any context. An event without a cell is dropped, here or by the runner. */
+/* Context: any. An event that has no entry in the state table is dropped. */
 void iw_mpa_raise(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 {
 	unsigned long flags;
@@ -57,9 +60,9 @@ void iw_mpa_raise(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 	spin_lock_irqsave(&ep->lock, flags);
 	idle = iw_mpa_ep_is_idle(ep);
 	/*
-	 * Only a runner changes the state. If there is none, and no event
-	 * waits, the work item would find the same state as this function, and
-	 * drop the event.
+	 * Only the runner (the context that handles events) changes the state.
+	 * If there is none, and no event is pending, the work item would find
+	 * the state that is found here, and drop the event.
 	 */
 	if (!idle || ep->events || iw_mpa_fsm_step(ep->state, event)->defined) {
 		ep->events |= BIT(event);
@@ -70,9 +73,9 @@ void iw_mpa_raise(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 }
 
 /*
- * The lock orders this function with a runner that changes the phase: the
- * runner sees what the caller has written before, or the caller sees the new
- * phase.
+ * ep->lock orders this with a change of the phase: either the context that
+ * changes the phase reads what the caller has written before, or the caller
+ * gets the new phase.
  */
 static enum iw_mpa_phase event_phase(struct iw_mpa_ep *ep)
 {
@@ -85,14 +88,14 @@ static enum iw_mpa_phase event_phase(struct iw_mpa_ep *ep)
 	return phase;
 }
 
-/* Raise an event, but not for an established connection. In any context. */
+/* Raise an event, unless the connection is established. Context: any. */
 void iw_mpa_raise_unless_up(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 {
 	if (event_phase(ep) != IW_MPA_PHASE_UP)
 		iw_mpa_raise(ep, event);
 }
 
-/* The timer may fire before the deadline, or without one: see run_arm(). */
+/* The timer may fire before ep->deadline, or without one: see run_arm(). */
 void iw_mpa_event_timeout(struct timer_list *timer)
 {
 	struct iw_mpa_ep *ep = container_of(timer, struct iw_mpa_ep, timer);
@@ -111,8 +114,9 @@ void iw_mpa_event_timeout(struct timer_list *timer)
 }
 
 /*
- * The caller waits for a runner. lockdep checks the caller's locks even if
- * there is no runner.
+ * The caller may wait for a runner (the context that handles an endpoint's
+ * events). lockdep checks the locks that the caller holds even if there is no
+ * need to wait.
  */
 void iw_mpa_event_may_wait(void)
 {
@@ -122,8 +126,9 @@ void iw_mpa_event_may_wait(void)
 }
 
 /*
- * The socket of an endpoint reports an event. With Fast Open a responder, too,
- * has a socket before TCP is connected: its TCP_UP has no effect.
+ * The socket of an endpoint reports an event. With Fast Open TCP accepts a
+ * connection before the handshake is complete: so TCP_UP may be reported to a
+ * responder, too, where it has no effect.
  */
 void iw_mpa_event_of_sock(struct iw_mpa_sock *ms, enum iw_mpa_event event,
 			  int err)
@@ -137,12 +142,12 @@ void iw_mpa_event_of_sock(struct iw_mpa_sock *ms, enum iw_mpa_event event,
 
 /**
  * iw_mpa_stream_down - the driver cannot go on with the stream
- * @ep: endpoint, from the hand-off
- * @fault: why: an FPDU in error, a Terminate message received, or an error of
- *	TCP that the device found. It is for the kernel's log, and is copied;
- *	the @fault of the first call counts
+ * @ep: the endpoint that prepare() got
+ * @fault: why, for the kernel's log: an FPDU in error, a Terminate message
+ *	received, or an error of TCP that the device found. It is copied; only
+ *	the @fault of the first call is logged
  *
- * stop() follows, then FIN, and the ULP's event.
+ * iw_mpa then calls stop(), reports the end to iw_cm, and sends FIN.
  *
  * Context: any; locks of the QP may be held.
  */
@@ -153,7 +158,7 @@ void iw_mpa_stream_down(struct iw_mpa_ep *ep, const struct iw_mpa_fault *fault)
 	if (!iw_mpa_ep_check_call(ep, __func__))
 		return;
 	spin_lock_irqsave(&ep->lock, flags);
-	/* @ep->fault must not change once the runner has the event. */
+	/* The log's @ep->fault must not change once STREAM_DOWN is raised. */
 	if (!ep->fault.text)
 		ep->fault = *fault;
 	spin_unlock_irqrestore(&ep->lock, flags);
@@ -162,15 +167,15 @@ void iw_mpa_stream_down(struct iw_mpa_ep *ep, const struct iw_mpa_fault *fault)
 EXPORT_SYMBOL_GPL(iw_mpa_stream_down);
 
 /**
- * iw_mpa_disconnect - the ULP closes the connection
- * @ep: endpoint, from the hand-off
- * @abrupt: at once; else posted work goes out first, if the driver has
- *	finish_tx
+ * iw_mpa_disconnect - close a connection for the ULP
+ * @ep: the endpoint that prepare() got
+ * @abrupt: drop posted work; else it is sent first, if the driver has
+ *	finish_tx()
  *
  * A driver calls this from modify_qp: a change to ERR is abrupt, a change to
- * SQD is not. stop() follows, and the ULP's event.
+ * SQD is not. iw_mpa then calls stop(), and reports the end to iw_cm.
  *
- * Context: any; never waits, so the QP's locks may be held.
+ * Context: any; does not wait, so the QP's locks may be held.
  */
 void iw_mpa_disconnect(struct iw_mpa_ep *ep, bool abrupt)
 {
@@ -181,13 +186,13 @@ void iw_mpa_disconnect(struct iw_mpa_ep *ep, bool abrupt)
 EXPORT_SYMBOL_GPL(iw_mpa_disconnect);
 
 /**
- * iw_mpa_tx_finished - TCP has all that finish_tx had to send
- * @ep: endpoint, from finish_tx on
+ * iw_mpa_tx_finished - TCP has all that finish_tx() had to send
+ * @ep: the endpoint that prepare() got
  *
- * The library sends FIN. A second call has no effect. A call before finish_tx
- * has no effect, either, and is logged.
+ * iw_mpa then sends FIN. A second call has no effect. A call before finish_tx()
+ * has no effect, either, and is logged as a driver's mistake.
  *
- * Context: any, also from within finish_tx.
+ * Context: any, also within finish_tx().
  */
 void iw_mpa_tx_finished(struct iw_mpa_ep *ep)
 {
@@ -206,7 +211,7 @@ int iw_mpa_event_init(void)
 	iw_mpa_wq = alloc_workqueue("iw_mpa", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
 	if (!iw_mpa_wq)
 		return -ENOMEM;
-	/* The end of a connection frees memory: it goes on if there is none. */
+	/* The end of a connection frees memory: it must not wait for any. */
 	iw_mpa_user_wq = alloc_workqueue("iw_mpa_user",
 					 WQ_MEM_RECLAIM | WQ_PERCPU, 0);
 	if (iw_mpa_user_wq)
@@ -215,7 +220,7 @@ int iw_mpa_event_init(void)
 	return -ENOMEM;
 }
 
-/* Waits for work that still holds a reference. */
+/* Waits for work items that still hold a reference on an endpoint. */
 void iw_mpa_event_exit(void)
 {
 	destroy_workqueue(iw_mpa_user_wq);

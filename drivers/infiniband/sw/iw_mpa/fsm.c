@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The state table of a connection. Each decision about a connection is a cell
- * here; run.c looks the cell up and does its actions.
+ * The state table of a connection. Each entry says which state and which
+ * actions follow one event in one state. run.c looks the entries up and does
+ * the actions; no decision about a connection is made outside of the table.
  *
- * The table guarantees, and KUnit checks for each cell and each path:
- *  - after iw_connect or iw_accept has returned 0, each path ends in exactly
- *    one REPORT_DOWN, with at most one REPORT_UP before it; or in CANCEL if the
- *    ULP has accepted and then rejected;
+ * The table guarantees, and KUnit checks for each entry and each path:
+ *  - after iw_connect or iw_accept has returned 0, each path has exactly one
+ *    REPORT_DOWN, with at most one REPORT_UP before it; or CANCEL if the ULP
+ *    has accepted the connection and then rejected it;
  *  - iw_connect and iw_accept return an errno exactly if FAIL_CALL is done, and
- *    no event follows;
- *  - STOP is reached exactly once after the driver prepared, and UNBIND before
- *    the report that lets the ULP use the QP again;
- *  - FINISH_TX is reached at most once, with TX open;
- *  - DEAD is entered only with RELEASE, and DEV_GONE leads there from every
- *    state in which an event can wait;
- *  - every state that waits for the peer, the ULP or the driver, but for an
- *    established connection, has a timer; and no order of events makes a
- *    startup or an end last longer than the limit of its phase.
+ *    then no event is reported to iw_cm;
+ *  - STOP is done exactly once after prepare() has returned 0, and UNBIND
+ *    before the report (REPORT_DOWN) after which the ULP may use the QP again;
+ *  - FINISH_TX is done at most once, and only while the driver may transmit;
+ *  - DEAD is entered only with RELEASE, and DEV_GONE leads to DEAD from every
+ *    state in which an event can be pending;
+ *  - every state that waits for the peer, the ULP or the driver, except that of
+ *    an established connection, has a timer; and no order of events makes a
+ *    startup or an orderly end last longer than the time limit of its phase.
  */
 
 #include "fsm.h"
@@ -26,9 +27,10 @@
 			     .actions = (act) }
 
 /*
- * An event that makes an orderly end fail: bytes of this end cannot be
- * delivered. In PEER_FINISHED, STREAM_DOWN is no failure: the peer's FIN was
- * within an FPDU, so the reason is still that the peer has closed.
+ * An event that makes an orderly end fail: bytes that this end has sent, or was
+ * to send, cannot be delivered. In state PEER_FINISHED, STREAM_DOWN is no
+ * failure: it says that the peer's FIN was within an FPDU, and the reason is
+ * still that the peer has closed.
  */
 #define GOTO_FAILED(ev, st, act)					\
 	[IW_MPA_EV_##ev] = { .next = IW_MPA_ST_##st, .defined = true,	\
@@ -36,16 +38,16 @@
 
 #define DO(name) IW_MPA_DO_##name
 
-/* Ends: iw_cm does not know the connection; iw_cm waits; the driver has it */
+/* Ends: iw_cm expects no event; iw_cm expects one; the driver has the stream */
 #define FAIL_QUIETLY	DO(RELEASE)
 #define FAIL_CONNECT	(DO(UNBIND) | DO(REPORT_DOWN) | DO(RELEASE))
 #define CLOSE		(DO(STOP) | DO(UNBIND) | DO(REPORT_DOWN) | DO(RELEASE))
-/* The end after a hand-off, where an RST could undo what this end sent last */
+/* End after a hand-off, by FIN: an RST could discard what was sent last. */
 #define CLOSE_GENTLY	(DO(STOP) | DO(UNBIND) | DO(REPORT_DOWN) | DO(SHUTDOWN))
-/* The end if the ULP rejects what it had accepted: iw_cm expects no event */
+/* End if the ULP rejects what it had accepted: iw_cm expects no event then. */
 #define WITHDRAW	(DO(STOP) | DO(UNBIND) | DO(CANCEL) | DO(SHUTDOWN))
 
-/* Cells of both states that wait for TCP */
+/* Transitions of both states in which an initiator waits for TCP to connect */
 #define TCP_COMES							\
 	GOTO(V2_SENT,		V2_OFFERED,	0),			\
 	GOTO(REQ_SENT,		AWAIT_REP,	0),			\
@@ -57,7 +59,7 @@
 	GOTO(QP_GONE,		DEAD,	FAIL_CONNECT),			\
 	GOTO(DEV_GONE,		DEAD,	FAIL_CONNECT)
 
-/* Cells of both states that read the Reply */
+/* Transitions of both states in which an initiator waits for the MPA Reply */
 #define REPLY_COMES							\
 	GOTO(REP_GOOD,		HANDOFF,	DO(HANDOFF_ACTIVE)),	\
 	GOTO(REP_REJECT,	DEAD,		FAIL_CONNECT),		\
@@ -70,45 +72,46 @@
 	GOTO(QP_GONE,		DEAD,		FAIL_CONNECT),		\
 	GOTO(DEV_GONE,		DEAD,		FAIL_CONNECT)
 
-/* TCP ends a responder's connection before the ULP has answered. */
+/* RST, or a failure of TCP, while a responder has the Request, but no answer */
 #define REQUEST_LOST							\
 	GOTO(PEER_RESET,	DEAD,	FAIL_QUIETLY),			\
 	GOTO(TCP_FAILED,	DEAD,	FAIL_QUIETLY)
 
 /*
- * RFC 6581 10: if a responder reads a Request of revision 2 and closes, the
- * initiator believes that the responder knows only revision 1. So a Reject is
- * sent, though the responder does not wait until the peer has read it.
+ * RFC 6581 10: if a responder reads a Request of revision 2 and closes without
+ * a Reply, the initiator takes it for one that supports revision 1 only. So a
+ * responder whose device is being removed sends a Reject, though it does not
+ * wait until the peer has read it.
  */
 #define REJECT_AND_GO	(DO(SEND_REJECT) | DO(RELEASE))
 
 /*
- * The peer's FIN ends a connection that the driver has. But first the driver
- * has to read the bytes before the FIN: events that it raises by reading them
- * are handled before STREAM_ENDED.
+ * The peer's FIN ends a connection whose stream the driver has. The driver
+ * first has to read the bytes before the FIN: an event that it raises while it
+ * reads, such as STREAM_DOWN, is handled before STREAM_ENDED.
  */
 #define LOOK_AGAIN	(DO(KICK_RX) | DO(END_STREAM))
 
-/* An orderly end goes on while bytes move, up to the limit of its phase. */
+/* An orderly end goes on while bytes move, until finish_timeout_ms is over. */
 #define LOOK_WHETHER_IT_MOVES	(DO(CHECK_PROGRESS) | DO(RESTART_TIMER))
 
-/* Ends of the driver's connection when this end cannot or need not send more */
+/* Ends of a handed-off connection if this end cannot send more, or need not */
 #define CUT_OFF								\
 	GOTO(PEER_RESET,	DEAD,	CLOSE),				\
 	GOTO(TCP_FAILED,	DEAD,	CLOSE),				\
 	GOTO(QP_GONE,		DEAD,	CLOSE),				\
 	GOTO(DEV_GONE,		DEAD,	CLOSE)
 
-/* Ends of the driver's connection after a last message, in stop or before */
+/* Ends with a Terminate or other last bytes, sent before stop() or within it */
 #define BROKEN_OFF							\
 	GOTO(STREAM_DOWN,	LINGER,	CLOSE_GENTLY),			\
 	GOTO(ULP_ABORTED,	LINGER,	CLOSE_GENTLY)
 
-/* The ULP rejects what it has accepted. */
+/* The ULP rejects a connection that it has accepted. */
 #define ANSWERED_AGAIN							\
 	GOTO(ULP_REJECTED,	LINGER,	WITHDRAW)
 
-/* Events that cut an orderly end short */
+/* Events that end an orderly end before both sides have closed */
 #define CUT_SHORT							\
 	GOTO_FAILED(STALLED,	DEAD,	CLOSE),				\
 	GOTO_FAILED(PEER_RESET,	DEAD,	CLOSE),				\
@@ -116,14 +119,14 @@
 	GOTO(QP_GONE,		DEAD,	CLOSE),				\
 	GOTO(DEV_GONE,		DEAD,	CLOSE)
 
-/* The same, and more, while the peer has not closed */
+/* Events that end an orderly end before the peer has sent FIN */
 #define BROKEN_SHORT							\
 	GOTO_FAILED(STREAM_DOWN, LINGER, CLOSE_GENTLY),			\
 	GOTO(ULP_ABORTED,	LINGER,	CLOSE_GENTLY),			\
 	ANSWERED_AGAIN,							\
 	CUT_SHORT
 
-/* Ends of the driver's connection while TX is closed: no work is to go out */
+/* Ends of a connection while TX is fenced: posted work must not be sent */
 #define FENCED_LOST							\
 	ANSWERED_AGAIN,							\
 	GOTO(ULP_CLOSED,	LINGER,	CLOSE_GENTLY),			\
@@ -302,7 +305,7 @@ const struct iw_mpa_state_info iw_mpa_fsm_states[IW_MPA_ST_COUNT] = {
 #undef X
 };
 
-/* Why an event ends a connection; IW_MPA_R_OK if the event gives no reason. */
+/* Return: why an event ends a connection; IW_MPA_R_OK if it gives no reason. */
 enum iw_mpa_reason iw_mpa_fsm_reason(enum iw_mpa_state state,
 				     enum iw_mpa_event event)
 {
@@ -322,7 +325,7 @@ enum iw_mpa_reason iw_mpa_fsm_reason(enum iw_mpa_state state,
 	return of_event[event];
 }
 
-/* For traces; in any context. */
+/* Return: the name, for traces and debugfs. In any context. */
 const char *iw_mpa_state_name(enum iw_mpa_state state)
 {
 	static const char *const names[IW_MPA_ST_COUNT] = {

@@ -8,12 +8,13 @@
 #include <rdma/iw_mpa_proto.h>
 
 /*
- * The state machine of a connection, as data: states, timers, events and
- * actions. The table in fsm.c joins them, and makes all decisions. Trace
- * events, debugfs and Documentation/infiniband/iw_mpa.rst have its names.
+ * The state machine of a connection, as data: lists of its states, timers,
+ * events and actions. The table iw_mpa_fsm[] in fsm.c says which state and
+ * which actions follow an event in a state. Trace events, debugfs and
+ * Documentation/infiniband/iw_mpa.rst show the names in these lists.
  */
 
-/* Timers: setting with the time, and the reason if it ends the connection */
+/* Timer; setting with its duration; reason if its expiry ends the connection */
 #define IW_MPA_TIMERS(X)						\
 	X(CONNECT,	connect_timeout_ms,	TIMEOUT_CONNECT)	\
 	X(REPLY,	reply_timeout_ms,	TIMEOUT_REPLY)		\
@@ -26,14 +27,16 @@
 	X(LINGER,	linger_timeout_ms,	OK)
 
 /*
- * States, in the order of a connection's life: the timer; the phase; TOTAL if
- * the wait also ends at a limit that it shares with the waits of other states,
- * OWN if it ends by the timer alone; and what the state waits for.
+ * States, in the order of a connection's life. Columns: the state; its timer;
+ * its phase; TOTAL if this and other states together have a time limit, too,
+ * OWN if the state's timer alone limits the wait; and what the connection waits
+ * for in the state.
  *
- * If a wait begins again when something arrives, a peer can prolong it for
- * ever, by one byte at a time. So all tries of a startup have one limit, and so
- * have all states of an orderly end: see iw_mpa_fsm_deadline(). The timer of
- * LINGER does not begin again.
+ * An orderly end may go on while bytes move, and an initiator may connect more
+ * than once. So that no peer can prolong these without limit, one byte at a
+ * time, all attempts of a startup share one time limit, and so do all states of
+ * an orderly end: see iw_mpa_fsm_deadline(). In state LINGER the timer is never
+ * restarted.
  */
 #define IW_MPA_STATES(X)						\
 	X(IDLE,		NONE,	START,	OWN,				\
@@ -76,108 +79,114 @@
 	  "the last reference to go")
 
 /*
- * Events, as past facts, with the reason if the event ends the connection.
+ * Events, as past facts. Columns: event; its reason if it ends the connection.
  *
- * Events of this list are raised by other contexts, and may wait for the
- * runner. If several wait, the runner takes the one that comes first in the
- * list: so it reads bytes before it handles the close that followed them.
+ * TCP, timers, drivers and iw_cm raise the events of this list, in any context.
+ * A raised event is pending until the runner, the one context that handles an
+ * endpoint's events, takes it. Of several pending events the runner takes the
+ * one that is first in this list: so it reads the peer's bytes (READABLE)
+ * before it handles the FIN that followed them (PEER_CLOSED).
  */
 #define IW_MPA_RAISED_EVENTS(X)						\
-	X(TCP_UP,	OK)		/* connected, or bytes go with SYN */ \
-	X(READABLE,	OK)		/* bytes or a FIN may be there */ \
-	X(FIRST_FPDU,	OK)		/* driver: one whole FPDU was validated */ \
-	X(STREAM_DOWN,	STREAM)		/* driver: cannot go on */	\
-	X(TX_FINISHED,	OK)		/* driver: all that was posted is out */ \
-	X(PEER_CLOSED,	PEER_CLOSED)	/* FIN; earlier bytes may be unread */ \
-	X(STREAM_ENDED,	PEER_CLOSED)	/* nothing is left to read before the FIN */ \
-	X(PEER_RESET,	PEER_RESET)	/* RST */			\
-	X(TCP_FAILED,	TCP_ERROR)	/* TCP gave up; its errno says more */ \
-	X(TIMED_OUT,	OK)		/* the state's timer; it has the reason */ \
-	X(ULP_CLOSED,	ULP_CLOSE)	/* the ULP closes, in order */	\
-	X(ULP_ABORTED,	ULP_CLOSE)	/* the ULP closes at once */	\
+	X(TCP_UP,	OK)		/* TCP is connected, or took bytes with SYN (Fast Open) */ \
+	X(READABLE,	OK)		/* TCP may have received bytes or a FIN */ \
+	X(FIRST_FPDU,	OK)		/* the driver has validated one whole FPDU */ \
+	X(STREAM_DOWN,	STREAM)		/* the driver cannot go on with the stream */ \
+	X(TX_FINISHED,	OK)		/* driver: TCP has all that finish_tx() had to send */ \
+	X(PEER_CLOSED,	PEER_CLOSED)	/* the peer sent FIN; bytes before it may be unread */ \
+	X(STREAM_ENDED,	PEER_CLOSED)	/* the peer sent FIN, and all bytes before it were read */ \
+	X(PEER_RESET,	PEER_RESET)	/* the peer sent RST */		\
+	X(TCP_FAILED,	TCP_ERROR)	/* TCP failed for another cause: see iw_mpa_ep.tcp_err */ \
+	X(TIMED_OUT,	OK)		/* the timer of the state expired: see IW_MPA_TIMERS() */ \
+	X(ULP_CLOSED,	ULP_CLOSE)	/* the ULP closes: posted work is sent if possible */ \
+	X(ULP_ABORTED,	ULP_CLOSE)	/* the ULP closes: posted work is dropped */ \
 	X(QP_GONE,	QP_GONE)	/* the QP is being destroyed */	\
 	X(DEV_GONE,	DEVICE_GONE)	/* the device is being removed */ \
 	X(LISTENER_GONE, LISTENER_GONE)	/* the listener is being destroyed */ \
-	X(YIELD,	OVERLOAD)	/* too many half-open: the oldest */ \
-	X(YIELD_LINGER,	OVERLOAD)	/* the same, after a Reject */ \
-	X(ROOM,		OK)		/* there may be room again */
+	X(YIELD,	OVERLOAD)	/* too many half-open connections: close this one */ \
+	X(YIELD_LINGER,	OVERLOAD)	/* as YIELD, for one that lingers after a Reject */ \
+	X(ROOM,		OK)		/* iw_cm or the ULP may have room for the Request */
 
-/* Calls, and what an action has found. These events are handled at once. */
+/*
+ * Calls of iw_cm, and results of actions. The context that handles an
+ * endpoint's events (the runner) takes such an event before all that were
+ * raised.
+ */
 #define IW_MPA_FOUND_EVENTS(X)						\
 	X(ULP_CONNECTS,	OK)		/* iw_connect */		\
 	X(TCP_ACCEPTED,	OK)		/* a listener got a connection */ \
 	X(ULP_ACCEPTED,	OK)		/* iw_accept */			\
-	X(ULP_REJECTED,	ULP_REJECT)	/* iw_reject, also of what was accepted */ \
-	X(BIND_FAILED,	LOCAL)		/* no such QP, or it is in use, or wrong arguments */ \
-	X(OPEN_FAILED,	TCP_ERROR)	/* TCP refuses to begin */	\
-	X(V2_SENT,	OK)		/* a Request of revision 2 */	\
-	X(REQ_SENT,	OK)		/* a Request of revision 1 */	\
-	X(NO_REV_2,	NO_REV_2)	/* there is no further try: revision 1 will not do */ \
+	X(ULP_REJECTED,	ULP_REJECT)	/* iw_reject, maybe of a connection that was accepted */ \
+	X(BIND_FAILED,	LOCAL)		/* no such QP, QP has a connection, or bad parameters */ \
+	X(OPEN_FAILED,	TCP_ERROR)	/* TCP cannot begin to connect */ \
+	X(V2_SENT,	OK)		/* a Request of revision 2 was sent */ \
+	X(REQ_SENT,	OK)		/* a Request of revision 1 was sent */ \
+	X(NO_REV_2,	NO_REV_2)	/* peer closed on revision 2; revision 1 is not allowed */ \
 	X(SEND_FAILED,	SEND)		/* the Request could not be sent */ \
-	X(REQ_GOOD,	OK)		/* a well-formed Request is complete */ \
+	X(REQ_GOOD,	OK)		/* a whole, well-formed Request has arrived */ \
 	X(REP_BEGUN,	OK)		/* a part of the Reply has arrived */ \
-	X(REP_GOOD,	OK)		/* the Reply was negotiated with success */ \
-	X(REP_REJECT,	REJECTED)	/* the Reply rejects */		\
-	X(FRAME_BAD,	LOCAL)		/* malformed, or too much follows */ \
-	X(FRAME_CUT,	TRUNCATED)	/* FIN within the frame */	\
-	X(TERM_DUE,	LOCAL)		/* negotiation failed, or no memory */ \
-	X(ASKED,	OK)		/* iw_cm has the Request */	\
-	X(NO_ROOM,	OK)		/* iw_cm or the ULP has no room for it */	\
-	X(HANDED_OFF,	OK)		/* the stream is the driver's, TX is open */ \
-	X(HANDED_OFF_QUIET, OK)		/* TX open, but RTR may be missed */ \
-	X(HANDED_OFF_FENCED, OK)	/* TX shut: responder without RTR */ \
-	X(HANDED_OFF_RTR, OK)		/* TX shut: responder awaits RTR */ \
-	X(PREPARE_FAILED, DRIVER)	/* initiator: the driver refused */ \
-	X(RTR_FAILED,	DRIVER)		/* initiator: prepared, but no RTR message got out */ \
-	X(ACCEPT_FAILED, LOCAL)		/* responder: nothing was sent yet */ \
-	X(REPLY_FAILED,	SEND)		/* responder: prepared, but no Reply got out */ \
-	X(RTR_SETTLED,	OK)		/* peer has sent, or no repeat left */ \
-	X(STALLED,	TIMEOUT_FINISH)	/* nothing has moved, or the end takes too long */ \
-	X(CANNOT_FINISH, OK)		/* driver cannot send posted work */ \
-	X(EVENT_LOST,	EVENT_LOST)	/* iw_cm did not take an event */
+	X(REP_GOOD,	OK)		/* the Reply is good: both ends agree on parameters */ \
+	X(REP_REJECT,	REJECTED)	/* the peer's Reply is a Reject */ \
+	X(FRAME_BAD,	LOCAL)		/* malformed frame, or too many bytes after a Request */ \
+	X(FRAME_CUT,	TRUNCATED)	/* the peer sent FIN within its startup frame */ \
+	X(TERM_DUE,	LOCAL)		/* negotiation failed, or no memory: Terminate is due */ \
+	X(ASKED,	OK)		/* iw_cm has taken CONNECT_REQUEST */ \
+	X(NO_ROOM,	OK)		/* iw_cm or the ULP has no room for CONNECT_REQUEST */ \
+	X(HANDED_OFF,	OK)		/* the driver has the stream, and may transmit */ \
+	X(HANDED_OFF_QUIET, OK)		/* as HANDED_OFF, but the peer may miss the RTR message */ \
+	X(HANDED_OFF_FENCED, OK)	/* driver has the stream; no TX before the first FPDU */ \
+	X(HANDED_OFF_RTR, OK)		/* driver has the stream; no TX before the RTR message */ \
+	X(PREPARE_FAILED, DRIVER)	/* initiator: the driver did not take the stream */ \
+	X(RTR_FAILED,	DRIVER)		/* initiator: driver has the stream, send_rtr() failed */ \
+	X(ACCEPT_FAILED, LOCAL)		/* responder: hand-off failed before a Reply was sent */ \
+	X(REPLY_FAILED,	SEND)		/* responder: driver has the stream, but no Reply sent */ \
+	X(RTR_SETTLED,	OK)		/* the peer has sent bytes, or no RTR repeat is left */ \
+	X(STALLED,	TIMEOUT_FINISH)	/* orderly end: no byte moved, or its time is used up */ \
+	X(CANNOT_FINISH, OK)		/* the driver has no finish_tx(): posted work is lost */ \
+	X(EVENT_LOST,	EVENT_LOST)	/* iw_cm had no memory for CONNECT_REPLY or ESTABLISHED */
 
 #define IW_MPA_EVENTS(X)	IW_MPA_RAISED_EVENTS(X) IW_MPA_FOUND_EVENTS(X)
 
 /*
- * Actions, as imperatives. The actions of a transition are done in this order.
- * An action may return one of the events after "->": that event is handled at
- * once, in place of the actions that are left.
+ * Actions. Those of one transition are done in the order of this list. An
+ * action may return one of the events after "->": run.c then handles that event
+ * at once, and skips the remaining actions of the transition.
  */
 #define IW_MPA_ACTIONS(X)						\
-	X(BIND)			/* the QP, and expect events -> BIND_FAILED */ \
-	X(OPEN)			/* TCP -> OPEN_FAILED */		\
-	X(REOPEN)		/* a new TCP connection, for either revision */ \
+	X(BIND)			/* take the QP; iw_cm now awaits an event -> BIND_FAILED */ \
+	X(OPEN)			/* begin to connect by TCP -> OPEN_FAILED */ \
+	X(REOPEN)		/* connect by TCP again, to offer revision 2 or 1 */ \
 				/* -> NO_REV_2, OPEN_FAILED */		\
-	X(SEND_REQ)		/* -> V2_SENT, REQ_SENT, SEND_FAILED; none: TCP_UP follows */ \
+	X(SEND_REQ)		/* -> V2_SENT, REQ_SENT, SEND_FAILED; or TCP_UP is raised later */ \
 	X(READ_REQ)		/* -> REQ_GOOD, TERM_DUE, FRAME_BAD, FRAME_CUT, STREAM_ENDED, */ \
-				/*    PEER_RESET, TCP_FAILED; none: go on */ \
-	X(READ_REP)		/* -> REP_GOOD, REP_REJECT; REP_BEGUN: more is to come; */ \
-				/*    none: nothing; failures: see READ_REQ */ \
-	X(CHECK_EARLY)		/* too much after the Request? -> FRAME_BAD */ \
-	X(ASK)			/* CONNECT_REQUEST -> ASKED, NO_ROOM, LISTENER_GONE */ \
-	X(QUEUE)		/* wait after other Requests without room */ \
-	X(HANDOFF_ACTIVE)	/* -> HANDED_OFF*, PREPARE_FAILED, RTR_FAILED */ \
-	X(HANDOFF_PASSIVE)	/* -> HANDED_OFF*, ACCEPT_FAILED, REPLY_FAILED */ \
-	X(OPEN_TX)		/* driver: send the ULP's work */	\
-	X(LIFT_FENCE)		/* OPEN_TX, though no FPDU has arrived */ \
-	X(REPORT_UP)		/* CONNECT_REPLY(0), ESTABLISHED(0) -> EVENT_LOST */ \
-	X(CHECK_ANSWER)		/* has the peer sent something? -> RTR_SETTLED */ \
-	X(REPEAT_RTR)		/* driver: one more zero-length RDMA Write */ \
-	X(CHECK_PROGRESS)	/* does TCP move, in time? -> STALLED */ \
-	X(RESTART_TIMER)	/* wait in the same state for another time */ \
-	X(KICK_RX)		/* driver: poll the stream now */	\
-	X(END_STREAM)		/* raise STREAM_ENDED, after driver events */ \
-	X(FINISH_TX)		/* driver: send all posted -> CANNOT_FINISH */ \
-	X(STOP)			/* driver: forget the stream */		\
+				/* PEER_RESET, TCP_FAILED (partial: none) */ \
+	X(READ_REP)		/* Reply -> REP_GOOD, REP_REJECT; REP_BEGUN: only a part; */ \
+				/* failures as READ_REQ; nothing read: none */ \
+	X(CHECK_EARLY)		/* are too many bytes queued after the Request? -> FRAME_BAD */ \
+	X(ASK)			/* raise CONNECT_REQUEST -> ASKED, NO_ROOM, LISTENER_GONE */ \
+	X(QUEUE)		/* put the Request behind others that wait for room */ \
+	X(HANDOFF_ACTIVE)	/* initiator -> HANDED_OFF*, PREPARE_FAILED, RTR_FAILED */ \
+	X(HANDOFF_PASSIVE)	/* responder -> HANDED_OFF*, ACCEPT_FAILED, REPLY_FAILED */ \
+	X(OPEN_TX)		/* call open_tx(): the driver may send the ULP's work */ \
+	X(LIFT_FENCE)		/* OPEN_TX before an FPDU arrived: fence_timeout_ms is over */ \
+	X(REPORT_UP)		/* raise CONNECT_REPLY(0) or ESTABLISHED(0) -> EVENT_LOST */ \
+	X(CHECK_ANSWER)		/* peer has sent bytes, or no repeat is left? -> RTR_SETTLED */ \
+	X(REPEAT_RTR)		/* call repeat_rtr(): one more zero-length RDMA Write */ \
+	X(CHECK_PROGRESS)	/* orderly end: no byte moved, or too late? -> STALLED */ \
+	X(RESTART_TIMER)	/* start the timer of the present state again */ \
+	X(KICK_RX)		/* call kick_rx(): the driver reads what TCP has received */ \
+	X(END_STREAM)		/* raise STREAM_ENDED, handled after events of the driver */ \
+	X(FINISH_TX)		/* call finish_tx(): send all posted work -> CANNOT_FINISH */ \
+	X(STOP)			/* call stop(): the driver gives the stream up */ \
 	X(SEND_TERM)							\
 	X(SEND_REJECT)							\
-	X(UNBIND)		/* drop the QP */			\
-	X(CANCEL)		/* iw_cm expects no event any more */	\
-	X(FAIL_CALL)		/* iw_connect or iw_accept returns the reason's errno */ \
-	X(REPORT_DOWN)		/* CONNECT_REPLY(<0), or ESTABLISHED(<0), CLOSE, or CLOSE */ \
-	X(SHUTDOWN)		/* FIN, and go on receiving */		\
-	X(DRAIN)		/* drop what a lingering peer sends -> STREAM_ENDED */ \
-	X(RELEASE)		/* socket, timer, references */
+	X(UNBIND)		/* drop the reference on the QP */	\
+	X(CANCEL)		/* raise no event: iw_cm does not expect one any more */ \
+	X(FAIL_CALL)		/* iw_connect or iw_accept returns the errno of ep->reason */ \
+	X(REPORT_DOWN)		/* raise CONNECT_REPLY(<0); or ESTABLISHED(<0), CLOSE; or CLOSE */ \
+	X(SHUTDOWN)		/* send FIN, and go on receiving */	\
+	X(DRAIN)		/* read and drop bytes of a lingering peer -> STREAM_ENDED */ \
+	X(RELEASE)		/* free socket and timer, drop references */
 
 enum iw_mpa_timer {
 	IW_MPA_TMR_NONE,
@@ -189,7 +198,7 @@ enum iw_mpa_timer {
 
 /* Phases of a connection's life */
 enum iw_mpa_phase {
-	IW_MPA_PHASE_START,	/* CONNECT_REPLY or ESTABLISHED may be due */
+	IW_MPA_PHASE_START,	/* before CONNECT_REPLY(0) or ESTABLISHED(0) */
 	IW_MPA_PHASE_UP,
 	IW_MPA_PHASE_END,
 };
@@ -226,11 +235,11 @@ enum iw_mpa_action {
 };
 
 /**
- * struct iw_mpa_transition - one cell of the state table
- * @next: state to enter before @actions are done
- * @defined: the event can happen in the state; else it is dropped as too late
+ * struct iw_mpa_transition - what follows an event in a state
+ * @next: the next state, entered before the first of @actions is done
+ * @defined: the event can happen in the state; else it is too late, and dropped
  * @fails: an orderly end fails: the event's reason replaces the former reason
- * @actions: set of IW_MPA_DO_*
+ * @actions: set of IW_MPA_DO_*, done in the order of IW_MPA_ACTIONS()
  */
 struct iw_mpa_transition {
 	u8	next;
@@ -243,7 +252,7 @@ struct iw_mpa_transition {
 struct iw_mpa_state_info {
 	u8	timer;		/* enum iw_mpa_timer */
 	u8	phase;		/* enum iw_mpa_phase */
-	bool	total;		/* the limit of several waits counts, too */
+	bool	total;		/* iw_mpa_ep.until limits this wait, too */
 };
 
 extern const struct iw_mpa_transition
@@ -254,20 +263,20 @@ enum iw_mpa_reason iw_mpa_fsm_reason(enum iw_mpa_state state,
 				     enum iw_mpa_event event);
 const char *iw_mpa_state_name(enum iw_mpa_state state);
 
-/* Return: a cell; @defined is false for an event that is void in the state. */
+/* Return: what follows the event in the state; not @defined if it is void. */
 static inline const struct iw_mpa_transition *
 iw_mpa_fsm_step(enum iw_mpa_state state, enum iw_mpa_event event)
 {
 	return &iw_mpa_fsm[state][event];
 }
 
-/* Actions for any context, if the driver's open_tx does not sleep */
+/* Actions that any context may do, if the driver's open_tx() does not sleep */
 #define IW_MPA_PROMPT_ACTIONS	(IW_MPA_DO_OPEN_TX | IW_MPA_DO_REPORT_UP)
 
-/* Actions that iw_mpa_close() may do in the ULP's context */
+/* Actions that iw_mpa_close() may do in the context of the ULP's call */
 #define IW_MPA_CLOSE_ACTIONS	(IW_MPA_DO_FINISH_TX | IW_MPA_DO_SHUTDOWN)
 
-/* Has the state a cell for the event, whose actions are all among @actions? */
+/* Can the event happen in the state, with no action outside of @actions? */
 static inline bool iw_mpa_fsm_does_only(enum iw_mpa_state state,
 					enum iw_mpa_event event, u32 actions)
 {
@@ -277,9 +286,10 @@ static inline bool iw_mpa_fsm_does_only(enum iw_mpa_state state,
 }
 
 /*
- * When a wait ends; 0 only if nothing ends it. @now may be in any unit, and may
- * wrap. @wait is how long the state's timer runs, 0 if it has none; @until is
- * when several waits together have to end, or 0.
+ * Return: when the wait in a state has to end; 0 if there is no limit. @now may
+ * be in any unit, and may wrap. @wait is the duration of the state's timer, 0
+ * if it has none. @until is the time at which several waits together have to
+ * end, or 0.
  */
 static inline unsigned long iw_mpa_fsm_deadline(enum iw_mpa_state state,
 						unsigned long now,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * This file, with its header, hands a stream to the driver, and calls the
- * driver from then on. Besides takeover/ no other file calls a driver's ops.
- * The order of calls that the contract with drivers promises is in
- * iw_mpa_offload_active() and iw_mpa_offload_passive().
+ * This file and offload.h hand a stream to the driver, and call the driver from
+ * then on. Besides takeover/ no other file calls a driver's ops.
+ * iw_mpa_offload_active() and iw_mpa_offload_passive() have the order of calls
+ * that the contract with drivers promises (iw_mpa_driver.rst).
  */
 
 #include "offload.h"
@@ -18,10 +18,10 @@
 #include <linux/string.h>
 #include <rdma/ib_verbs.h>
 
-/* The first repeat of the RTR that is sent even if the ULP has sent since */
+/* Repeats of the RTR before this one are skipped if the ULP has sent bytes */
 #define OFFLOAD_REPEAT_AFTER_WORK	3
 
-/* Return: NULL if a driver's description is complete; else what is wrong */
+/* Return: NULL if ops and attributes of a driver are valid; else the problem */
 const char *iw_mpa_offload_check(const struct iw_mpa_driver_ops *drv,
 				 const struct iw_mpa_device_attr *attr)
 {
@@ -62,11 +62,11 @@ const char *iw_mpa_offload_check(const struct iw_mpa_driver_ops *drv,
 }
 
 /*
- * Log a driver's mistake: it has sent before TX was opened. The peer gets these
- * bytes before the Reply or the RTR message, or though a responder has to wait
- * for the first FPDU (RFC 5044 7.1.2).
+ * Log a driver's mistake: it has sent bytes before iw_mpa let it transmit. The
+ * peer gets these bytes before the Reply or the RTR message; or a responder
+ * sends them before the initiator's first FPDU, against RFC 5044 7.1.2.
  *
- * Return: true if the driver has sent.
+ * Return: true if the driver has sent bytes too early.
  */
 static bool offload_blame_early(struct iw_mpa_ep *ep, const char *before)
 {
@@ -80,9 +80,10 @@ static bool offload_blame_early(struct iw_mpa_ep *ep, const char *before)
 }
 
 /*
- * Call attach, except for a device that has taken TCP over and has the bytes.
+ * Call attach(), but not for a device that has taken TCP over and gets the
+ * bytes.
  *
- * Return: false if the driver has changed what it must not change.
+ * Return: false if attach() has changed what it must not change in the socket.
  */
 static bool offload_attach(struct iw_mpa_ep *ep)
 {
@@ -109,7 +110,7 @@ static bool offload_attach(struct iw_mpa_ep *ep)
 	return !wrong;
 }
 
-/* Return: IW_MPA_R_OK; or why the driver does not have the stream. */
+/* Return: IW_MPA_R_OK; or the reason why the driver does not get the stream. */
 static enum iw_mpa_reason offload_prepare(struct iw_mpa_ep *ep,
 					  const struct iw_mpa_handoff *ho,
 					  int *err)
@@ -124,11 +125,11 @@ static enum iw_mpa_reason offload_prepare(struct iw_mpa_ep *ep,
 
 /*
  * Make the driver ready for the first FPDU. The stream is positioned after the
- * peer's startup frame. @reply_len bytes of this end are still to be sent. If
- * bytes arrive before attach, and the device lacks IW_MPA_CAP_EARLY_RX, the
- * hand-off fails.
+ * peer's startup frame. iw_mpa still has to send the Reply, @reply_len bytes.
+ * If bytes arrive before attach(), and the device lacks IW_MPA_CAP_EARLY_RX,
+ * the hand-off fails.
  *
- * Return: as offload_prepare()
+ * Return: IW_MPA_R_OK; or the reason why the driver does not get the stream.
  */
 static enum iw_mpa_reason offload_start(struct iw_mpa_ep *ep, size_t reply_len,
 					int *err)
@@ -170,12 +171,12 @@ static enum iw_mpa_reason offload_start(struct iw_mpa_ep *ep, size_t reply_len,
 /*
  * Hand an initiator's stream, positioned after the Reply, to the driver.
  *
- * RFC 6581 9.2 lets a responder name one RTR type, or all that it can take.
- * Some responders that name one type begin to read the stream when they have
- * sent their Reply. They see an RTR message that was there before only when
- * more bytes arrive.
+ * RFC 6581 9.2 lets a responder name one RTR type, or all that it accepts. Some
+ * responders that name one type read the stream only once they have sent their
+ * Reply, and find an RTR message that arrived before that only when further
+ * bytes arrive. For these the RTR message is repeated (HANDED_OFF_QUIET).
  *
- * Return: an event that fsm.h names for HANDOFF_ACTIVE.
+ * Return: one of the events that fsm.h lists for HANDOFF_ACTIVE.
  */
 enum iw_mpa_event iw_mpa_offload_active(struct iw_mpa_ep *ep)
 {
@@ -212,11 +213,11 @@ static int offload_send_reply(struct iw_mpa_ep *ep, const void *reply,
 }
 
 /*
- * Hand a responder's stream to the driver, and send the Reply. The stream is
- * positioned after the Request. With @fence TX is held back until the first
- * FPDU, as RFC 5044 7.1.2 asks.
+ * Hand a responder's stream, positioned after the Request, to the driver, and
+ * send the Reply. With @fence the driver must not transmit until the first FPDU
+ * has arrived, as RFC 5044 7.1.2 requires.
  *
- * Return: an event that fsm.h names for HANDOFF_PASSIVE.
+ * Return: one of the events that fsm.h lists for HANDOFF_PASSIVE.
  */
 enum iw_mpa_event iw_mpa_offload_passive(struct iw_mpa_ep *ep, bool fence,
 					 const void *reply, size_t len)
@@ -241,23 +242,23 @@ enum iw_mpa_event iw_mpa_offload_passive(struct iw_mpa_ep *ep, bool fence,
 	return IW_MPA_EV_HANDED_OFF;
 }
 
-/* Let the driver send. May sleep, but not with IW_MPA_CAP_ATOMIC_OPEN. */
+/* Let the driver transmit. May sleep, but not with IW_MPA_CAP_ATOMIC_OPEN. */
 void iw_mpa_offload_open_tx(struct iw_mpa_ep *ep)
 {
 	offload_blame_early(ep, "open_tx");
 	ep->dev->ops->open_tx(ep->off.qp);
 }
 
-/* Has the peer sent a byte since the hand-off? */
+/* Has the peer sent a byte since the hand-off to the driver? */
 bool iw_mpa_offload_is_answered(const struct iw_mpa_ep *ep)
 {
 	return iw_mpa_sock_rcv_nxt(&ep->sock) != ep->off.rcv_nxt;
 }
 
 /*
- * Send one more zero-length RDMA Write, unless the peer has answered. If the
- * ULP has sent something since the RTR message or its last repeat, that may
- * wake the peer, too: then the first repeats are left out.
+ * Repeat the RTR message as a zero-length RDMA Write, unless the peer has
+ * answered. If the ULP has sent bytes since the RTR message or its last repeat,
+ * they may make the peer read, too: then the first repeats are skipped.
  */
 void iw_mpa_offload_repeat_rtr(struct iw_mpa_ep *ep)
 {
@@ -272,7 +273,7 @@ void iw_mpa_offload_repeat_rtr(struct iw_mpa_ep *ep)
 	iw_mpa_count_for(ep->dev->stats, IW_MPA_CNT_rtr_repeated);
 }
 
-/* Restore the callbacks before stop, in which the driver must not set them. */
+/* Restore iw_mpa's callbacks first: in stop() the driver must not set them. */
 void iw_mpa_offload_stop(struct iw_mpa_ep *ep, enum iw_mpa_reason why)
 {
 	const char *changed;
@@ -286,8 +287,8 @@ void iw_mpa_offload_stop(struct iw_mpa_ep *ep, enum iw_mpa_reason why)
 }
 
 /*
- * May the library still send on the stream? Not if the driver has sent, nor if
- * a device has taken TCP over: the socket does not know what the device has
+ * May iw_mpa still send on the stream? Not if the driver has sent bytes, nor if
+ * a device has taken TCP over: the socket does not show what the device has
  * sent.
  */
 bool iw_mpa_offload_is_untouched(const struct iw_mpa_ep *ep)

@@ -16,7 +16,7 @@ void iw_mpa_offload_repeat_rtr(struct iw_mpa_ep *ep);
 void iw_mpa_offload_stop(struct iw_mpa_ep *ep, enum iw_mpa_reason why);
 bool iw_mpa_offload_is_untouched(const struct iw_mpa_ep *ep);
 
-/* A device that has taken TCP over needs no kick: it has the bytes itself. */
+/* Not for a device that has taken TCP over, which receives all bytes itself. */
 static inline void iw_mpa_offload_kick_rx(struct iw_mpa_ep *ep)
 {
 	if (ep->dev->ops->kick_rx && ep->sock.sock)
@@ -24,8 +24,8 @@ static inline void iw_mpa_offload_kick_rx(struct iw_mpa_ep *ep)
 }
 
 /*
- * Return: IW_MPA_EV_NONE, then iw_mpa_tx_finished() follows; or
- * IW_MPA_EV_CANNOT_FINISH.
+ * Return: IW_MPA_EV_NONE if iw_mpa_tx_finished() follows; or
+ * IW_MPA_EV_CANNOT_FINISH without finish_tx().
  */
 static inline enum iw_mpa_event iw_mpa_offload_finish_tx(struct iw_mpa_ep *ep)
 {

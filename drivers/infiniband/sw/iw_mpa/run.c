@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The runner, which handles an endpoint's events, and the table's actions.
+ * The runner (the one context that handles an endpoint's events), and the
+ * actions of the state table.
  *
- * A call of iw_cm that is the runner hands over to the work item after
- * IW_MPA_BORROWED events, since iw_cm has one worker for all connections. A
- * call that waits becomes the runner after the event that is being handled.
+ * iw_connect, iw_accept and iw_reject may be the runner. iw_cm has one worker
+ * for all connections: so such a call handles IW_MPA_BORROWED raised events at
+ * most, and leaves the rest to the endpoint's work item. A call that waits to
+ * be the runner becomes it once the present runner has handled one event.
  *
- * Two functions handle an event in the caller's context if no other event waits
- * and its actions allow that. So iw_mpa_first_fpdu() reports ESTABLISHED
- * without waiting for a work item, and iw_mpa_close() sends the FIN itself, if
- * the driver finishes within finish_tx.
+ * iw_mpa_first_fpdu() and iw_mpa_close() handle their event in the caller's
+ * context if no other event is pending and its actions allow that. So
+ * iw_mpa_first_fpdu() reports ESTABLISHED without the delay of a work item, and
+ * iw_mpa_close() sends FIN itself, if the driver finishes within finish_tx().
  */
 
 #include "ep.h"
@@ -34,14 +36,15 @@
 #include <rdma/iw_cm.h>
 
 #define RUN_ANY_ACTION		U32_MAX
-/* Most bytes that are read and dropped while the peer lingers */
+/* Most bytes of a peer that are read and dropped in state LINGER */
 #define RUN_LINGER_BYTES	SZ_8M
-/* Most bytes that may wait after a Request until the ULP has answered */
+/* Most bytes that may follow a Request until the ULP has answered it */
 #define RUN_EARLY_BYTES		SZ_16K
 /*
- * How often an RTR message is repeated. The first repeat waits for
- * rtr_repeat_ms, each further repeat four times as long as the one before: so
- * the last one goes out after 341 times rtr_repeat_ms.
+ * How often an initiator repeats an RTR message that the peer may have missed.
+ * The first repeat is sent after rtr_repeat_ms without an answer, each further
+ * repeat after a wait four times as long. So the fifth is sent 341 times
+ * rtr_repeat_ms after the RTR message.
  */
 #define RUN_REPEATS		5
 
@@ -65,8 +68,10 @@ static unsigned int run_timeout_ms(const struct iw_mpa_ep *ep,
 }
 
 /*
- * The limit of an orderly end that begins now. The removal of a device waits
- * for that end: then the limit is linger_timeout_ms at most, as for one byte.
+ * Return: the time limit, in jiffies, of an orderly end that begins now. The
+ * removal of a device waits until its connections have ended: then the limit is
+ * linger_timeout_ms at most, the time that an end may otherwise wait for one
+ * byte.
  */
 static unsigned long run_end_until(const struct iw_mpa_ep *ep)
 {
@@ -77,7 +82,7 @@ static unsigned long run_end_until(const struct iw_mpa_ep *ep)
 	return (jiffies + msecs_to_jiffies(ms)) | 1;
 }
 
-/* Enter a state, or begin its wait again. run_arm() sets the timer. */
+/* Enter a state, or start its wait anew. run_arm() sets the timer later. */
 static void run_enter(struct iw_mpa_ep *ep, enum iw_mpa_state state)
 {
 	const struct iw_mpa_state_info *to = &iw_mpa_fsm_states[state];
@@ -97,9 +102,9 @@ static void run_enter(struct iw_mpa_ep *ep, enum iw_mpa_state state)
 }
 
 /*
- * The ULP may ask for more than the device's limit: for 255, which means "as
- * many as possible", or for the peer's offer. 0x3fff leaves the depth to the
- * ULPs (RFC 6581 9.1).
+ * The ULP may ask for an IRD or ORD above the device's limit: for 255, which
+ * stands for "as many as possible", or for the depth that the peer has offered.
+ * 0x3fff leaves IRD and ORD to the ULPs (RFC 6581 9.1).
  */
 static u16 run_depth(u32 wanted, u16 limit)
 {
@@ -125,7 +130,10 @@ static int run_set_depths(struct iw_mpa_ep *ep,
 	return 0;
 }
 
-/* After success iw_cm expects an event, unless CANCEL follows in the call. */
+/*
+ * If this succeeds iw_cm expects an event of the connection, unless CANCEL is
+ * done within the same iw_connect or iw_accept.
+ */
 static enum iw_mpa_event run_bind(struct iw_mpa_ep *ep)
 {
 	const struct iw_cm_conn_param *param = ep->call->param;
@@ -143,7 +151,11 @@ static enum iw_mpa_event run_bind(struct iw_mpa_ep *ep)
 	return IW_MPA_EV_NONE;
 }
 
-/* Report TCP's port to rdma_cm, unless iwpmd has mapped the cm_id's port. */
+/*
+ * Write the source port that TCP has chosen into the cm_id, for rdma_cm; but
+ * not if iwpmd has mapped the cm_id's port, by which it identifies the
+ * connection.
+ */
 static void run_note_port(struct iw_mpa_ep *ep)
 {
 	struct iw_cm_id *id = ep->up.cm_id;
@@ -157,8 +169,9 @@ static void run_note_port(struct iw_mpa_ep *ep)
 }
 
 /*
- * rdma_cm chooses the source port from a port space of its own, so TCP may use
- * the port already. Then TCP chooses another, unless a setting forbids that.
+ * rdma_cm chooses the source port from a port space of its own, so TCP may
+ * already use the port. If it does, TCP chooses another source port, unless the
+ * setting source_port_retry is off.
  */
 static enum iw_mpa_event run_open(struct iw_mpa_ep *ep)
 {
@@ -193,17 +206,18 @@ static enum iw_mpa_event run_open(struct iw_mpa_ep *ep)
 	iw_mpa_sock_tuple(ep->sock.sock, &ep->tuple);
 	if (opts.any_port)
 		run_note_port(ep);
-	/* With Fast Open TCP takes the Request before it is connected. */
+	/* With Fast Open TCP takes bytes already, to send them with its SYN. */
 	if (err)
 		iw_mpa_raise(ep, IW_MPA_EV_TCP_UP);
 	return IW_MPA_EV_NONE;
 }
 
 /*
- * RFC 6581 10: a peer without revision 2 reads the Request and closes. Other
- * closes say nothing of revisions: the peer had too many connections, or its
- * listener was destroyed. A peer that has not read is offered revision 2 once
- * more; if it closes again, revision 1: some peers without revision 2 reset.
+ * RFC 6581 10: a peer without revision 2 reads the Request and closes. A peer
+ * that closes without reading the Request may have another reason: too many
+ * connections, or a listener that was destroyed. So it is offered revision 2
+ * once more. If it closes again it is offered revision 1, since some peers
+ * without revision 2 reset the connection.
  */
 static void run_choose_revision(struct iw_mpa_ep *ep)
 {
@@ -222,10 +236,10 @@ static void run_choose_revision(struct iw_mpa_ep *ep)
 }
 
 /*
- * Give the TCP connection up so that its local port is free at once, and drop
- * its events. TCP sends RST, and forgets the connection, so this end can
- * connect to the same peer with the same port again. After a FIN the port would
- * be in use until the peer has acknowledged the FIN.
+ * Abandon the TCP connection, with its pending events, so that its local port
+ * is free at once. TCP sends RST and forgets the connection: this end can then
+ * connect to the same peer from the same port. After a FIN the port would be in
+ * use until the peer has acknowledged the FIN.
  */
 static void run_forget_tcp(struct iw_mpa_ep *ep)
 {
@@ -239,7 +253,7 @@ static void run_forget_tcp(struct iw_mpa_ep *ep)
 	ep->tcp_err = 0;
 }
 
-/* The peer closed without a Reply. The next try has the same source port. */
+/* The peer closed without a Reply: connect again, from the same source port. */
 static enum iw_mpa_event run_reopen(struct iw_mpa_ep *ep)
 {
 	if (!ep->fallback)
@@ -252,8 +266,8 @@ static enum iw_mpa_event run_reopen(struct iw_mpa_ep *ep)
 
 /*
  * RFC 5044 7.1.2: an initiator sends nothing between its Request and the Reply.
- * If bytes arrive all the same they are left for the driver, but only up to a
- * limit, so that a peer cannot use up memory.
+ * A responder leaves bytes that arrive nevertheless to the driver, but only up
+ * to a limit, so that a peer cannot use up memory.
  */
 static enum iw_mpa_event run_check_early(struct iw_mpa_ep *ep)
 {
@@ -264,8 +278,8 @@ static enum iw_mpa_event run_check_early(struct iw_mpa_ep *ep)
 }
 
 /*
- * Raise CONNECT_REQUEST. The ULP may answer on another CPU before this upcall
- * has returned: then its call waits for this runner.
+ * Raise CONNECT_REQUEST. The ULP may call iw_accept or iw_reject on another CPU
+ * before this upcall has returned: such a call waits until ASK is done.
  */
 static enum iw_mpa_event run_ask(struct iw_mpa_ep *ep)
 {
@@ -295,7 +309,7 @@ static enum iw_mpa_event run_handoff_passive(struct iw_mpa_ep *ep)
 	enum iw_mpa_event event;
 	int len;
 
-	/* Only a setting that has changed after iw_create_listen leads here. */
+	/* The setting fence was changed since iw_create_listen checked it. */
 	if (!iw_mpa_device_may_respond(ep->dev, fence)) {
 		ep->call->err = -EOPNOTSUPP;
 		return iw_mpa_ep_fail(ep, IW_MPA_EV_ACCEPT_FAILED, -EOPNOTSUPP);
@@ -304,7 +318,7 @@ static enum iw_mpa_event run_handoff_passive(struct iw_mpa_ep *ep)
 	if (len < 0)
 		return IW_MPA_EV_ACCEPT_FAILED;
 	event = iw_mpa_offload_passive(ep, fence, reply, len);
-	/* FIN in place of a Reply means: the revision is not known here. */
+	/* FIN without a Reply would mean: no revision 2 here. So send RST. */
 	if (event == IW_MPA_EV_REPLY_FAILED)
 		iw_mpa_sock_reset(&ep->sock);
 	return event;
@@ -321,11 +335,11 @@ static enum iw_mpa_event run_report_up(struct iw_mpa_ep *ep)
 }
 
 /*
- * Has the peer acknowledged or sent bytes since the last check, and is there
- * time left for the end? Without a limit a peer that sends one byte at a time
- * could prolong its access to memory, and the ULP's wait for DISCONNECTED, for
- * ever. If a device runs TCP the socket's counters do not move: then an orderly
- * end takes one linger_timeout_ms at most.
+ * Has the peer acknowledged or sent a byte since the last check, and is there
+ * time left for the orderly end? Without a time limit a peer that sends one
+ * byte at a time could prolong its access to the ULP's memory, and the ULP's
+ * wait for DISCONNECTED, without end. If a device runs TCP, the socket's
+ * counters do not change: an orderly end then has one linger_timeout_ms.
  */
 static enum iw_mpa_event run_check_progress(struct iw_mpa_ep *ep)
 {
@@ -338,9 +352,9 @@ static enum iw_mpa_event run_check_progress(struct iw_mpa_ep *ep)
 }
 
 /*
- * Read and drop the peer's bytes: with unread bytes TCP sends RST in place of
- * FIN. The second read usually finds nothing. If it finds bytes more may
- * follow: they are left to the next event.
+ * Read and drop the bytes of a lingering peer: a socket that closes with unread
+ * bytes sends RST, not FIN. The second read usually finds nothing. If it finds
+ * bytes, more may follow: READABLE is raised to read these later.
  */
 static enum iw_mpa_event run_drain(struct iw_mpa_ep *ep)
 {
@@ -362,14 +376,16 @@ static enum iw_mpa_event run_drain(struct iw_mpa_ep *ep)
 }
 
 /*
- * This is each endpoint's last action. No context uses the endpoint afterwards:
- *  - socket callbacks, the driver's too, were unhooked under sk_callback_lock;
- *  - the driver: stop() has returned, and it calls with a reference only;
+ * This is each endpoint's last action. No context uses the endpoint later:
+ *  - socket callbacks, also the driver's, were unhooked under sk_callback_lock;
+ *  - the driver: stop() has returned; a driver needs a reference for later
+ *    calls;
  *  - the timer was deleted, and its handler has returned;
- *  - the work item holds a reference while it is queued, and finds DEAD;
- *  - iw_accept and iw_reject take a reference by the number, and find DEAD;
+ *  - the work item holds a reference while it is queued, and finds state DEAD;
+ *  - iw_accept and iw_reject look the endpoint up by its number, which takes a
+ *    reference, and find state DEAD;
  *  - other callers that raise events hold a reference, the device's lock or
- *    rcu_read_lock(), and find DEAD.
+ *    rcu_read_lock(), and find state DEAD.
  */
 static void run_release(struct iw_mpa_ep *ep)
 {
@@ -460,7 +476,7 @@ static enum iw_mpa_event run_action(struct iw_mpa_ep *ep,
 		iw_mpa_upcall_cancel(ep);
 		break;
 	case IW_MPA_ACT_FAIL_CALL:
-		if (!ep->call->err)	/* BIND or OPEN may have set it */
+		if (!ep->call->err)	/* BIND or OPEN may have set err */
 			ep->call->err = iw_mpa_reason_errno(ep->reason);
 		break;
 	case IW_MPA_ACT_REPORT_DOWN:
@@ -484,13 +500,14 @@ static enum iw_mpa_event run_action(struct iw_mpa_ep *ep,
 }
 
 /*
- * Do what the state table says for an event that has a cell. The actions of the
- * cell are done in the order of their numbers; if an action returns an event,
- * the actions after it are left out.
+ * Do what the state table says for an event in the present state: enter the
+ * next state, then do the actions, in the order of their numbers. If an action
+ * returns an event, the remaining actions are skipped.
  *
- * In process context, or in any if all actions are among IW_MPA_PROMPT_ACTIONS.
+ * Context: process; or any, if all actions are among IW_MPA_PROMPT_ACTIONS.
  *
- * Return: the event that follows, which has a cell; or IW_MPA_EV_NONE.
+ * Return: the event that an action has returned, for run_event(); or
+ * IW_MPA_EV_NONE.
  */
 static enum iw_mpa_event run_event(struct iw_mpa_ep *ep,
 				   enum iw_mpa_event event)
@@ -514,9 +531,10 @@ static enum iw_mpa_event run_event(struct iw_mpa_ep *ep,
 }
 
 /*
- * Few waits last until their deadline. Setting a timer costs more than finding
- * that it has fired too early. So the timer is moved only if it would fire
- * after the deadline, and only when the runner stops.
+ * Few waits last until their deadline, and it costs less to let a timer fire
+ * too early (iw_mpa_event_timeout() then starts it again) than to set it for
+ * each wait. So the timer is set only if it would fire after the deadline, and
+ * only when the runner, the context that handles events, stops.
  */
 static void run_arm(struct iw_mpa_ep *ep)
 {
@@ -528,10 +546,10 @@ static void run_arm(struct iw_mpa_ep *ep)
 }
 
 /*
- * The first event that waits and for which the state table has a cell in the
- * present state, or IW_MPA_EV_NONE. Events without a cell are dropped: they
- * need no runner. TIMED_OUT is dropped, too, if the wait has begun anew since
- * the timer fired.
+ * Return: the first pending event that has an entry in the state table for the
+ * present state, or IW_MPA_EV_NONE. Pending events without an entry are
+ * dropped: no runner is needed for them. TIMED_OUT is dropped, too, if a new
+ * wait has begun since the timer fired.
  */
 static enum iw_mpa_event run_first(struct iw_mpa_ep *ep)
 {
@@ -553,15 +571,18 @@ static enum iw_mpa_event run_first(struct iw_mpa_ep *ep)
 }
 
 /*
- * The event that the runner handles next, if its actions are among @actions and
- * the runner may go on. If there is none the caller is not the runner any more.
- * One decision under the lock: no event is left without a runner.
+ * Return: the event that the caller, the endpoint's runner, has to handle next;
+ * or IW_MPA_EV_NONE: then the caller is not the runner any more. The caller
+ * handles an event only if its actions are among @actions, and if @may_go_on.
+ * All is decided under one hold of ep->lock: so no event is left without a
+ * runner.
  *
- * An event in @found is left to the work item, which handles it before all
- * others and is the runner from now on: @busy stays set. Without such an event
- * the caller goes on, unless a call waits to be the runner (@awaited), which
- * then gets the other events. What the caller must not handle itself, and no
- * call waits for, is left to the work item.
+ * An event that an action has returned (@found) is left to the work item, which
+ * handles it before all pending events and is the runner from now on: ep->busy
+ * stays set. Otherwise the caller goes on, unless iw_accept or iw_reject waits
+ * to be the runner (ep->awaited): that call then gets the pending events. If
+ * none waits, the work item gets the pending events that are not for the
+ * caller.
  */
 static enum iw_mpa_event run_next(struct iw_mpa_ep *ep, enum iw_mpa_event found,
 				  u32 actions, bool may_go_on)
@@ -594,14 +615,14 @@ static enum iw_mpa_event run_next(struct iw_mpa_ep *ep, enum iw_mpa_event found,
 }
 
 /*
- * Handle an event, for which the state table has a cell in the present state,
- * and then up to @budget events that were raised since. The caller is the
- * runner; this function drops a reference of the caller.
+ * Handle an event that has an entry in the state table for the present state,
+ * and then up to @budget events that were raised in the meantime. The caller is
+ * the endpoint's runner, and passes a reference, which is dropped here.
  *
- * Storage reconnects through the library. So no allocation here, nor one by a
- * driver, may wait for writes to storage.
+ * Storage may need new connections before it can write. So no allocation here,
+ * nor one in a driver's op, may wait for writes to storage.
  *
- * In process context; may sleep.
+ * Context: process; may sleep.
  */
 void iw_mpa_run(struct iw_mpa_ep *ep, enum iw_mpa_event event,
 		unsigned int budget)
@@ -621,7 +642,11 @@ void iw_mpa_run(struct iw_mpa_ep *ep, enum iw_mpa_event event,
 	iw_mpa_ep_drop(ep);
 }
 
-/* If a runner has left a found event, the work item is the runner already. */
+/*
+ * The endpoint's work item. An event in ep->found was left to it by
+ * iw_mpa_first_fpdu() or iw_mpa_close(): then the work item is the runner
+ * already.
+ */
 static void iw_mpa_run_work(struct work_struct *work)
 {
 	struct iw_mpa_ep *ep = container_of(work, struct iw_mpa_ep, work);
@@ -643,9 +668,9 @@ static void iw_mpa_run_work(struct work_struct *work)
 }
 
 /*
- * Return: a new, complete endpoint in state IDLE, whose runner is the caller;
- * with two references: one for iw_mpa_run(), and one that state DEAD drops. Or
- * an error: -ENOMEM; -ENODEV if the device is being removed.
+ * Return: a new endpoint in state IDLE, with all its members set. The caller is
+ * its runner, and gets two references: iw_mpa_run() drops one, RELEASE the
+ * other. Or an error: -ENOMEM; -ENODEV if the device is being removed.
  */
 struct iw_mpa_ep *iw_mpa_run_create(struct iw_mpa_device *dev, struct net *net,
 				    bool initiator, const void *request_pd,
@@ -656,7 +681,7 @@ struct iw_mpa_ep *iw_mpa_run_create(struct iw_mpa_device *dev, struct net *net,
 
 	if (IS_ERR(ep))
 		return ep;
-	/* No other context uses these while the endpoint has a runner. */
+	/* No other context uses work, timer and socket of a new endpoint. */
 	INIT_WORK(&ep->work, iw_mpa_run_work);
 	timer_setup(&ep->timer, iw_mpa_event_timeout, 0);
 	ep->sock.report = iw_mpa_event_of_sock;
@@ -664,10 +689,10 @@ struct iw_mpa_ep *iw_mpa_run_create(struct iw_mpa_device *dev, struct net *net,
 }
 
 /*
- * Try to become the runner for an event. Return: false if the caller has to
- * wait and call again; until then no other context becomes the runner. If the
- * state table has no cell for the event now, the work item handles the events
- * that wait.
+ * Try to become the runner for an event. Return: false if there is a runner:
+ * the caller then has to wait and call again, and no other context becomes the
+ * runner in between. If the state table has no entry for the event any more,
+ * @claimed is false, and the work item handles the pending events.
  */
 static bool run_try_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event,
 			  bool *claimed)
@@ -688,14 +713,15 @@ static bool run_try_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event,
 }
 
 /*
- * Become the runner for an event of iw_accept or iw_reject. The ULP may answer
- * on another CPU before the upcall of CONNECT_REQUEST has returned, and may
- * reject while the connection comes up or ends. In both cases this function
- * waits until the present runner has handled one event: that may wait for the
- * driver, not for the peer.
+ * Become the runner for an event of iw_accept or iw_reject. There may be a
+ * runner already: the ULP may answer on another CPU before the upcall of
+ * CONNECT_REQUEST has returned, and may reject while the connection is coming
+ * up or ending. Then this function waits until that runner has handled one
+ * event: that may take as long as an op of the driver, but does not depend on
+ * the peer.
  *
- * Return: true if the caller is the runner; false if the state table has no
- * cell for the event any more: the answer comes too late.
+ * Return: true if the caller is the runner; false if the accept or reject comes
+ * too late: the state table has no entry for it any more.
  */
 bool iw_mpa_run_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 {
@@ -707,9 +733,9 @@ bool iw_mpa_run_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 }
 
 /*
- * Handle the ULP's answer to a CONNECT_REQUEST. Drops the caller's reference.
+ * Handle iw_accept or iw_reject of a responder. Drops the caller's reference.
  *
- * Return: false if the answer comes too late.
+ * Return: false if the ULP's answer comes too late to have an effect.
  */
 bool iw_mpa_run_answer(struct iw_mpa_ep *ep, struct iw_mpa_call *call,
 		       enum iw_mpa_event answer)
@@ -725,9 +751,10 @@ bool iw_mpa_run_answer(struct iw_mpa_ep *ep, struct iw_mpa_call *call,
 }
 
 /*
- * Become the runner, in the caller's context, for an event and those that it
- * leads to, as long as all actions are among @actions; else raise the event. If
- * other events wait they go first, and the work item has to be the runner.
+ * Become the runner, in the caller's context, for an event and the events that
+ * follow it, as long as all actions are among @actions. If that is not
+ * possible, raise the event. If other events are pending they come first: so
+ * the work item has to handle all of them.
  */
 static void run_in_place(struct iw_mpa_ep *ep, enum iw_mpa_event event,
 			 u32 actions)
@@ -749,13 +776,14 @@ static void run_in_place(struct iw_mpa_ep *ep, enum iw_mpa_event event,
 
 /**
  * iw_mpa_first_fpdu - the driver has validated one whole FPDU
- * @ep: endpoint, from the hand-off
+ * @ep: the endpoint that prepare() got
  *
- * This opens a responder's TX and, in the peer-to-peer model, completes its
- * accept (RFC 5044 7.1.2, RFC 6581 9.2). Later calls have no effect. With
- * IW_MPA_CAP_ATOMIC_OPEN this function may call open_tx.
+ * This lets a responder's driver transmit (open_tx()) and, in the peer-to-peer
+ * model, completes the accept: ESTABLISHED is reported (RFC 5044 7.1.2, RFC
+ * 6581 9.2). Calls after the first have no effect. With IW_MPA_CAP_ATOMIC_OPEN
+ * this function may itself call open_tx().
  *
- * Context: any, also the driver's socket callbacks.
+ * Context: any, also within the driver's socket callbacks.
  */
 void iw_mpa_first_fpdu(struct iw_mpa_ep *ep)
 {
@@ -767,21 +795,23 @@ void iw_mpa_first_fpdu(struct iw_mpa_ep *ep)
 EXPORT_SYMBOL_GPL(iw_mpa_first_fpdu);
 
 /**
- * iw_mpa_close - close in order for the ULP, in its context if possible
- * @ep: endpoint, from the hand-off; the caller has a reference
+ * iw_mpa_close - close a connection in order, if possible without a work item
+ * @ep: the endpoint that prepare() got; the caller has a reference
  *
- * This does what iw_mpa_disconnect() does. If no other event of the connection
- * is being handled, finish_tx is called at once. If the driver has finished
- * within finish_tx, FIN is sent before this returns, which saves a work item.
- * stop() always comes from the work item.
+ * This does what iw_mpa_disconnect() does if its @abrupt is false. If no other
+ * event of the connection is pending or being handled, this function calls
+ * finish_tx() itself. If the driver calls iw_mpa_tx_finished() within
+ * finish_tx(), it also sends FIN before it returns, which saves a work item. It
+ * never calls stop(), which the work item does later.
  *
- * The socket is locked while FIN is sent. When it is unlocked TCP may call the
- * driver's data_ready, within this call. If data_ready calls completion
- * handlers, this function is for applications' QPs only: a verb must not call a
- * kernel ULP's handler (Documentation/infiniband/core_locking.rst).
+ * The socket is locked while FIN is sent. When the socket is unlocked, TCP may
+ * call the driver's sk_data_ready, within this call. If that callback calls
+ * completion handlers, use this function only for QPs of applications: a verb
+ * must not call a kernel ULP's completion handler
+ * (Documentation/infiniband/core_locking.rst).
  *
- * Context: process, sleeps, but does not wait for the peer; no lock that
- * finish_tx takes may be held.
+ * Context: process; sleeps, but does not wait for the peer. No lock that
+ * finish_tx() takes may be held.
  */
 void iw_mpa_close(struct iw_mpa_ep *ep)
 {

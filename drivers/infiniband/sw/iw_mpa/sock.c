@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Kernel TCP sockets: opening and closing, reading and sending, sequence
- * numbers and addresses. Besides takeover/ no other file calls TCP.
+ * numbers and addresses. Besides the files in takeover/ no file of iw_mpa calls
+ * TCP.
  *
- * connect, listen and accept open a socket and hook its callbacks. unhook
- * restores TCP's callbacks: after its return no callback of the library runs or
- * will run. release unhooks and closes. No function waits for the peer.
+ * iw_mpa_sock_connect(), listen() and adopt() hook a socket: they replace TCP's
+ * callbacks, such as sk_data_ready, by those of iw_mpa. unhook() restores TCP's
+ * callbacks: after its return no callback of iw_mpa runs or will run. release()
+ * unhooks and closes a socket. No function here waits for the peer.
  */
 
 #include "sock.h"
@@ -21,15 +23,15 @@
 #include <net/tcp.h>
 #include <trace/events/sock.h>
 
-/* sk_allocation during a send */
+/* sk_allocation while iw_mpa sends: see sock_send() */
 #define SOCK_SEND_GFP		(GFP_KERNEL | __GFP_NORETRY)
 
 static_assert(__alignof__(struct iw_mpa_stream) > ~SK_USER_DATA_PTRMASK);
 
 /*
  * TCP does not copy a listener's sk_user_data to the connections that it makes.
- * So a connection that is not accepted yet has the listener's callbacks, and no
- * sk_user_data, or that of BPF with BPF's flags.
+ * So a connection that is not accepted yet has the listener's callbacks, but
+ * its sk_user_data is NULL, or BPF's, with BPF's flags.
  */
 static struct iw_mpa_sock *sock_of(const struct sock *sk)
 {
@@ -42,7 +44,10 @@ static struct iw_mpa_sock *sock_of(const struct sock *sk)
 	return stream ? container_of(stream, struct iw_mpa_sock, stream) : NULL;
 }
 
-/* TCP may read the pointer before a driver changes it: call the driver's. */
+/*
+ * TCP may have read sk_data_ready before a driver replaced it. The bytes are
+ * for the driver then: call the driver's callback.
+ */
 static void iw_mpa_sk_data_ready(struct sock *sk)
 {
 	void (*now)(struct sock *sk);
@@ -79,7 +84,7 @@ static void sock_report_state(struct iw_mpa_sock *ms)
 	case TCP_CLOSE:
 		ms->report(ms, iw_mpa_sock_end(err), err);
 		break;
-	default:	/* it opens or listens, or the peer has not closed */
+	default:	/* not connected yet, or the peer has not closed */
 		break;
 	}
 }
@@ -107,7 +112,7 @@ static void iw_mpa_sk_error_report(struct sock *sk)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
-/* Return: 0; -EBUSY if the socket has another user, such as a sockmap of BPF */
+/* Return: 0; -EBUSY if sk_user_data is in use, such as by a sockmap of BPF */
 static int sock_hook(struct iw_mpa_sock *ms, struct socket *sock,
 		     unsigned long flags)
 {
@@ -134,11 +139,12 @@ static int sock_hook(struct iw_mpa_sock *ms, struct socket *sock,
 }
 
 /*
- * Restore the members of a hooked socket that a driver must not change. With
- * sk_callback_lock write-held.
+ * Restore those members of a hooked socket that a driver must not have changed.
+ * The caller has sk_callback_lock write-held.
  *
- * Return: the name of a member that was wrong, or NULL. sk_data_ready has to be
- * the driver's if it is @attached, else the library's.
+ * Return: the name of a member of the socket that was wrong, or NULL.
+ * sk_data_ready is right if it is the driver's with @attached, or iw_mpa's
+ * without it.
  */
 const char *iw_mpa_sock_mend(struct iw_mpa_sock *ms, bool attached)
 {
@@ -161,9 +167,10 @@ const char *iw_mpa_sock_mend(struct iw_mpa_sock *ms, bool attached)
 }
 
 /*
- * Replace a driver's callbacks by the library's. None runs after the return.
+ * Replace a driver's socket callbacks by iw_mpa's. After the return no callback
+ * of the driver runs.
  *
- * Return: as iw_mpa_sock_mend() with @attached false.
+ * Return: the name of a member of the socket that was wrong, or NULL.
  */
 const char *iw_mpa_sock_detach(struct iw_mpa_sock *ms)
 {
@@ -186,9 +193,9 @@ const char *iw_mpa_sock_detach(struct iw_mpa_sock *ms)
 }
 
 /*
- * Restore TCP's callbacks of a socket, unless it is closed. No driver is
- * attached. After return no callback of the library runs. BPF may use a socket
- * that is not hooked: what BPF has set is not changed.
+ * Restore TCP's callbacks of a socket, unless it is closed. The socket must not
+ * have a driver attached. After the return no callback of iw_mpa runs. If the
+ * socket is not hooked, BPF may use it: what BPF has set is not changed.
  */
 void iw_mpa_sock_unhook(struct iw_mpa_sock *ms)
 {
@@ -207,7 +214,7 @@ void iw_mpa_sock_unhook(struct iw_mpa_sock *ms)
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
-/* Move a hooked socket without a driver to an owner whose @report is set. */
+/* Move a hooked socket, without a driver, to @to, whose report() is set. */
 void iw_mpa_sock_move(struct iw_mpa_sock *from, struct iw_mpa_sock *to)
 {
 	typeof(to->report) report = to->report;
@@ -228,10 +235,10 @@ static bool sock_fin_is_due(struct sock *sk)
 }
 
 /*
- * If TCP finds no memory for a FIN, it forgets the FIN, and keeps the
- * connection and its network namespace for ever. So this aborts the connection:
- * the peer gets RST; if it has closed first it gets RST only for the next
- * segment that it sends.
+ * If there is no memory for a FIN, TCP does not send it later either, and keeps
+ * the connection and its network namespace for ever. So this aborts the
+ * connection: the peer gets RST; if the peer has sent FIN before, it gets RST
+ * only in answer to its next segment.
  */
 static void sock_send_fin(struct socket *sock)
 {
@@ -245,13 +252,14 @@ static void sock_send_fin(struct socket *sock)
 }
 
 /*
- * Send FIN, go on receiving. If there is no memory for a FIN the peer gets RST.
- * While a driver had the stream TCP reported arrivals only to the driver. So
- * what has arrived is reported to the library now.
- *
- * If a device has taken the connection over, the device sends FIN. Once its
- * driver was stopped nothing would report the peer's FIN: so it is reported
+ * Send FIN, and go on receiving. If there is no memory for a FIN the peer gets
+ * RST. While a driver was attached, TCP reported what arrived to the driver
+ * alone. So bytes, a FIN or a failure that have arrived are reported to iw_mpa
  * now.
+ *
+ * If a device has taken the connection over, the device sends FIN. Once the
+ * driver's stop() has returned, nothing reports the peer's FIN any more: so
+ * PEER_CLOSED is reported now.
  */
 void iw_mpa_sock_shutdown(struct iw_mpa_sock *ms)
 {
@@ -280,9 +288,9 @@ static void sock_close(struct socket *sock)
 }
 
 /*
- * Unhook and close a socket, unless it is closed. TCP still delivers what was
- * sent, and then sends FIN; or RST if bytes that have arrived were not read, or
- * if there is no memory for a FIN.
+ * Unhook and close a socket, unless it is closed. TCP still delivers the bytes
+ * that were sent before, and then sends FIN. It sends RST instead if received
+ * bytes are unread, or if there is no memory for a FIN.
  */
 void iw_mpa_sock_release(struct iw_mpa_sock *ms)
 {
@@ -294,7 +302,7 @@ void iw_mpa_sock_release(struct iw_mpa_sock *ms)
 	iw_mpa_count(IW_MPA_CNT_sock_destroyed);
 }
 
-/* Send RST, which TCP reports as an end. The socket stays until release. */
+/* Send RST, which TCP reports as an end. The socket exists until release(). */
 void iw_mpa_sock_reset(struct iw_mpa_sock *ms)
 {
 	if (ms->sock)
@@ -302,10 +310,10 @@ void iw_mpa_sock_reset(struct iw_mpa_sock *ms)
 }
 
 /*
- * The library's sockets are locked while locks of rdma_cm are held. Other
- * sockets are locked before locks of rdma_cm are taken. So the library's
- * sockets have a lockdep class of their own. The class is in the module, so a
- * socket of this class holds the module.
+ * Sockets of iw_mpa are locked while locks of rdma_cm are held. Other sockets
+ * are locked before locks of rdma_cm are taken. So that lockdep does not report
+ * a deadlock, iw_mpa's sockets have a lockdep class of their own. The class is
+ * in the module, so a socket of this class has a reference on the module.
  */
 #ifdef CONFIG_DEBUG_LOCK_ALLOC
 static struct lock_class_key sock_keys[2], sock_spin_keys[2];
@@ -313,7 +321,7 @@ static const char * const sock_names[] = {
 	"sk_lock-AF_INET-IW_MPA", "sk_lock-AF_INET6-IW_MPA"
 };
 
-/* The spinlock keeps its name: see sock_classify_accepted(). */
+/* sk_lock.slock keeps its lockdep name: see sock_classify_accepted(). */
 static void sock_classify(struct sock *sk)
 {
 	const char *spin_name = sk->sk_lock.slock.dep_map.name;
@@ -326,11 +334,12 @@ static void sock_classify(struct sock *sk)
 }
 
 /*
- * TCP uses an accepted socket already: so its locks are held while their class
- * changes. Another processor that waits for the spinlock has called lockdep
- * already, and may be looking up the class. lockdep warns if it finds the name
- * of one class with the key of another. So all these spinlocks have the name
- * that kernel sockets have, and the key alone changes, in one store.
+ * TCP already uses an accepted socket: so its locks are held while their
+ * lockdep class changes. Another CPU that waits for the spinlock has called
+ * lockdep before, and may be looking up the class. lockdep warns if it finds
+ * the name of one class with the key of another. So the spinlock of each iw_mpa
+ * socket has the name that those of other kernel sockets have, and only the key
+ * changes, in one store.
  */
 static void sock_classify_accepted(struct sock *sk)
 {
@@ -364,9 +373,10 @@ static int sock_set_int(struct socket *sock, int level, int name, int val)
 }
 
 /*
- * An IPv6 socket may carry an IPv4 connection. A connection inherits the TOS of
- * its listener, but not the priority that goes with the TOS. To set the same
- * TOS again would not set the priority.
+ * An IPv6 socket may carry an IPv4 connection, so both the TOS and the traffic
+ * class are set. A connection inherits the TOS of its listener, but not the
+ * priority that belongs to the TOS. ip_sock_set_tos() with the same TOS would
+ * not set the priority: so it is set here.
  */
 static int sock_set_tos(struct socket *sock, u8 tos)
 {
@@ -378,8 +388,8 @@ static int sock_set_tos(struct socket *sock, u8 tos)
 }
 
 /*
- * A connection inherits all these options from its listener. A driver's sends
- * must not use the page fragment of a task: the task may be using it.
+ * A connection inherits all these options from its listener. sk_use_task_frag
+ * is off since a driver may send in a task that is filling its page fragment.
  */
 static int sock_setup(struct socket *sock, const struct iw_mpa_sock_opts *opts)
 {
@@ -390,15 +400,15 @@ static int sock_setup(struct socket *sock, const struct iw_mpa_sock_opts *opts)
 	sk->sk_allocation = IW_MPA_SOCK_GFP;
 	sk->sk_use_task_frag = false;
 	/*
-	 * Connections of a server that was restarted stay in TIME_WAIT for a
-	 * minute. The server must get its port at once all the same, and so
-	 * must a client with a port that rdma_cm chose. rdma_cm ensures that
-	 * two ULPs do not use one port.
+	 * Connections of a restarted server stay in TIME_WAIT for a minute. The
+	 * server must be able to bind its port nevertheless, and so must a
+	 * client to a port that rdma_cm chose. rdma_cm ensures that no two ULPs
+	 * use the same port.
 	 */
 	sk->sk_reuse = SK_CAN_REUSE;
 	/* A short FPDU must not wait 40 ms for the ACK of the startup frame. */
 	tcp_sk(sk)->nonagle |= TCP_NAGLE_OFF;
-	/* The Request acknowledges the SYN-ACK: iw_mpa_sock_send_first(). */
+	/* No pure ACK of the SYN-ACK: the Request acknowledges it. */
 	inet_csk_enter_pingpong_mode(sk);
 	release_sock(sk);
 	return opts->tos_set ? sock_set_tos(sock, opts->tos) : 0;
@@ -412,7 +422,7 @@ static int sock_init(struct iw_mpa_sock *ms, struct socket *sock,
 
 	if (!err && opts->afonly && opts->local->sa.sa_family == AF_INET6)
 		err = ip6_sock_set_v6only(sock->sk);
-	/* Once: a second call would need a capability of the caller. */
+	/* Bind only once: a second call needs a capability of the caller. */
 	if (!err && (opts->way || opts->ifindex))
 		err = sock_bindtoindex(sock->sk, opts->way ?: opts->ifindex,
 				       true);
@@ -420,16 +430,16 @@ static int sock_init(struct iw_mpa_sock *ms, struct socket *sock,
 		return err;
 	if (opts->any_port) {
 		*iw_mpa_addr_port(&addr) = 0;
-		/* TCP then needs a port that is free for this peer only. */
+		/* TCP may take a port that is in use, but not with this peer */
 		sock_set_int(sock, SOL_IP, IP_BIND_ADDRESS_NO_PORT, 1);
 	}
 	err = kernel_bind(sock, (struct sockaddr_unsized *)&addr, sizeof(addr));
 	if (err)
 		return err;
 	/*
-	 * TCP may have to deliver bytes after the socket is closed. Without a
-	 * reference on the namespace close() stops the retransmission timers.
-	 * Connections inherit the reference.
+	 * TCP may have to deliver bytes after the socket was closed. Without a
+	 * reference on the network namespace, close() would stop TCP's
+	 * retransmission timers. Accepted connections inherit the reference.
 	 */
 	sk_net_refcnt_upgrade(sock->sk);
 	return sock_hook(ms, sock, opts->remote ? 0 : SK_USER_DATA_NOCOPY);
@@ -454,12 +464,13 @@ static int sock_open(struct iw_mpa_sock *ms,
 }
 
 /*
- * Once TCP has chosen a route, bind the socket to its L3 master @ifindex, or to
- * nothing. TCP keeps the route as long as it is valid. The peer's packets may
- * arrive by any interface: after a change of routes, or if the peer's neighbour
- * table is old. TCP's tables find the socket by the L3 master, so they need no
- * change. A SYN-ACK that arrives by another interface before this call is
- * refused; TCP then sends its SYN again.
+ * The socket was bound to an interface, by which TCP has chosen its route. Now
+ * bind it to its L3 master @ifindex, or to nothing (0): the peer's packets may
+ * arrive by any interface, after a change of routes, or if the peer's neighbour
+ * table is old. TCP keeps its route as long as that is valid. TCP's tables find
+ * the socket by the L3 master, so they need no change. A SYN-ACK that arrives
+ * by another interface before this call is refused; TCP then sends its SYN
+ * again.
  */
 static void sock_forget_way(struct sock *sk, int ifindex)
 {
@@ -470,11 +481,12 @@ static void sock_forget_way(struct sock *sk, int ifindex)
 }
 
 /*
- * Start to connect, without waiting. TCP_UP or a failure is reported.
+ * Begin to connect, without waiting. report() gets TCP_UP or a failure later.
  *
- * Return: 0; 1 with @opts->fast_open if TCP waits with its SYN for
- * iw_mpa_sock_send_first(); or a negative errno and no report: -EADDRINUSE or
- * -EADDRNOTAVAIL if TCP uses the local port already, -ENETUNREACH and the like.
+ * Return: 0; 1 if, with @opts->fast_open, TCP sends its SYN only when it gets
+ * bytes from iw_mpa_sock_send_first(); or a negative errno, and nothing is
+ * reported: -EADDRINUSE or -EADDRNOTAVAIL if TCP already uses the local port,
+ * -ENETUNREACH and the like.
  */
 int iw_mpa_sock_connect(struct iw_mpa_sock *ms,
 			const struct iw_mpa_sock_opts *opts)
@@ -483,7 +495,7 @@ int iw_mpa_sock_connect(struct iw_mpa_sock *ms,
 
 	if (err)
 		return err;
-	/* If Fast Open is off TCP refuses this, and connects as usual. */
+	/* If the host has Fast Open off, this fails: TCP connects as usual. */
 	if (opts->fast_open)
 		sock_set_int(ms->sock, SOL_TCP, TCP_FASTOPEN_CONNECT, 1);
 	err = kernel_connect(ms->sock, (struct sockaddr_unsized *)opts->remote,
@@ -499,7 +511,7 @@ int iw_mpa_sock_connect(struct iw_mpa_sock *ms,
 	return err;
 }
 
-/* READABLE is reported when there is something to accept. */
+/* Open a listening socket. READABLE is reported when a connection waits. */
 int iw_mpa_sock_listen(struct iw_mpa_sock *ms,
 		       const struct iw_mpa_sock_opts *opts, int backlog)
 {
@@ -513,8 +525,8 @@ int iw_mpa_sock_listen(struct iw_mpa_sock *ms,
 		return err;
 	}
 	/*
-	 * Connections inherit this setting, which kernel_listen() has reset:
-	 * see iw_mpa_sock_send_first().
+	 * Accepted connections inherit TCP_QUICKACK 0, which kernel_listen()
+	 * has reset: see iw_mpa_sock_send_first().
 	 */
 	tcp_sock_set_quickack(ms->sock->sk, 0);
 	if (opts->fast_open)
@@ -523,26 +535,26 @@ int iw_mpa_sock_listen(struct iw_mpa_sock *ms,
 }
 
 /*
- * Accept one connection of a listener; hand it to iw_mpa_sock_adopt() or
- * iw_mpa_sock_drop().
+ * Accept one connection of a listener. The caller has to pass the new socket to
+ * iw_mpa_sock_adopt() or iw_mpa_sock_drop().
  *
- * Return: -EAGAIN if there is none, or another negative errno.
+ * Return: 0; -EAGAIN if no connection waits; or another negative errno.
  */
 int iw_mpa_sock_accept(struct iw_mpa_sock *listener, struct socket **sock)
 {
-	/* kernel_accept() would make a socket first, and free it again. */
+	/* Without this check kernel_accept() would make a socket in vain. */
 	if (reqsk_queue_empty(&inet_csk(listener->sock->sk)->icsk_accept_queue))
 		return -EAGAIN;
 	return kernel_accept(listener->sock, sock, O_NONBLOCK);
 }
 
 /*
- * Hook an accepted connection. Bytes that arrived before are not reported: the
- * caller has to read. An end is reported, also one before the call, and maybe
- * before the return.
+ * Hook an accepted connection. Bytes that arrived before the call are not
+ * reported: the caller has to read. FIN, RST or a failure of TCP is reported
+ * even if it came before the call; the report may come before this returns.
  *
- * Return: 0; -EBUSY if the connection has another user: the caller has to call
- * iw_mpa_sock_drop().
+ * Return: 0; -EBUSY if sk_user_data of the connection is in use: the caller has
+ * to call iw_mpa_sock_drop().
  */
 int iw_mpa_sock_adopt(struct iw_mpa_sock *ms, struct socket *sock,
 		      const struct iw_mpa_sock *listener,
@@ -551,17 +563,17 @@ int iw_mpa_sock_adopt(struct iw_mpa_sock *ms, struct socket *sock,
 	int err;
 
 	sock_classify_accepted(sock->sk);
-	/* TCP may have copied the peer's TOS to the socket, but no priority. */
+	/* Replace a TOS reflected from the peer, and set the priority, too. */
 	if (opts->tos_set)
 		sock_set_tos(sock, opts->tos);
 	err = sock_hook(ms, sock, 0);
 	if (err)
 		return err;
-	/* TCP's callbacks are those that the listener has saved. */
+	/* For unhook(): TCP's own callbacks, which the listener has saved */
 	ms->data_ready = listener->data_ready;
 	ms->state_change = listener->state_change;
 	ms->error_report = listener->error_report;
-	/* An end before sk_user_data was set was not reported. */
+	/* An end of the connection before sock_hook() was not reported. */
 	read_lock_bh(&sock->sk->sk_callback_lock);
 	if (inet_sk_state_load(sock->sk) != TCP_ESTABLISHED)
 		sock_report_state(ms);
@@ -571,9 +583,9 @@ int iw_mpa_sock_adopt(struct iw_mpa_sock *ms, struct socket *sock,
 
 /*
  * Close an accepted connection that iw_mpa_sock_adopt() did not hook. TCP may
- * go on with a closed connection after the module is gone. So the callbacks
- * that the connection has inherited from the listener are replaced by TCP's. A
- * callback that BPF has installed stays.
+ * use the closed connection for longer than the module is loaded. So iw_mpa's
+ * callbacks, inherited from the listener, are replaced by TCP's. A callback
+ * that BPF has installed is left as it is.
  */
 void iw_mpa_sock_drop(struct socket *sock, const struct iw_mpa_sock *listener)
 {
@@ -590,7 +602,7 @@ void iw_mpa_sock_drop(struct socket *sock, const struct iw_mpa_sock *listener)
 	sock_close(sock);
 }
 
-/* TCP stops when this returns 0: @desc->count bytes are wanted. */
+/* Copy @desc->count bytes at most; tcp_read_sock() stops if this returns 0. */
 static int sock_take(read_descriptor_t *desc, struct sk_buff *skb,
 		     unsigned int off, size_t len)
 {
@@ -606,8 +618,8 @@ static int sock_take(read_descriptor_t *desc, struct sk_buff *skb,
 }
 
 /*
- * This does what recvmsg() does, at half its cost. TCP stops at urgent data,
- * which counts as an error: no RNIC sends any.
+ * Read as recvmsg() does, at half its cost. tcp_read_sock() stops at urgent
+ * data, which is treated as an error, since no RNIC sends any.
  */
 static int sock_read_all(struct sock *sk, read_descriptor_t *desc)
 {
@@ -615,7 +627,7 @@ static int sock_read_all(struct sock *sk, read_descriptor_t *desc)
 
 	if (len)
 		return len;
-	/* sk_err stays set: the next read has to find it, too. */
+	/* Do not clear sk_err: the next read has to return it, too. */
 	if (sk->sk_err)
 		return -sk->sk_err;
 	if (sk->sk_shutdown & RCV_SHUTDOWN)
@@ -626,12 +638,12 @@ static int sock_read_all(struct sock *sk, read_descriptor_t *desc)
 }
 
 /*
- * Read what has arrived, @len > 0 bytes at most. This does not wait.
+ * Read bytes that TCP has received, @len > 0 at most. This does not wait.
  *
  * @closed: result: the peer has sent FIN, maybe after bytes that are unread
  *
- * Return: bytes read, 0 if the peer closed, -EAGAIN if nothing has arrived, or
- * another negative errno.
+ * Return: bytes read; 0 if the peer has sent FIN and no byte is left; -EAGAIN
+ * if nothing has arrived; or another negative errno.
  */
 int iw_mpa_sock_read(struct iw_mpa_sock *ms, void *buf, size_t len,
 		     bool *closed)
@@ -642,14 +654,14 @@ int iw_mpa_sock_read(struct iw_mpa_sock *ms, void *buf, size_t len,
 
 	lock_sock(sk);
 	ret = sock_read_all(sk, &desc);
-	/* An error shuts the socket down, too, and is not a FIN. */
+	/* An error sets RCV_SHUTDOWN, too, and is not a FIN. */
 	*closed = (ret >= 0 || ret == -EAGAIN) &&
 		  (sk->sk_shutdown & RCV_SHUTDOWN) && !sk->sk_err;
 	release_sock(sk);
 	return ret;
 }
 
-/* As iw_mpa_sock_read(), but the bytes, @len > 0 at most, are dropped. */
+/* Drop received bytes, @len > 0 at most; otherwise as iw_mpa_sock_read(). */
 int iw_mpa_sock_discard(struct iw_mpa_sock *ms, size_t len)
 {
 	struct msghdr msg = {};
@@ -661,16 +673,16 @@ int iw_mpa_sock_discard(struct iw_mpa_sock *ms, size_t len)
 }
 
 /*
- * TCP copies bytes into a page fragment. A socket's own fragment has 32 KiB,
- * for the socket's life: 3 GiB for 100,000 connections, though their drivers
- * send other pages. The task's fragment costs nothing. No caller is within
- * another send, which might use the same fragment: no connection is made or
- * ends in a task that reclaims memory.
+ * TCP copies the bytes into a page fragment. A socket's own fragment takes 32
+ * KiB as long as the socket exists: 3 GiB for 100,000 connections, though their
+ * drivers send from other pages. The fragment of the current task costs
+ * nothing. No caller is within another send of the task, which might be using
+ * the fragment: no connection starts or ends in a task that reclaims memory.
  *
- * TCP uses the task's fragment only if sk_allocation has __GFP_FS. The rule of
- * IW_MPA_SOCK_GFP holds all the same: in the runner's memalloc_noio scope TCP
- * starts no I/O, and with __GFP_NORETRY it does not wait for ever. A driver's
- * sk_set_memalloc() stays in effect.
+ * TCP uses the task's fragment only if sk_allocation has __GFP_FS. Even so the
+ * rule of IW_MPA_SOCK_GFP holds: in the caller's memalloc_noio scope TCP starts
+ * no I/O, and with __GFP_NORETRY it does not wait for memory without end. If a
+ * driver has called sk_set_memalloc(), __GFP_MEMALLOC stays set.
  */
 static int sock_send(struct sock *sk, const void *buf, size_t len, bool first)
 {
@@ -694,12 +706,13 @@ static int sock_send(struct sock *sk, const void *buf, size_t len, bool first)
 }
 
 /*
- * Send all of a startup frame or an FPDU, in a memalloc_noio scope. This does
- * not wait: the send buffer of a connection that is starting up has room for
- * all that the library sends.
+ * Send all of a startup frame or an FPDU. The caller is in a memalloc_noio
+ * scope. This does not wait: during startup TCP's send buffer has room for all
+ * that iw_mpa sends.
  *
- * Return: 0; -EAGAIN if TCP took nothing; -EPIPE if it took a part, if the
- * stream has ended, or if there is no socket; or another negative errno.
+ * Return: 0; -EAGAIN if TCP took no byte; -EPIPE if TCP took only a part, if
+ * the connection cannot send any more, or if there is no socket; or another
+ * negative errno.
  */
 int iw_mpa_sock_send(struct iw_mpa_sock *ms, const void *buf, size_t len)
 {
@@ -714,23 +727,26 @@ int iw_mpa_sock_send(struct iw_mpa_sock *ms, const void *buf, size_t len)
 }
 
 /*
- * Send an initiator's first bytes, if TCP is connected, or, with Fast Open,
- * waits for bytes before it sends its SYN. In a memalloc_noio scope.
+ * Send an initiator's first bytes, the Request, if TCP is connected, or if TCP,
+ * with Fast Open, waits for bytes before it sends its SYN. The caller is in a
+ * memalloc_noio scope.
  *
- * A SYN carries one segment at most, and no bytes if memory is short. The
- * caller sends the rest when the socket is connected. TCP itself repeats bytes
- * that are lost, or that the peer's TCP does not take with the SYN.
+ * A SYN carries the bytes of one segment at most, and none if memory is short.
+ * The caller sends the rest when the socket is connected. If bytes in the SYN
+ * are lost, or the peer's TCP does not accept them, TCP itself sends them
+ * again.
  *
- * Each startup message answers the message before, and acknowledges it, too.
- * But when TCP is connected it begins to send ACKs at once. So this sets
- * TCP_QUICKACK to 0, although sock_setup() has done so, too. Otherwise a
+ * Each startup message answers the message before, and can carry its ACK, too.
+ * But a socket that has just connected sends each ACK at once. So this sets
+ * TCP_QUICKACK to 0, although sock_setup() has done so before. Otherwise a
  * connect takes three segments more, which cost a tenth of its instructions.
  *
- * If TCP was connected before the call, no event reports that it has room for
- * more. So it has to accept all bytes at once.
+ * If TCP was connected before the call, no event reports when TCP has room for
+ * more bytes. So TCP then has to accept all @len bytes at once.
  *
- * Return: bytes that TCP accepted, less than @len only if TCP_UP follows;
- * -ENOBUFS if TCP was connected and accepted a part; or another negative errno.
+ * Return: bytes that TCP accepted, less than @len only if TCP_UP is still to be
+ * reported; -ENOBUFS if TCP was connected and accepted only a part; or another
+ * negative errno.
  */
 int iw_mpa_sock_send_first(struct iw_mpa_sock *ms, const void *buf, size_t len)
 {
@@ -743,9 +759,10 @@ int iw_mpa_sock_send_first(struct iw_mpa_sock *ms, const void *buf, size_t len)
 }
 
 /*
- * How many bytes have arrived and were not read? Unlike tcp_inq() this does not
- * stop at urgent data. Bytes after a gap do not count, nor does a FIN, though a
- * FIN has a sequence number. Unless the socket is locked the result may be old.
+ * Return: how many bytes TCP has received in order that were not read. Unlike
+ * tcp_inq() this counts bytes after urgent data. It does not count bytes after
+ * a gap, nor a FIN, though a FIN has a sequence number. Unless the socket is
+ * locked the result may be out of date.
  */
 u32 iw_mpa_sk_unread(const struct sock *sk)
 {
@@ -765,8 +782,9 @@ u32 iw_mpa_sock_unread(struct iw_mpa_sock *ms)
 }
 
 /*
- * The position of the stream at the hand-off: the sequence numbers of the next
- * byte to send and to read, and whether bytes to read have arrived.
+ * Where the stream is at the hand-off to the driver: the sequence numbers of
+ * the next byte to send and of the next byte to read, and whether bytes to read
+ * have arrived.
  */
 void iw_mpa_sock_seq(struct iw_mpa_sock *ms, u32 *snd_nxt, u32 *rcv_nxt,
 		     bool *rx_queued)
@@ -781,17 +799,17 @@ void iw_mpa_sock_seq(struct iw_mpa_sock *ms, u32 *snd_nxt, u32 *rcv_nxt,
 }
 
 /*
- * How many bytes went over a connection, for log and debugfs: those that the
- * peer's TCP has acknowledged, and those that have arrived, read or not. On a
- * machine of 32 bits one half of a number may be older than the other half.
+ * How many bytes a connection has carried, for the log and debugfs: @sent were
+ * acknowledged by the peer's TCP, @received have arrived, read or not. On a
+ * 32-bit machine the two halves of a number may differ in age.
  */
 void iw_mpa_sock_bytes(const struct iw_mpa_sock *ms, u64 *sent, u64 *received)
 {
 	const struct tcp_sock *tp = tcp_sk(ms->sock->sk);
 
-	/* TCP may be counting: a value that is a little old will do. */
+	/* TCP may be changing the counter: a slightly old value will do. */
 	*sent = data_race(tp->bytes_acked);
-	/* The same holds here. */
+	/* bytes_received may be slightly old, too. */
 	*received = data_race(tp->bytes_received);
 }
 
@@ -819,10 +837,10 @@ static void sock_name_v4(__be32 addr, __be16 port, union iw_mpa_addr *name)
 }
 
 /*
- * Both addresses of a socket that is connected or connecting, adopted or not.
- * An IPv4 connection of an IPv6 socket has IPv4 addresses. getsockname() and
- * getpeername() would take the socket's lock, which is not needed: the
- * addresses of a connection do not change.
+ * Both addresses of a connected or connecting socket, before or after
+ * iw_mpa_sock_adopt(). An IPv4 connection of an IPv6 socket gets IPv4
+ * addresses. getsockname() and getpeername() would lock the socket, which is
+ * not needed: the addresses of a connection do not change.
  */
 void iw_mpa_sock_tuple(const struct socket *sock, struct iw_mpa_tuple *tuple)
 {

@@ -15,26 +15,27 @@
 #include "fsm.h"
 
 /*
- * How TCP allocates memory for a stream. File systems and swap may depend on a
- * connection, so sending must not wait for storage, nor without end for memory.
+ * How TCP allocates memory for a connection's bytes (sk_allocation). File
+ * systems and swap may depend on the connection: so a send must not wait for
+ * storage, nor wait for memory without end.
  */
 #define IW_MPA_SOCK_GFP	(GFP_NOIO | __GFP_NORETRY)
 
 /**
- * struct iw_mpa_sock - a kernel TCP socket, hooked
- * @stream: what sk_user_data points to, the part that drivers know. First, so
- *	that the library finds the whole structure at the same address
- * @sock: the socket, NULL before open, after release and iw_mpa_sock_move()
- * @report: the owner's callback, set before the socket is opened: called with
- *	IW_MPA_EV_TCP_UP; READABLE, for bytes, a FIN, or a connection of a
- *	listener; or, if TCP has failed, the event that iw_mpa_sock_end() makes
- *	of its error. In softirq, with sk_callback_lock read-held: so it only
- *	sets a bit or queues work
- * @data_ready: TCP's own callback, put back by unhook
- * @state_change: TCP's own, too
- * @error_report: TCP's own, too
- * @fin_ack: sequence number up to which the peer had acknowledged when it sent
- *	FIN, or 0; written by a callback, before the FIN is reported
+ * struct iw_mpa_sock - a kernel TCP socket, whose callbacks are iw_mpa's
+ * @stream: what sk_user_data points to, for drivers, too. It is the first
+ *	member, so that iw_mpa finds the whole structure at the same address
+ * @sock: the socket; NULL before open, after release and iw_mpa_sock_move()
+ * @report: the owner's callback, set before the socket is opened. It gets
+ *	IW_MPA_EV_TCP_UP; READABLE for bytes, a FIN, or a connection to accept;
+ *	and PEER_CLOSED, PEER_RESET or TCP_FAILED when the connection ends. In
+ *	softirq, with sk_callback_lock read-held: so it only sets a bit or
+ *	queues work
+ * @data_ready: TCP's own callback, which iw_mpa_sock_unhook() restores
+ * @state_change: TCP's own callback, restored likewise
+ * @error_report: TCP's own callback, restored likewise
+ * @fin_ack: sequence number up to which the peer had acknowledged this end's
+ *	bytes when its FIN arrived, or 0; set before PEER_CLOSED is reported
  *
  * The callbacks and @stream.qp are protected by sk_callback_lock.
  */
@@ -61,13 +62,13 @@ struct iw_mpa_tuple {
  * @local: address to bind to
  * @remote: address to connect to, or NULL
  * @ifindex: interface or L3 master to which the socket is bound, or 0
- * @way: connect: interface by which TCP looks for the route, or 0: @ifindex
+ * @way: connect: interface by which TCP looks for its route; 0: use @ifindex
  * @tos: type of service or traffic class, if @tos_set
  * @tos_set: @tos is valid
  * @afonly: IPv6 only
- * @any_port: leave the local port to the stack
+ * @any_port: TCP chooses the local port, and ignores that of @local
  * @fast_open: connect: send the first bytes with the SYN, if TCP has the peer's
- *	cookie; listen: accept such bytes (RFC 7413)
+ *	Fast Open cookie; listen: accept such bytes (RFC 7413)
  */
 struct iw_mpa_sock_opts {
 	struct net			*net;
@@ -110,7 +111,7 @@ void iw_mpa_sock_unhook(struct iw_mpa_sock *ms);
 void iw_mpa_sock_release(struct iw_mpa_sock *ms);
 void iw_mpa_sock_reset(struct iw_mpa_sock *ms);
 
-/* The end of a connection: FIN if @err is 0, else TCP's error, > 0 as sk_err */
+/* Event for the end of a connection. @err: TCP's sk_err (> 0); 0 for a FIN */
 static inline enum iw_mpa_event iw_mpa_sock_end(int err)
 {
 	if (!err)
@@ -119,25 +120,25 @@ static inline enum iw_mpa_event iw_mpa_sock_end(int err)
 						   IW_MPA_EV_TCP_FAILED;
 }
 
-/* Has TCP been connected? Not while its SYN is not answered. */
+/* Return: true if TCP has connected; false while its SYN is not answered. */
 static inline bool iw_mpa_sock_is_up(const struct iw_mpa_sock *ms)
 {
 	return inet_sk_state_load(ms->sock->sk) != TCP_SYN_SENT;
 }
 
-/* Sequence number of the next byte for TCP; 0 without a socket, as below */
+/* Sequence number of the next byte that TCP is given; 0 without a socket */
 static inline u32 iw_mpa_sock_snd_nxt(const struct iw_mpa_sock *ms)
 {
 	return ms->sock ? READ_ONCE(tcp_sk(ms->sock->sk)->write_seq) : 0;
 }
 
-/* Sequence number of the next byte that TCP expects. */
+/* Sequence number of the next byte that TCP expects; 0 without a socket */
 static inline u32 iw_mpa_sock_rcv_nxt(const struct iw_mpa_sock *ms)
 {
 	return ms->sock ? READ_ONCE(tcp_sk(ms->sock->sk)->rcv_nxt) : 0;
 }
 
-/* Grows, modulo 2^32, with each byte that the peer acknowledges or sends. */
+/* This grows (modulo 2^32) by each byte that the peer acknowledges or sends. */
 static inline u32 iw_mpa_sock_progress(const struct iw_mpa_sock *ms)
 {
 	if (!ms->sock)
@@ -147,9 +148,10 @@ static inline u32 iw_mpa_sock_progress(const struct iw_mpa_sock *ms)
 }
 
 /*
- * Has the peer, which has closed, read all that was sent? Linux sends FIN only
- * if its application has read all that arrived; else it sends RST. Bytes that a
- * peer acknowledges after its FIN do not count: it never reads them.
+ * Has a peer that has sent FIN read all bytes of this end? Linux sends FIN only
+ * if its application has read all that arrived, RST otherwise. Bytes that the
+ * peer acknowledges after its FIN are not counted: its application never reads
+ * them.
  */
 static inline bool iw_mpa_sock_was_read(const struct iw_mpa_sock *ms)
 {
@@ -158,7 +160,7 @@ static inline bool iw_mpa_sock_was_read(const struct iw_mpa_sock *ms)
 	return fin_ack && fin_ack == iw_mpa_sock_snd_nxt(ms);
 }
 
-/* An address of iw_cm or rdma_cm, which has more room than it needs. */
+/* View an address of iw_cm or rdma_cm, which is larger than this union. */
 static inline union iw_mpa_addr *iw_mpa_addr(struct sockaddr_storage *addr)
 {
 	BUILD_BUG_ON(sizeof(union iw_mpa_addr) > sizeof(*addr));
@@ -177,7 +179,7 @@ static inline bool iw_mpa_addr_is_any(const union iw_mpa_addr *addr)
 	return ipv6_addr_any(&addr->in6.sin6_addr);
 }
 
-/* Where an IPv4 or IPv6 address has its port, in network order. */
+/* Return: where the port is, which IPv4 and IPv6 have at the same offset. */
 static inline __be16 *iw_mpa_addr_port(union iw_mpa_addr *addr)
 {
 	BUILD_BUG_ON(offsetof(struct sockaddr_in, sin_port) !=

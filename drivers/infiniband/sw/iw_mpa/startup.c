@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Startup frames, sent and received, and Terminate messages of the startup */
+/* MPA Requests and Replies, and the Terminate messages of the startup */
 
 #include "ep.h"
 #include "backlog.h"
@@ -14,7 +14,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-/* Most bytes dropped without memory for a frame; the connection lingers */
+/* Most bytes to drop at once without memory for a frame; LINGER drops more */
 #define STARTUP_DROP		SZ_1M
 
 static int startup_encode(struct iw_mpa_ep *ep, const void *pd, u16 pd_len,
@@ -31,8 +31,9 @@ static int startup_encode(struct iw_mpa_ep *ep, const void *pd, u16 pd_len,
 }
 
 /*
- * Send the MPA Request, or what is left of it. TCP is up, or takes bytes with
- * its SYN. If the Request went out with the SYN, the wait for TCP goes on.
+ * Send the MPA Request, or the rest of it. TCP is connected, or (Fast Open)
+ * takes bytes for its SYN. If the Request went with the SYN, the state still
+ * waits for TCP_UP.
  */
 enum iw_mpa_event iw_mpa_startup_send_request(struct iw_mpa_ep *ep)
 {
@@ -48,7 +49,7 @@ enum iw_mpa_event iw_mpa_startup_send_request(struct iw_mpa_ep *ep)
 			sent = iw_mpa_sock_send_first(&ep->sock,
 						      buf + ep->request_sent,
 						      len - ep->request_sent);
-		/* If the peer is gone TCP has reported it: the event waits. */
+		/* After RST or FIN TCP has raised an event, which is pending */
 		if (sent < 0 && sent != -ECONNRESET && sent != -EPIPE)
 			return iw_mpa_ep_fail(ep, IW_MPA_EV_SEND_FAILED, sent);
 		if (sent > 0)
@@ -61,7 +62,7 @@ enum iw_mpa_event iw_mpa_startup_send_request(struct iw_mpa_ep *ep)
 					     IW_MPA_EV_REQ_SENT;
 }
 
-/* Most frames fit in the endpoint; a long one gets a buffer after its header */
+/* Most frames fit into ep->frame; a long one gets a buffer after its header */
 static bool startup_make_room(struct iw_mpa_ep *ep)
 {
 	struct iw_mpa_reader *rd = &ep->reader;
@@ -78,7 +79,7 @@ static bool startup_make_room(struct iw_mpa_ep *ep)
 	return true;
 }
 
-/* The peer's frame is not needed any more. */
+/* Free the buffer of the peer's startup frame, which is not needed any more. */
 void iw_mpa_startup_end(struct iw_mpa_ep *ep)
 {
 	if (ep->reader.buf != ep->frame)
@@ -87,13 +88,14 @@ void iw_mpa_startup_end(struct iw_mpa_ep *ep)
 }
 
 /*
- * Read the bytes of the frame that have arrived, and none after it: FPDUs are
- * for the driver. If there is no memory for the frame the connection ends, so
- * all bytes are dropped: with unread bytes TCP would send RST in place of FIN.
+ * Read those bytes of the peer's startup frame that have arrived, and none
+ * after the frame: FPDUs are for the driver. If there is no memory for the
+ * frame the connection ends, and all bytes are dropped: when a socket with
+ * unread bytes closes, TCP sends RST in place of FIN.
  *
  * Return: as the last iw_mpa_sock_read(). But if TCP fails after a part of the
- * frame was read, the failure is left to TCP's event: a peer that has begun its
- * Reply is not offered another revision.
+ * frame was read, return -EAGAIN, and leave the failure to the event that TCP
+ * raises: a peer that has begun its Reply is not offered another revision.
  */
 static int startup_fill(struct iw_mpa_ep *ep, bool *closed)
 {
@@ -132,9 +134,9 @@ static enum iw_mpa_event startup_decode(struct iw_mpa_ep *ep)
 }
 
 /*
- * The header of a frame has arrived, and there is no memory for the rest. The
- * header shows whether the peer understands a Terminate message. A peer that
- * rejects expects none.
+ * The header of a startup frame has arrived, and there is no memory for the
+ * rest of it. The header shows whether the peer understands a Terminate
+ * message. None is sent to a peer that rejects: it does not expect one.
  */
 static enum iw_mpa_event startup_decode_head(struct iw_mpa_ep *ep)
 {
@@ -146,11 +148,12 @@ static enum iw_mpa_event startup_decode_head(struct iw_mpa_ep *ep)
 }
 
 /*
- * Read the part of the peer's frame that has arrived.
+ * Read those bytes of the peer's startup frame that have arrived.
  *
- * Return: IW_MPA_EV_NONE if the frame is complete and well-formed, or if
- * nothing has arrived; IW_MPA_EV_REP_BEGUN if a part of it has;
- * IW_MPA_EV_TERM_DUE, for a Terminate message, if memory is short.
+ * Return: IW_MPA_EV_NONE if the frame is complete and well-formed, or if no
+ * byte of it has arrived; IW_MPA_EV_REP_BEGUN if a part of it has;
+ * IW_MPA_EV_TERM_DUE if memory is short: a Terminate message is due; or a
+ * failure's event.
  */
 static enum iw_mpa_event startup_read(struct iw_mpa_ep *ep)
 {
@@ -163,7 +166,7 @@ static enum iw_mpa_event startup_read(struct iw_mpa_ep *ep)
 	if (ep->reason && !no_memory)
 		return IW_MPA_EV_FRAME_BAD;
 	if (no_memory || !rd->need) {
-		/* A FIN after the frame is for later: TCP reports it once. */
+		/* TCP reports a FIN once: raise the event, for later. */
 		if (closed)
 			iw_mpa_raise(ep, IW_MPA_EV_PEER_CLOSED);
 		return no_memory ? startup_decode_head(ep) : startup_decode(ep);
@@ -188,7 +191,7 @@ enum iw_mpa_event iw_mpa_startup_read_request(struct iw_mpa_ep *ep)
 	return event;
 }
 
-/* Report the features that this end asked for and the connection lacks. */
+/* Log the features that this end asked for and the connection lacks. */
 static void startup_report_loss(struct iw_mpa_ep *ep)
 {
 	ep->lost |= iw_mpa_lost(&ep->sent, &ep->params);
@@ -198,7 +201,7 @@ static void startup_report_loss(struct iw_mpa_ep *ep)
 	iw_mpa_ep_log_loss(ep);
 }
 
-/* Read what has arrived of the Reply; if it is complete, negotiate. */
+/* Read the bytes of the Reply that have arrived; if complete, negotiate. */
 enum iw_mpa_event iw_mpa_startup_read_reply(struct iw_mpa_ep *ep)
 {
 	enum iw_mpa_event event = startup_read(ep);
@@ -208,7 +211,7 @@ enum iw_mpa_event iw_mpa_startup_read_reply(struct iw_mpa_ep *ep)
 		return event;
 	reason = iw_mpa_negotiate_reply(&ep->local, &ep->sent, &ep->peer,
 					&ep->params);
-	/* An unenhanced Reply to an enhanced Request also means revision 1. */
+	/* Unenhanced Reply to an enhanced Request: revision 1, if allowed */
 	if (!reason && ep->sent.enhanced && !ep->peer.enhanced && !ep->fallback)
 		reason = IW_MPA_R_NO_REV_2;
 	if (!reason) {
@@ -223,10 +226,10 @@ enum iw_mpa_event iw_mpa_startup_read_reply(struct iw_mpa_ep *ep)
 }
 
 /*
- * Negotiate a Request, and make the Reply that accepts it. Called within
- * iw_accept, with the QP bound.
+ * Negotiate parameters for a Request, and make the Reply that accepts it.
+ * Called within iw_accept, with the QP bound to the endpoint.
  *
- * Return: length of the Reply; or a negative errno, and the reason is set.
+ * Return: length of the Reply; or a negative errno, with ep->reason set.
  */
 int iw_mpa_startup_make_reply(struct iw_mpa_ep *ep, u8 buf[IW_MPA_FRAME_MAX])
 {
@@ -246,10 +249,10 @@ int iw_mpa_startup_make_reply(struct iw_mpa_ep *ep, u8 buf[IW_MPA_FRAME_MAX])
 }
 
 /*
- * Send a Terminate message (RFC 6581 8 and 9.3), unless the peer would not
- * understand it: a peer of revision 1 does not know the codes, and a peer that
- * wants Markers cannot read an FPDU without them. Errors are ignored: the
- * connection ends anyway.
+ * Send a Terminate message (RFC 6581 8 and 9.3), unless the peer could not
+ * interpret it: a peer of revision 1 does not have these error codes, and a
+ * peer that requires Markers cannot parse an FPDU without them. An error of the
+ * send is ignored: the connection ends anyway.
  */
 static void startup_put_term(struct iw_mpa_ep *ep, u8 code)
 {
@@ -263,9 +266,9 @@ static void startup_put_term(struct iw_mpa_ep *ep, u8 code)
 }
 
 /*
- * Send an initiator's Terminate message, with the reason of the end, then FIN.
- * If the driver has sent something, only the driver may send on the stream:
- * then FIN alone goes out.
+ * Send an initiator's Terminate message, with the error code of ep->reason,
+ * then FIN. If the driver has sent bytes, only the driver may send on the
+ * stream: then FIN is sent without a Terminate.
  */
 void iw_mpa_startup_send_term(struct iw_mpa_ep *ep)
 {
@@ -274,7 +277,7 @@ void iw_mpa_startup_send_term(struct iw_mpa_ep *ep)
 	iw_mpa_sock_shutdown(&ep->sock);
 }
 
-/* The ULP names no depths: a Reject has the Request's, within the limits. */
+/* A Reject has the IRD and ORD of the Request, within the device's limits. */
 static void startup_make_reject(struct iw_mpa_ep *ep)
 {
 	struct iw_mpa_local *local = &ep->local;
@@ -303,15 +306,15 @@ static void startup_put_reject(struct iw_mpa_ep *ep)
 
 /*
  * Send a Reply that rejects a Request. If there was memory only for the header
- * of the Request, the Reject names depths of 0: the Request's depths were not
- * read.
+ * of the Request, the Reject has an IRD and ORD of 0: those of the Request were
+ * not read.
  *
- * RFC 5044 7.1.2: TCP stays open until the initiator closes it, or until the
- * linger timer fires. If not the ULP but an error of this end refuses, RFC 6581
- * 9.1 and 9.3 ask for a Terminate message as well. If a device has taken the
- * TCP connection over, and given it back, the library must not send on the
- * stream: then FIN alone goes out. If TCP does not take the Reject the end is
- * RST: a FIN in place of a Reply means that this end does not know the
+ * RFC 5044 7.1.2: after a Reject TCP stays connected until the initiator
+ * closes, or until linger_timeout_ms is over. If an error of this end is the
+ * cause, not the ULP, RFC 6581 9.1 and 9.3 ask for a Terminate message, too. If
+ * a device has taken the TCP connection over and given it back, iw_mpa must not
+ * send bytes: then only FIN is sent. If TCP does not take the Reject, RST is
+ * sent: a FIN in place of a Reply would say that this end does not support the
  * revision.
  */
 void iw_mpa_startup_send_reject(struct iw_mpa_ep *ep)
