@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Connections of a listener until the ULP has decided about them.
+ * The connections of a listener, until the ULP has accepted or rejected them.
  *
- * A connection is half-open until its Request has arrived, and after a Reject
- * until the peer closes. If there are too many half-open connections, the
- * oldest one is closed: the oldest of the listener if the listener has reached
- * its limit, else the oldest of the device in the same network namespace.
+ * A connection is half-open until its Request has arrived, and again from a
+ * Reject until the peer closes. If there are too many half-open connections,
+ * the oldest is closed: the listener's if the listener has reached its limit
+ * (half_open_listener_max), else that of all listeners of the device in the
+ * same network namespace (half_open_max).
  *
  * The ULP says in rdma_listen() how many Requests it has room for. rdma_cm
  * rejects further Requests, even if the ULP would have room a moment later. So
- * the library reports that many Requests to iw_cm, and one more for each
- * answer. Other Requests wait in order, also while iw_cm has no room. If too
- * many wait the listener accepts no more connections: clients wait in TCP's
- * backlog.
+ * iw_mpa reports only that many Requests to iw_cm, and one more for each that
+ * the ULP has answered. Other Requests wait in order, also while iw_cm has no
+ * room. If too many wait, the listener accepts no more connections from TCP:
+ * clients then wait in TCP's backlog.
  *
- * The library does not see which events the ULP has read. Before it answers
- * any, a ULP may want to see more Requests than it said: after a while without
- * an answer it gets as many Requests again as are unanswered. And if a client
- * gives up, another client's Request is reported, though the former's event may
- * still be unread: then rdma_cm may reject the Request.
+ * iw_mpa cannot find out which events the ULP has read. A ULP may read more
+ * Requests than it said before it answers any: so if it does not answer for a
+ * while, it gets as many Requests again as are unanswered. And if a client
+ * gives up, another client's Request is reported, though the event of the first
+ * may still be unread: then rdma_cm may reject the second.
  */
 
 #include "backlog.h"
@@ -30,14 +31,14 @@
 #include <linux/slab.h>
 #include <rdma/iw_cm.h>
 
-/* A silent ULP gets more Requests after verdict_timeout_ms divided by this. */
+/* Without an answer a ULP gets more Requests after verdict_timeout_ms / this */
 #define BACKLOG_PATIENCE	50
-/* How often a backlog checks for room in iw_cm or the ULP */
+/* How often a listener checks for room in iw_cm or the ULP, in ms */
 #define BACKLOG_LOOK_MS		10
 
 /*
- * Make room for one more Request, if the ULP may have one. A ULP that had time
- * enough to answer may have more Requests than it said in rdma_listen().
+ * Return: true if the ULP may get one more Request. A ULP that has not answered
+ * for a while (BACKLOG_PATIENCE) may get more than it said in rdma_listen().
  */
 static bool backlog_make_room(struct iw_mpa_listener *lis,
 			      const struct iw_mpa_config *config)
@@ -54,7 +55,10 @@ static bool backlog_make_room(struct iw_mpa_listener *lis,
 	return lis->unanswered < lis->allowed;
 }
 
-/* Raise ROOM for the first Request if there is room. Return: does one wait? */
+/*
+ * Raise ROOM for the first waiting Request, if there is room for it. Return:
+ * true if a Request waits.
+ */
 static bool backlog_raise_room(struct iw_mpa_listener *lis)
 {
 	struct iw_mpa_ep *first;
@@ -101,8 +105,8 @@ static struct iw_mpa_crowd *backlog_find_crowd(struct iw_mpa_device *dev,
 }
 
 /*
- * Set a new listener's backlog up, until iw_mpa_backlog_close(). @net is the
- * namespace of the listener's socket, NULL if it will have none.
+ * Set up the backlog of a new listener, until iw_mpa_backlog_close(). @net is
+ * the listener's network namespace, NULL if that is being destroyed.
  *
  * Return: false if there is no memory.
  */
@@ -133,8 +137,9 @@ bool iw_mpa_backlog_open(struct iw_mpa_listener *lis, const struct net *net)
 }
 
 /*
- * The listener is being destroyed, and gets no more connections. Connections
- * that iw_cm does not know yet cannot be reported any more: they end. Sleeps.
+ * The listener is being destroyed, and accepts no more connections. A
+ * connection whose Request iw_cm has not got cannot be reported any more: it
+ * ends. Sleeps.
  */
 void iw_mpa_backlog_stop(struct iw_mpa_listener *lis)
 {
@@ -142,7 +147,7 @@ void iw_mpa_backlog_stop(struct iw_mpa_listener *lis)
 
 	spin_lock(&lis->dev->lock);
 	lis->gone = true;
-	/* A refused connection ignores the event, and waits for its peer. */
+	/* After a Reject this has no effect: the peer may still close. */
 	list_for_each_entry(ep, &lis->half_open, queued)
 		iw_mpa_raise(ep, IW_MPA_EV_LISTENER_GONE);
 	list_for_each_entry(ep, &lis->no_room, queued)
@@ -152,9 +157,9 @@ void iw_mpa_backlog_stop(struct iw_mpa_listener *lis)
 }
 
 /*
- * Drop a reference on a listener: its own, when it is destroyed or could not be
- * created, or an endpoint's. With the last listener of a device in a network
- * namespace their &struct iw_mpa_crowd is freed.
+ * Drop a reference on a listener: the listener's own, when it is destroyed or
+ * could not be created, or an endpoint's. The last listener of a device in a
+ * network namespace frees the &struct iw_mpa_crowd that they share.
  */
 void iw_mpa_backlog_close(struct iw_mpa_listener *lis)
 {
@@ -193,9 +198,9 @@ static void backlog_remove(struct iw_mpa_ep *ep)
 }
 
 /*
- * The connection to be closed waits for its Request, or, after a Reject, for
- * the peer to close. Each wait has its own event: a late event for the first
- * wait must not end the second.
+ * Close a connection that waits for its Request or, after a Reject, for the
+ * peer to close. Each of these waits has an event of its own: a late YIELD, for
+ * the first wait, must not end the second.
  */
 static void backlog_yield(struct iw_mpa_ep *ep)
 {
@@ -226,7 +231,7 @@ static void backlog_add_half_open(struct iw_mpa_ep *ep, enum iw_mpa_queue queue)
 	crowd->half_open_count++;
 }
 
-/* A connection is accepted, and gets a reference on its listener. */
+/* TCP has accepted a connection, which gets a reference on its listener. */
 void iw_mpa_backlog_enter(struct iw_mpa_ep *ep, struct iw_mpa_listener *lis)
 {
 	refcount_inc(&lis->ref);
@@ -237,8 +242,9 @@ void iw_mpa_backlog_enter(struct iw_mpa_ep *ep, struct iw_mpa_listener *lis)
 }
 
 /*
- * The ULP did not get the Request after all, or has one Request less to answer.
- * The caller has to report the next Request that waits.
+ * The ULP does not have an endpoint's Request: it did not get the Request after
+ * all, or has answered it. The caller has to report the next Request that
+ * waits.
  */
 static void backlog_unask(struct iw_mpa_ep *ep)
 {
@@ -252,12 +258,12 @@ static void backlog_unask(struct iw_mpa_ep *ep)
 }
 
 /*
- * May a complete Request be reported to the ULP now? Its connection is not
- * half-open any more.
+ * May a complete Request be reported to the ULP now? In any case its connection
+ * is not half-open any more.
  *
- * Return: IW_MPA_EV_NONE if so, with a reference on the listener's cm_id;
+ * Return: IW_MPA_EV_NONE if it may, with a reference on the listener's cm_id;
  * IW_MPA_EV_NO_ROOM if other Requests wait before it, or the ULP has no room;
- * IW_MPA_EV_LISTENER_GONE.
+ * IW_MPA_EV_LISTENER_GONE if the listener is being destroyed.
  */
 enum iw_mpa_event iw_mpa_backlog_turn(struct iw_mpa_ep *ep,
 				      struct iw_cm_id **listen_id)
@@ -286,14 +292,14 @@ enum iw_mpa_event iw_mpa_backlog_turn(struct iw_mpa_ep *ep,
 	return event;
 }
 
-/* An endpoint leaves its list. The first Request that waits gets ROOM. */
+/* Take an endpoint off its list; raise ROOM for the first waiting Request. */
 static void backlog_leave(struct iw_mpa_ep *ep)
 {
 	backlog_remove(ep);
 	backlog_raise_room(ep->listener);
 }
 
-/* iw_cm has the Request of a responder whose turn it was. */
+/* iw_cm has taken the CONNECT_REQUEST of a responder: it does not wait now. */
 void iw_mpa_backlog_asked(struct iw_mpa_ep *ep)
 {
 	spin_lock(&ep->dev->lock);
@@ -302,8 +308,8 @@ void iw_mpa_backlog_asked(struct iw_mpa_ep *ep)
 }
 
 /*
- * The ULP has answered a Request. So iw_cm has handled the event of this
- * Request, and may have room for another event.
+ * The ULP has answered a Request. So iw_cm has handled the event
+ * CONNECT_REQUEST, and may have room for another event.
  */
 void iw_mpa_backlog_answered(struct iw_mpa_ep *ep)
 {
@@ -316,8 +322,8 @@ void iw_mpa_backlog_answered(struct iw_mpa_ep *ep)
 }
 
 /*
- * The ULP or iw_cm has no room for an endpoint's Request. A Request that waits
- * already keeps its place and its deadline.
+ * The ULP or iw_cm has no room for an endpoint's Request: it has to wait. A
+ * Request that already waits keeps its place and its deadline.
  */
 void iw_mpa_backlog_queue(struct iw_mpa_ep *ep)
 {
@@ -332,7 +338,7 @@ void iw_mpa_backlog_queue(struct iw_mpa_ep *ep)
 		lis->no_room_count++;
 		lis->crowd->no_room_count++;
 		list_add_tail(&ep->queued, &lis->no_room);
-		if (lis->gone)	/* while iw_cm was asked */
+		if (lis->gone)	/* destroyed during the upcall */
 			iw_mpa_raise(ep, IW_MPA_EV_LISTENER_GONE);
 		else if (list_is_first(&ep->queued, &lis->no_room))
 			backlog_look_later(lis);
@@ -342,8 +348,8 @@ void iw_mpa_backlog_queue(struct iw_mpa_ep *ep)
 
 /*
  * Must a listener accept no more connections for now? Requests that wait for
- * room are never closed to make place. So if some wait, they count as
- * half-open.
+ * room are never closed to make place for others. So if there are any, they are
+ * counted together with the half-open connections.
  */
 bool iw_mpa_backlog_is_full(struct iw_mpa_listener *lis,
 			    const struct iw_mpa_config *config)
@@ -363,7 +369,8 @@ bool iw_mpa_backlog_is_full(struct iw_mpa_listener *lis,
 
 /*
  * A responder has sent a Reject, and waits for the peer to close. It counts as
- * half-open: a client that is rejected gets no more room than a silent one.
+ * half-open: so rejected clients cannot hold more connections than clients that
+ * send no Request.
  */
 void iw_mpa_backlog_refused(struct iw_mpa_ep *ep)
 {
@@ -374,7 +381,7 @@ void iw_mpa_backlog_refused(struct iw_mpa_ep *ep)
 	spin_unlock(&ep->dev->lock);
 }
 
-/* An endpoint of either role leaves its listener, if it has one. */
+/* An endpoint that ends leaves its listener, if it has one as a responder. */
 void iw_mpa_backlog_put(struct iw_mpa_ep *ep)
 {
 	if (!ep->listener)

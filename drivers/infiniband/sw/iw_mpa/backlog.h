@@ -15,17 +15,18 @@ struct iw_mpa_ep;
 struct net;
 
 /**
- * struct iw_mpa_crowd - a device's connections in a network namespace
- * @node: in the device's list; all members are under the device's lock
- * @net: the namespace, held by each endpoint and each listening socket; a
- *	listener without a socket does not hold it: @net is only compared
- * @listeners: how many there are; the last one frees the crowd
+ * struct iw_mpa_crowd - a device's connections in one network namespace
+ * @node: in the device's list; the device's lock protects all members
+ * @net: the network namespace, only compared: each endpoint and each listening
+ *	socket holds it, a listener without a socket does not
+ * @listeners: the device's listeners in @net; the last one frees the crowd
  * @half_open: endpoints that wait for the MPA Request, or after a Reject for
  *	the peer to close; the oldest first
- * @half_open_count: how many
- * @no_room_count: Requests that wait for room
+ * @half_open_count: entries of @half_open
+ * @no_room_count: Requests that wait for room in iw_cm or the ULP
  *
- * A limit of one namespace must not close connections of another.
+ * half_open_max is a limit per network namespace: connections in one namespace
+ * must not cause connections in another to be closed.
  */
 struct iw_mpa_crowd {
 	struct list_head	node;
@@ -38,31 +39,31 @@ struct iw_mpa_crowd {
 
 /**
  * struct iw_mpa_listener - a listening cm_id, and its backlog
- * @id: its number
- * @sock: its TCP socket; some wildcards have none: see listen_open()
- * @dev: its device; held until destroy_listen, and by endpoints that it made
- * @node: in the device's list, changed under its lock and read under RCU
- * @cm_id: its cm_id, held until destroy_listen
- * @work: takes connections
+ * @id: the listener's number
+ * @sock: TCP socket; some wildcard listeners have none: see listen_open()
+ * @dev: the device; held until destroy_listen, and by endpoints it accepted
+ * @node: in the device's list; changed under the device's lock, read under RCU
+ * @cm_id: the listening cm_id, held until destroy_listen
+ * @work: accepts connections from TCP
  * @depth: the ULP's argument of rdma_listen(), > 0
- * @ifindex: interface or L3 master to which its socket is bound, or 0
- * @addr: address that it listens on
- * @rcu: for readers of the list
- * @ref: one until destroy_listen, and one for each live endpoint that it made
+ * @ifindex: interface or L3 master to which @sock is bound, or 0
+ * @addr: address and port that it listens on
+ * @rcu: frees the memory, for readers of the device's list
+ * @ref: one until destroy_listen, and one for each live endpoint it accepted
  *
- * @gone: destroy_listen has begun; from here on under the device's lock
- * @crowd: its connections and those of other listeners
- * @half_open: those half-open endpoints of @crowd that it has accepted
- * @half_open_count: how many
- * @no_room: endpoints whose Request waits for iw_cm's or the ULP's room
- * @no_room_count: how many
- * @unanswered: endpoints about which the ULP was asked, and has not answered
- * @allowed: limit of @unanswered: above @depth if the ULP does not answer
- * @moved: when the ULP was last asked or has last answered, in jiffies
- * @look: checks for room for the first endpoint of @no_room
+ * @gone: destroy_listen has begun; from @gone on: under the device's lock
+ * @crowd: connections of all listeners of @dev in the same network namespace
+ * @half_open: those half-open endpoints of @crowd that this listener accepted
+ * @half_open_count: entries of @half_open
+ * @no_room: endpoints whose Request waits for room in iw_cm or the ULP
+ * @no_room_count: entries of @no_room
+ * @unanswered: endpoints whose CONNECT_REQUEST the ULP has not answered
+ * @allowed: limit of @unanswered; above @depth if the ULP does not answer
+ * @moved: when the ULP last got or answered a CONNECT_REQUEST, in jiffies
+ * @look: checks for room in iw_cm and ULP for the first endpoint of @no_room
  *
- * destroy_listen waits for @work and @look. After that only endpoints use the
- * members that the lock protects.
+ * destroy_listen waits until @work and @look have ended. After that only
+ * endpoints use the members that the device's lock protects.
  */
 struct iw_mpa_listener {
 	unsigned long		id;

@@ -4,11 +4,12 @@
  *
  * The state table says whether a CONNECT_REQUEST waits for its answer. This
  * file finds the connection that an answer is for: until iw_accept has
- * returned, provider_data of a passive cm_id is the connection's number. It is
- * odd: 0 and even numbers stand for no connection. A number needs no reference:
- * iw_cm sometimes does not deliver a CONNECT_REQUEST, or answers for a
- * connection that has ended, and never reports that it frees a cm_id. The
- * number finds the endpoint as long as that lives, and never finds another one.
+ * returned, provider_data of a passive cm_id is the connection's number. The
+ * number is odd: 0 and even numbers stand for no connection. It needs no
+ * reference: iw_cm sometimes does not deliver a CONNECT_REQUEST, or answers for
+ * a connection that has ended, and never reports that it frees a cm_id. The
+ * number finds the endpoint as long as the endpoint is live, and never finds
+ * another one.
  */
 
 #include "main.h"
@@ -22,7 +23,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/iw_cm.h>
 
-/* The application's ports count, not those of a port mapper. */
+/* Whether to ask for peer-to-peer depends on the ports before port mapping. */
 static void cm_choose_model(struct iw_mpa_ep *ep, struct iw_cm_id *id)
 {
 	u16 local = ntohs(*iw_mpa_addr_port(iw_mpa_addr(&id->local_addr)));
@@ -38,11 +39,11 @@ static void cm_choose_model(struct iw_mpa_ep *ep, struct iw_cm_id *id)
  *
  * Return: 0, then exactly one CONNECT_REPLY follows, maybe before the return;
  * or a negative errno, then no event follows: -EINVAL for private data that is
- * too long, for a QP that does not exist and, with strict_ird_ord, for depths
- * above the device's; -EBUSY if the QP has a connection; -EADDRINUSE if TCP
- * uses the source port and must not choose another port; -EADDRNOTAVAIL if the
- * ULP's network namespace does not have the source address; -ENETUNREACH and
- * other errors of TCP; -ENODEV; -ENOMEM.
+ * too long, for a QP that does not exist and, with strict_ird_ord, for an IRD
+ * or ORD above the device's limit; -EBUSY if the QP has a connection;
+ * -EADDRINUSE if TCP uses the source port and must not choose another port;
+ * -EADDRNOTAVAIL if the ULP's network namespace does not have the source
+ * address; -ENETUNREACH and other errors of TCP; -ENODEV; -ENOMEM.
  */
 int iw_mpa_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {
@@ -70,16 +71,16 @@ int iw_mpa_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	ep->ifindex = iw_mpa_iwcm_ifindex(id);
 	cm_choose_model(ep, id);
 	/*
-	 * All tries to connect share one limit, the sum of the times for TCP
-	 * and for the Reply: a program that is killed waits for its connection,
-	 * and must not wait several times as long.
+	 * All attempts to connect share one time limit, the sum of those for
+	 * TCP and for the Reply: a program that is killed waits until its
+	 * attempt has ended, and must not wait several times as long.
 	 */
 	tcp_ms = READ_ONCE(ep->config->connect_timeout_ms);
 	reply_ms = READ_ONCE(ep->config->reply_timeout_ms);
 	ep->until = (jiffies + msecs_to_jiffies(tcp_ms) +
 		     msecs_to_jiffies(reply_ms)) | 1;
 	ep->call = &call;
-	/* TCP within this host is up at once: then this sends the Request. */
+	/* Within one host TCP connects at once: then this sends the Request. */
 	iw_mpa_run(ep, IW_MPA_EV_ULP_CONNECTS, IW_MPA_BORROWED);
 	err = call.err;
 put_net:
@@ -90,13 +91,14 @@ put_device:
 }
 
 /*
- * iw_cm's iw_accept. The hand-off is done in the caller's context; this does
- * not wait for the peer. If the hand-off fails the peer gets a Reject. iw_cm
- * lets a ULP call again until it has handled ESTABLISHED: a further call with
- * the same QP changes nothing, one with another QP ends the connection.
+ * iw_cm's iw_accept. The stream is handed to the driver in the caller's
+ * context; this does not wait for the peer. If the hand-off fails the peer gets
+ * a Reject. iw_cm lets a ULP call again until it has handled ESTABLISHED: a
+ * further call with the same QP changes nothing, one with another QP ends the
+ * connection.
  *
  * Return: 0, then exactly one ESTABLISHED follows, maybe before the return, but
- * none after or beside iw_reject; or a negative errno, then no event follows:
+ * none if iw_reject is called, too; or a negative errno, then no event follows:
  * -ECONNRESET if the connection has ended; -EINVAL, -EBUSY, -ENOMEM as for
  * iw_mpa_connect(); other errors of the hand-off.
  */
@@ -112,7 +114,7 @@ int iw_mpa_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 
 	if (!(word & 1))
 		return iw_mpa_iwcm_accept_again(id, word, param->qpn);
-	/* The reference on the cm_id goes with the connection's last event. */
+	/* Hold the cm_id: the last event may drop the endpoint's reference. */
 	id->add_ref(id);
 	ep = iw_mpa_ep_find(word);
 	if (!ep || !iw_mpa_run_answer(ep, &call, IW_MPA_EV_ULP_ACCEPTED))
@@ -124,10 +126,10 @@ int iw_mpa_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 
 /*
  * iw_cm's iw_reject. A connection that was accepted is ended; iw_cm expects no
- * event any more then. On return the library does not use the cm_id: iw_cm may
- * free it in its work queue, which would wait for itself if it waited for a
- * user of the cm_id. So this function waits for the runner, which may be within
- * an op.
+ * event any more then. On return iw_mpa does not use the cm_id: iw_cm may free
+ * it in its work queue, which would wait for itself if it waited for a user of
+ * the cm_id. So this function waits for the context that handles the
+ * connection's events (the runner), which may be within an op of the driver.
  *
  * Return: 0; -ECONNRESET if the connection has ended. No event follows.
  */

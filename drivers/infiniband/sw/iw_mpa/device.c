@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The list of devices. Users hold references; a removal waits for the last. */
+/* The list of registered devices. Unregistration waits for the last user. */
 
 #include "device.h"
 
@@ -29,7 +29,7 @@ static struct iw_mpa_device *device_find(const struct ib_device *ibdev)
 	return NULL;
 }
 
-/* Return: -EEXIST if the list has a device with this IB device. */
+/* Return: 0; -EEXIST if the list already has this IB device. */
 int iw_mpa_device_add(struct iw_mpa_device *dev)
 {
 	int err = 0;
@@ -43,7 +43,7 @@ int iw_mpa_device_add(struct iw_mpa_device *dev)
 	return err;
 }
 
-/* Return: the device, not found any more, but maybe in use; NULL if unknown. */
+/* Return: the device, maybe still in use; NULL if it was not registered. */
 struct iw_mpa_device *iw_mpa_device_remove(const struct ib_device *ibdev)
 {
 	struct iw_mpa_device *dev;
@@ -56,7 +56,7 @@ struct iw_mpa_device *iw_mpa_device_remove(const struct ib_device *ibdev)
 	return dev;
 }
 
-/* Return: device, for iw_mpa_device_put(); NULL if unknown or being removed. */
+/* Return: device, with a reference; NULL if unknown or being unregistered. */
 struct iw_mpa_device *iw_mpa_device_get(const struct ib_device *ibdev)
 {
 	struct iw_mpa_device *dev;
@@ -70,10 +70,10 @@ struct iw_mpa_device *iw_mpa_device_get(const struct ib_device *ibdev)
 }
 
 /*
- * May the current task connect this QP? Kernel threads may connect any QP. An
- * application's QP is also for the process that made it, and for processes of
- * the same user; a kernel ULP's QP for administrators: mount.cifs drops all
- * capabilities except those needed for mounting (CAP_SYS_ADMIN).
+ * May the current task connect this QP? Kernel threads may connect any QP. Also
+ * an application's QP may be connected by the process that made it, and by
+ * those of the same user; a kernel ULP's QP by administrators. CAP_SYS_ADMIN is
+ * enough: mount.cifs drops all capabilities except those needed for mounting.
  */
 static bool device_lets_use(const struct ib_qp *qp)
 {
@@ -89,9 +89,10 @@ static bool device_lets_use(const struct ib_qp *qp)
 }
 
 /*
- * This replaces the driver's iw_get_qp: rdma_cm and iw_cm know the QP of a call
- * by its number alone, and an application can name any number. iw_cm calls this
- * in the ULP's context, under a spinlock of its own, so the QP is not freed.
+ * This replaces the driver's iw_get_qp: rdma_cm and iw_cm identify the QP of a
+ * call by its number alone, and an application can name any number. iw_cm calls
+ * this in the ULP's context, under a spinlock, so that the RCU grace period for
+ * which destroy_qp waits does not end: the QP is not freed.
  */
 struct ib_qp *iw_mpa_device_get_qp(struct ib_device *ibdev, int qpn)
 {
@@ -109,23 +110,23 @@ struct ib_qp *iw_mpa_device_get_qp(struct ib_device *ibdev, int qpn)
 }
 
 /*
- * The network device may be moved to another namespace at any time. So a
- * connection or a listener calls this once, and stays in that namespace.
+ * The network device may be moved to another network namespace at any time. So
+ * a connection or a listener calls this once, and keeps the namespace it got.
  *
- * Return: the namespace, with a reference; NULL if it is being destroyed.
+ * Return: the network namespace, referenced; NULL if it is being destroyed.
  */
 struct net *iw_mpa_device_get_net(struct iw_mpa_device *dev)
 {
 	struct net *net;
 
-	/* A netdev leaves a namespace a grace period before that is freed. */
+	/* A namespace is freed a grace period after its netdevs left it. */
 	rcu_read_lock();
 	net = maybe_get_net(dev_net(dev->netdev));
 	rcu_read_unlock();
 	return net;
 }
 
-/* Visit devices until @look, which may sleep, returns an error. */
+/* Call @look, which may sleep, for each device until it returns an error. */
 int iw_mpa_device_for_each(int (*look)(struct iw_mpa_device *dev, void *arg),
 			   void *arg)
 {
@@ -144,8 +145,9 @@ int iw_mpa_device_for_each(int (*look)(struct iw_mpa_device *dev, void *arg),
 
 /*
  * rdma_cm looks for the device of an address in the order in which devices were
- * registered. Would rdma_cm take @first for an address of the interface of
- * @dev, if @first was registered before @dev? The caller has rcu_read_lock().
+ * registered. Return: true if rdma_cm would take @first for an address of the
+ * interface of @dev, provided that @first was registered before @dev. The
+ * caller has rcu_read_lock().
  */
 bool iw_mpa_device_passes_for(const struct iw_mpa_device *first,
 			      const struct iw_mpa_device *dev)

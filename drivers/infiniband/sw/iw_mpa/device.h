@@ -19,28 +19,28 @@ struct iw_mpa_takeovers;
 
 /**
  * struct iw_mpa_device - a registered RNIC: what its endpoints share
- * @node: in the list of devices
- * @ibdev: the device
+ * @node: entry in the list of devices
+ * @ibdev: its IB device
  * @netdev: its network device
- * @netdev_tracker: of the reference on it
- * @ops: the driver's half
- * @get_qp: the driver's iw_get_qp, which the library's own calls
+ * @netdev_tracker: tracks the reference on @netdev
+ * @ops: the driver's functions
+ * @get_qp: the driver's iw_get_qp, which iw_mpa_device_get_qp() calls
  * @attr: what the device can do
- * @stats: its counters
- * @log_limit: how much its connections may write into the kernel's log
- * @config: its own settings, which come before those of the network namespace
+ * @stats: the device's counters
+ * @log_limit: limits the lines about its connections in the kernel's log
+ * @config: its own settings, which override those of the network namespace
  * @users: one for the registration, one for each live endpoint and listener
  * @held: one for the registration, one for each reference of the driver on an
  *	endpoint: the last one frees the memory
  * @unused: completed when @users drops to 0
- * @lock: protects @listeners, @crowds and their backlogs; process context
+ * @lock: protects @listeners, @crowds and the backlogs in them; process context
  * @crowds: one &struct iw_mpa_crowd for each network namespace with listeners
- * @listeners: its listeners
+ * @listeners: the listeners on this device
  * @lent: the log has said that another network namespace uses the device
- * @dying: no new endpoint, and less time for those that begin to end
- * @attached: clients of the RDMA core have the device, rdma_cm first
+ * @dying: refuse new endpoints; a connection that begins to end has less time
+ * @attached: clients of the RDMA core have the device, also iw_mpa's own client
  * @takeovers: TCP connections that it has taken over; NULL if it takes none
- * @rcu: for the list of devices
+ * @rcu: frees the memory, for readers of the list of devices
  */
 struct iw_mpa_device {
 	struct list_head		node;
@@ -66,25 +66,25 @@ struct iw_mpa_device {
 	struct rcu_head			rcu;
 };
 
-/* Log a breach of the driver's contract: iw_mpa_driver.rst has a table. */
+/* Log a driver's mistake: iw_mpa_driver.rst has a table of these messages. */
 #define iw_mpa_blame(fmt, ...)						\
 	pr_err_ratelimited("iw_mpa: driver mistake: " fmt "\n", ##__VA_ARGS__)
 
-/* In any context. The device may be gone afterwards. */
+/* Drop a reference on a device, which may then be freed. Context: any. */
 static inline void iw_mpa_device_put(struct iw_mpa_device *dev)
 {
 	if (refcount_dec_and_test(&dev->users))
 		complete(&dev->unused);
 }
 
-/* In any context. The memory may be gone afterwards. */
+/* Drop a reference on a device's memory, which may be freed. Context: any. */
 static inline void iw_mpa_device_drop(struct iw_mpa_device *dev)
 {
 	if (refcount_dec_and_test(&dev->held))
 		kfree_rcu(dev, rcu);
 }
 
-/* @fence: a responder holds TX back until the first FPDU (RFC 5044 7.1.2). */
+/* @fence: no TX of a responder before the first FPDU (RFC 5044 7.1.2). */
 static inline bool iw_mpa_device_may_respond(const struct iw_mpa_device *dev,
 					     bool fence)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Endpoints: memory, references, and the table of live endpoints by number.
- * Also the reason of a connection's end, and lines in the log about ends, and
- * about connections that lack a feature that was asked for.
+ * Also the reason why a connection ends, and lines in the kernel's log about
+ * such ends, and about connections that lack a feature that this end asked for.
  */
 
 #include "ep.h"
@@ -27,15 +27,15 @@ static atomic_long_t ep_last_id = ATOMIC_LONG_INIT(-1);
 
 /*
  * A number for a connection or a listener. It is odd, and so never 0. Where a
- * long has 32 bits the numbers begin again after 2^31 of them: ep_register()
- * then skips a number that is in use.
+ * long has 32 bits the numbers repeat after 2^31 of them: ep_register() then
+ * skips a number that is in use.
  */
 unsigned long iw_mpa_new_id(void)
 {
 	return atomic_long_add_return(2, &ep_last_id);
 }
 
-/* Numbers are consecutive: they fill the buckets evenly without a hash. */
+/* Consecutive numbers fill the buckets of the table evenly, without a hash. */
 static struct hlist_bl_head *ep_bucket(unsigned long id)
 {
 	return &ep_table[(id >> 1) % IW_MPA_EP_BUCKETS];
@@ -50,7 +50,7 @@ static void ep_free(struct kref *ref)
 	kfree_rcu(ep, rcu);
 }
 
-/* A reference of the library; the caller has one, or the endpoint is live */
+/* Take a reference for iw_mpa. The caller has one, or the endpoint is live. */
 struct iw_mpa_ep *iw_mpa_ep_hold(struct iw_mpa_ep *ep)
 {
 	kref_get(&ep->ref);
@@ -63,7 +63,7 @@ void iw_mpa_ep_drop(struct iw_mpa_ep *ep)
 }
 
 /**
- * iw_mpa_ep_get - take a reference
+ * iw_mpa_ep_get - take a driver's reference on an endpoint
  * @ep: endpoint that is live, or on which the caller has a reference
  *
  * Context: any.
@@ -79,8 +79,8 @@ struct iw_mpa_ep *iw_mpa_ep_get(struct iw_mpa_ep *ep)
 EXPORT_SYMBOL_GPL(iw_mpa_ep_get);
 
 /**
- * iw_mpa_ep_put - drop a reference
- * @ep: endpoint
+ * iw_mpa_ep_put - drop a driver's reference on an endpoint
+ * @ep: endpoint, from iw_mpa_ep_get()
  *
  * Context: any.
  */
@@ -99,9 +99,10 @@ void iw_mpa_ep_put(struct iw_mpa_ep *ep)
 EXPORT_SYMBOL_GPL(iw_mpa_ep_put);
 
 /*
- * False if a driver must not call about a connection: once stop has returned
- * the driver needs a reference to do so. A call without one is logged if the
- * endpoint is not freed yet. Only @ep itself is read.
+ * Return: false if a driver must not call iw_mpa about a connection: after
+ * stop() it needs a reference to do so. A call without one is logged, if the
+ * endpoint is not freed yet. Only @ep itself is read, nothing that it points
+ * to.
  */
 bool iw_mpa_ep_check_call(const struct iw_mpa_ep *ep, const char *call)
 {
@@ -123,7 +124,7 @@ static void ep_init_local(struct iw_mpa_ep *ep)
 	local->max_ord = attr->max_ord;
 	local->ird = attr->max_ird;
 	local->ord = attr->max_ord;
-	/* The setting limits an initiator's offer. A responder accepts all. */
+	/* mpa_rev limits an initiator's offer; a responder accepts both. */
 	local->rev = !ep->initiator ? IW_MPA_REV_2 :
 		     iw_mpa_config_narrow(&own->mpa_rev, &config->mpa_rev);
 	local->rtr_send = attr->rtr_send;
@@ -163,7 +164,7 @@ void iw_mpa_ep_unregister(struct iw_mpa_ep *ep)
 	hlist_bl_unlock(bucket);
 }
 
-/* Return: false if the device is being removed: the endpoint is not live. */
+/* Return: false if the device is being removed: @ep is not in the table. */
 static bool ep_register(struct iw_mpa_ep *ep)
 {
 	struct iw_mpa_device *dev = ep->dev;
@@ -176,9 +177,9 @@ static bool ep_register(struct iw_mpa_ep *ep)
 	hlist_bl_add_head_rcu(&ep->registered, bucket);
 	hlist_bl_unlock(bucket);
 	/*
-	 * iw_mpa_unregister_device() sets @dying before it takes the lock of
-	 * each bucket, in iw_mpa_ep_look(). Either it finds this endpoint in
-	 * the bucket, or it had the lock before, and @dying is seen here.
+	 * iw_mpa_unregister_device() sets dev->dying before it takes the lock
+	 * of each bucket, in iw_mpa_ep_look(). Either it finds this endpoint in
+	 * the bucket, or it had the lock earlier: then dev->dying is set here.
 	 */
 	if (!READ_ONCE(dev->dying))
 		return true;
@@ -188,12 +189,13 @@ static bool ep_register(struct iw_mpa_ep *ep)
 }
 
 /*
- * For iw_mpa_run_create(). The caller ensures that @dev and @net stay; an
- * initiator's private data is copied.
+ * For iw_mpa_run_create(). The caller ensures that @dev and @net are not freed;
+ * an initiator's private data is copied.
  *
- * Return: a new endpoint in state IDLE, whose runner is the caller. Other
- * contexts find it, so it can only be freed by way of the action RELEASE. Or an
- * error: -ENOMEM; -ENODEV if the device is being removed.
+ * Return: a new endpoint in state IDLE. The caller is its runner, the one
+ * context that handles its events. Other contexts can find the endpoint in the
+ * table, so only the action RELEASE may end it. Or an error: -ENOMEM; -ENODEV
+ * if the device is being removed.
  */
 struct iw_mpa_ep *iw_mpa_ep_create(struct iw_mpa_device *dev, struct net *net,
 				   bool initiator, const void *request_pd,
@@ -244,14 +246,14 @@ struct iw_mpa_ep *iw_mpa_ep_find(unsigned long id)
 }
 
 /*
- * Visit the endpoints of one bucket of the table. @look must not sleep. The
- * memory of endpoint and device stays valid within the call, but both may be
- * about to be freed.
+ * Visit the endpoints in one bucket of the table. @look must not sleep. Within
+ * @look the memory of the endpoint and of its device is valid, but neither need
+ * have a reference: both may be about to be freed.
  *
  * The lock of the bucket orders this with ep_register(): an endpoint that is
- * not found here sees what the caller has written before the call. The lock is
- * a bit spinlock: with PREEMPT_RT no other lock can be taken while it is held.
- * So it is released before @look is called. In process context.
+ * added too late to be found here reads what the caller wrote before the call.
+ * The lock is a bit spinlock, under which no other lock can be taken with
+ * PREEMPT_RT: so it is released before @look is called. Context: process.
  */
 void iw_mpa_ep_look(unsigned int bucket,
 		    void (*look)(struct iw_mpa_ep *ep, void *arg), void *arg)
@@ -283,9 +285,9 @@ static enum iw_mpa_reason ep_tcp_reason(const struct iw_mpa_ep *ep)
 }
 
 /*
- * The log is for administrators. So it has no line for an end that a ULP at
- * either end wanted, for a port without listener, and for a client that sends
- * nothing, such as a port scanner.
+ * The log is for administrators. So an end is not logged if a ULP at either end
+ * wanted it, if the port had no listener, or if a client sent no byte, as a
+ * port scanner does.
  */
 static bool ep_is_news(const struct iw_mpa_ep *ep, bool up)
 {
@@ -309,8 +311,8 @@ static bool ep_is_news(const struct iw_mpa_ep *ep, bool up)
 }
 
 /*
- * One line about a connection. Each device has a rate limit of its own, so that
- * peers of one device cannot suppress the lines of another device.
+ * Log one line about a connection. Each device has a rate limit of its own, so
+ * that peers of one device cannot suppress the lines of another device.
  */
 static void ep_log(const struct iw_mpa_ep *ep, const char *what,
 		   const char *err, const char *why)
@@ -324,7 +326,7 @@ static void ep_log(const struct iw_mpa_ep *ep, const char *what,
 		  &ep->tuple.local.sa, &ep->tuple.remote.sa, what, err, why);
 }
 
-/* Describe the reason; if the connection was @up, also fault and bytes. */
+/* Describe ep->reason; if the connection was @up, also fault and byte count. */
 static void ep_describe(const struct iw_mpa_ep *ep, bool up, char *buf,
 			size_t size)
 {
@@ -357,7 +359,7 @@ static void ep_log_failure(const struct iw_mpa_ep *ep)
 	bool up = ep->up.phase == IW_MPA_UP_CLOSE;
 	char why[160];
 
-	/* If iw_connect fails at once, the caller gets the errno. */
+	/* If iw_connect fails at once, its caller gets the errno: no log. */
 	if ((ep->initiator && ep->call && !up) || !ep_is_news(ep, up))
 		return;
 	if (ep->err)
@@ -366,7 +368,7 @@ static void ep_log_failure(const struct iw_mpa_ep *ep)
 	ep_log(ep, iw_mpa_reason_name(ep->reason), err, why);
 }
 
-/* Log the features that an initiator's connection lacks; @lost is not 0. */
+/* Log the features that an initiator's connection lacks; ep->lost is not 0. */
 void iw_mpa_ep_log_loss(const struct iw_mpa_ep *ep)
 {
 	static const char * const what[] = {
@@ -386,7 +388,7 @@ void iw_mpa_ep_log_loss(const struct iw_mpa_ep *ep)
 	ep_log(ep, what[ep->lost], "", why);
 }
 
-/* The first reason counts; @err is its negative errno, for the log, or 0. */
+/* Only the first reason is kept. @err: its negative errno for the log, or 0. */
 void iw_mpa_ep_set_reason(struct iw_mpa_ep *ep, enum iw_mpa_reason reason,
 			  int err)
 {
@@ -396,7 +398,7 @@ void iw_mpa_ep_set_reason(struct iw_mpa_ep *ep, enum iw_mpa_reason reason,
 	ep->err = err;
 }
 
-/* An action fails with @err < 0, and @event has the reason. Return: @event */
+/* An action fails with @err < 0, for the reason of @event. Return: @event */
 enum iw_mpa_event iw_mpa_ep_fail(struct iw_mpa_ep *ep, enum iw_mpa_event event,
 				 int err)
 {
@@ -405,8 +407,8 @@ enum iw_mpa_event iw_mpa_ep_fail(struct iw_mpa_ep *ep, enum iw_mpa_event event,
 }
 
 /*
- * An event ends the connection, whose state has not changed yet. The event is
- * the reason, unless an action has set a more exact reason.
+ * An event is about to end the connection: note why, before the state changes.
+ * The reason is that of the event, unless an action has set a more exact one.
  */
 void iw_mpa_ep_note_end(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 {

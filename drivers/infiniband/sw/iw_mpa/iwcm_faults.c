@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Workarounds for faults of iw_cm at iw_accept and iw_reject, without which
- * iw_cm would crash, or wait for ever; and, further down, ways to facts that
- * rdma_cm knows and iw_cm does not report.
+ * iw_cm would crash, or wait for ever; and, further down, functions that get
+ * from rdma_cm what iw_cm does not report.
  *
  * provider_data of a passive cm_id is a number:
  *
@@ -11,31 +11,34 @@
  *	0			if iw_accept has failed, or has not returned
  *				when iw_reject begins
  *
- * iw_cm lets a ULP accept again until it has handled ESTABLISHED. It then takes
- * a reference on the QP of the new call, and forgets the reference of the call
- * before. If iw_accept returned an error, iw_cm would believe that no event
- * follows, and crash on the event. So a further iw_accept returns success, and
- * drops the forgotten reference, even if the connection has ended and the
- * endpoint is gone. provider_data has the number of that QP, which no other QP
+ * iw_cm lets a ULP accept a connection again until iw_cm has handled
+ * ESTABLISHED. At a further accept iw_cm takes a reference on the QP of the new
+ * call, and forgets its reference on the QP of the call before. If iw_accept
+ * returned an error, iw_cm would assume that no event follows, and crash on the
+ * event. So a further iw_accept returns success, and drops the forgotten
+ * reference, even if the connection has ended and the endpoint is freed.
+ * provider_data has the number of the QP of the call before, which no other QP
  * can get while the reference exists.
  *
- * The driver waits for that reference before it frees the QP. Its iw_get_qp
- * possibly does not find the QP any more. From iw_mpa_qp_gone() on the QP is in
- * a list: the library finds it there, and drops the reference. Earlier the
- * library records a leaked reference, which iw_mpa_qp_gone() drops.
+ * The driver waits for the forgotten reference before it frees the QP, but its
+ * iw_get_qp may not find the QP any more. From iw_mpa_qp_gone() on the QP is in
+ * the list faults_ending_qps: iw_mpa finds it there, and drops the reference.
+ * Before that iw_mpa records the reference as leaked, and iw_mpa_qp_gone()
+ * drops it.
  *
  * Accepts of one cm_id do not overlap: the callers of rdma_cm ensure that.
- * iw_reject may overlap with iw_accept. When iw_cm calls iw_reject it has left
- * CONN_RECV, the only state in which it accepts an error of iw_accept;
- * otherwise iw_cm has a BUG_ON(). So iw_reject clears the number first, and an
- * iw_accept that finds its number gone returns 0. iw_cm then expects no event.
+ * iw_reject may overlap with iw_accept. When iw_cm calls iw_reject, the cm_id
+ * has left CONN_RECV, the only state in which iw_cm accepts an error of
+ * iw_accept; in other states it has a BUG_ON(). So iw_reject first sets
+ * provider_data to 0, and an iw_accept that finds provider_data changed returns
+ * 0. iw_cm then expects no event.
  *
- * This covers an iw_reject that begins before iw_accept has replaced the
- * number. It cannot cover an iw_reject that begins later, while iw_accept
- * returns an error. rdma_ucm has one mutex for both calls, and iw_cm waits for
- * the end of iw_accept before it destroys a cm_id. So this concerns a ULP in
- * the kernel alone: it must not reject a connection while its own rdma_accept()
- * runs.
+ * This covers an iw_reject that begins before iw_accept has replaced the number
+ * in provider_data. It cannot cover an iw_reject that begins later, while
+ * iw_accept returns an error. rdma_ucm has one mutex for both calls, and iw_cm
+ * waits for the end of iw_accept before it destroys a cm_id. So this concerns
+ * only a ULP in the kernel: it must not reject a connection while its own
+ * rdma_accept() runs.
  */
 
 #include "iwcm.h"
@@ -59,10 +62,10 @@
 #include <rdma/rdma_cm.h>
 
 /**
- * struct faults_debt - a leaked reference on a QP that is not found
+ * struct faults_debt - a leaked reference on a QP that iw_get_qp does not find
  * @node: in faults_debts
  * @dev: the device of the QP
- * @qpn: number of the QP; its driver is going to call iw_mpa_qp_gone() for it
+ * @qpn: number of the QP, for which its driver will call iw_mpa_qp_gone()
  */
 struct faults_debt {
 	struct list_head	node;
@@ -70,10 +73,10 @@ struct faults_debt {
 	u32			qpn;
 };
 
-/* Protects both lists; process context. */
+/* Protects faults_debts and faults_ending_qps; process context only */
 static DEFINE_SPINLOCK(faults_lock);
 static LIST_HEAD(faults_debts);
-/* QPs that are being destroyed, from iw_mpa_qp_gone() on */
+/* QPs that are being destroyed, from iw_mpa_qp_gone() to iw_mpa_qp_freed() */
 static LIST_HEAD(faults_ending_qps);
 
 static unsigned long faults_word(const struct iw_cm_id *id)
@@ -81,7 +84,7 @@ static unsigned long faults_word(const struct iw_cm_id *id)
 	return (unsigned long)READ_ONCE(id->provider_data);
 }
 
-/* Return: false if provider_data is not @from any more. */
+/* Return: false, without a change, if provider_data is not @from any more. */
 static bool faults_change_word(struct iw_cm_id *id, unsigned long from,
 			       unsigned long to)
 {
@@ -95,7 +98,7 @@ static bool faults_is_connection(unsigned long word)
 	return word & 1;
 }
 
-/* Numbers of QPs have 24 bits. */
+/* QP numbers have 24 bits, so this does not overflow. */
 static unsigned long faults_of_qp(u32 qpn)
 {
 	return ((unsigned long)qpn + 1) << 1;
@@ -120,17 +123,17 @@ static void faults_look(struct iw_mpa_ep *ep, void *arg)
 {
 	struct faults_search *search = arg;
 
-	/* Pairs with upcall.c, which holds the cm_id: its address is unique. */
+	/* upcall.c has a reference on the cm_id, so its address is unique. */
 	if (!search->found && READ_ONCE(ep->up.cm_id) == search->id &&
 	    kref_get_unless_zero(&ep->ref))
 		search->found = ep;
 }
 
 /*
- * If @word is not the connection's number, all endpoints are searched. That may
- * take long, but few ULPs answer a connection twice.
+ * @word is provider_data. If it is not a connection's number, all endpoints are
+ *	searched: that may take long, but few ULPs answer a connection twice.
  *
- * Return: a passive cm_id's connection, with a reference; NULL if it has ended.
+ * Return: the connection of a passive cm_id, referenced; NULL if it has ended.
  */
 static struct iw_mpa_ep *faults_find(const struct iw_cm_id *id,
 				     unsigned long word)
@@ -149,12 +152,12 @@ static struct iw_mpa_ep *faults_find(const struct iw_cm_id *id,
 
 /*
  * Record a leaked reference (debt) on a QP that iw_get_qp does not find: the QP
- * is being destroyed, or its driver hides it.
+ * is being destroyed, or its driver hides it already.
  *
  * The record must not be lost, and iw_accept has no way to fail. Memory for the
- * record cannot be set aside with the QP of a connection, since iw_cm may
- * forget any number of references on a QP, even if the QP never had a
- * connection. So the allocation waits until there is memory.
+ * record cannot be reserved with the connection of a QP, since iw_cm may forget
+ * any number of references on a QP, even on one that never had a connection. So
+ * the allocation waits until there is memory.
  */
 static void faults_owe(struct iw_mpa_device *dev, u32 qpn)
 {
@@ -172,13 +175,13 @@ static void faults_owe(struct iw_mpa_device *dev, u32 qpn)
 	if (!qp)
 		list_add(&debt->node, &faults_debts);
 	spin_unlock(&faults_lock);
-	if (qp) {	/* destroy_qp waits for the reference: it is there */
+	if (qp) {	/* not freed: destroy_qp waits for this reference */
 		kfree(debt);
 		dev->ibdev->ops.iw_rem_ref(qp);
 	}
 }
 
-/* Drop a leaked reference, at once or when iw_mpa_qp_gone() is called. */
+/* Drop a leaked reference on a QP, now or when iw_mpa_qp_gone() is called. */
 static void faults_put_qp(struct iw_mpa_device *dev, u32 qpn)
 {
 	struct ib_qp *qp = dev->get_qp(dev->ibdev, qpn);
@@ -190,11 +193,12 @@ static void faults_put_qp(struct iw_mpa_device *dev, u32 qpn)
 }
 
 /*
- * Handle a call of iw_accept whose @word does not name a connection. If @word
- * is 0, iw_reject has begun, and there is nothing to do. If @word names a QP,
- * this is another accept: iw_cm has replaced its reference on that QP by one on
- * QP @qpn. If that is another QP than the connection's, the connection ends:
- * iw_cm would from now on close QP @qpn, and keep it as long as the connection.
+ * Handle an iw_accept whose @word (provider_data) is not a connection's number.
+ * If @word is 0, iw_reject has begun, and there is nothing to do. If @word has
+ * the number of a QP, this is a further accept: iw_cm has replaced its
+ * reference on that QP by one on QP @qpn. If QP @qpn is not the connection's
+ * QP, the connection ends: from now on iw_cm would close QP @qpn, and hold it
+ * as long as the connection exists.
  */
 int iw_mpa_iwcm_accept_again(struct iw_cm_id *id, unsigned long word, u32 qpn)
 {
@@ -205,7 +209,7 @@ int iw_mpa_iwcm_accept_again(struct iw_cm_id *id, unsigned long word, u32 qpn)
 		return 0;
 	dev = iw_mpa_device_get(id->device);
 	if (!dev)
-		return 0;	/* removed: iw_cm must not even call */
+		return 0;	/* device removed: iw_cm must not call then */
 	iw_mpa_count_for(dev->stats, IW_MPA_CNT_accepted_again);
 	faults_change_word(id, word, faults_of_qp(qpn));
 	faults_put_qp(dev, faults_qpn(word));
@@ -218,7 +222,7 @@ int iw_mpa_iwcm_accept_again(struct iw_cm_id *id, unsigned long word, u32 qpn)
 	return 0;
 }
 
-/* Return: what iw_accept returns after @err: 0 if iw_reject has begun. */
+/* Return: what iw_accept has to return for @err: 0 if iw_reject has begun. */
 int iw_mpa_iwcm_accepted(struct iw_cm_id *id, unsigned long word, int err,
 			 u32 qpn)
 {
@@ -242,7 +246,10 @@ struct iw_mpa_ep *iw_mpa_iwcm_find(struct iw_cm_id *id)
 	return faults_find(id, word);
 }
 
-/* The QP is hidden; from now on faults_owe() finds it. Drop what was leaked. */
+/*
+ * destroy_qp has begun: from now on faults_owe() finds the QP in the list. Drop
+ * the references on the QP that were leaked before.
+ */
 void iw_mpa_iwcm_qp_gone(struct iw_mpa_qp_end *end)
 {
 	struct faults_debt *debt, *next;
@@ -268,7 +275,7 @@ void iw_mpa_iwcm_qp_freed(struct iw_mpa_qp_end *end)
 	spin_unlock(&faults_lock);
 }
 
-/* The device goes, with all its QPs. */
+/* A device is being freed, with all its QPs: free the records about them. */
 void iw_mpa_iwcm_device_gone(const struct iw_mpa_device *dev)
 {
 	struct faults_debt *debt, *next;
@@ -284,13 +291,14 @@ void iw_mpa_iwcm_device_gone(const struct iw_mpa_device *dev)
 }
 
 /*
- * The cm_id does not have rdma_cm's decisions, nor does a function of iw_cm
- * return them. But iw_cm has one client, rdma_cm. The context of a cm_id is
- * rdma_cm's private structure, which begins with the rdma_cm_id. Before this is
- * used, its device and address are compared with those of the cm_id, which
- * rdma_cm has copied from it. If they differ, it is no rdma_cm_id.
+ * A cm_id does not have rdma_cm's decisions, nor does a function of iw_cm
+ * return them. But iw_cm has one client, rdma_cm: the context of a cm_id is
+ * rdma_cm's private structure, which begins with the struct rdma_cm_id. Before
+ * that is used, its device and address are compared with those of the cm_id,
+ * which rdma_cm has copied from there. If they differ, the context is no
+ * rdma_cm_id.
  *
- * Only for calls within iw_connect and iw_create_listen: rdma_cm holds the
+ * Call this only within iw_connect and iw_create_listen: rdma_cm holds the
  * rdma_cm_id until these have returned.
  *
  * Return: the rdma_cm_id of a ULP that connects or listens; NULL if unknown.
@@ -310,14 +318,15 @@ static struct rdma_cm_id *faults_owner(struct iw_cm_id *id)
 }
 
 /*
- * Is the ULP of a listening cm_id known to be in another network namespace than
- * the device? @net is the device's namespace, NULL if it is being destroyed.
+ * Return: true if the ULP of a listening cm_id is known to be in another
+ * network namespace than the device. @net is the device's, NULL if being
+ * destroyed.
  *
- * rdma_cm makes a wildcard listener listen on the devices of all namespaces,
+ * rdma_cm makes a wildcard listener on the devices of all network namespaces,
  * also on a device that is added later, in the context of the task that adds
- * it. So neither the device nor the caller shows the namespace of the ULP. If
- * the namespace of the ULP is not known from rdma_cm, either, the ULP counts as
- * one of the device's namespace. Only for calls within iw_create_listen.
+ * it. So neither the device nor the current task shows the namespace of the
+ * ULP. If rdma_cm does not show it either, the ULP is assumed to be in the
+ * device's namespace. Call this only within iw_create_listen.
  */
 bool iw_mpa_iwcm_is_foreign(struct iw_cm_id *id, const struct net *net)
 {
@@ -326,7 +335,7 @@ bool iw_mpa_iwcm_is_foreign(struct iw_cm_id *id, const struct net *net)
 	return owner && !net_eq(owner->route.addr.dev_addr.net, net);
 }
 
-/* For an administrator, who may search the sockets in @dev's namespace. */
+/* The log helps an administrator who looks for sockets in @dev's namespace. */
 static void faults_log_lent(struct iw_mpa_device *dev)
 {
 	if (READ_ONCE(dev->lent))
@@ -337,15 +346,15 @@ static void faults_log_lent(struct iw_mpa_device *dev)
 }
 
 /*
- * The network namespace for a socket that is not bound to the interface: that
- * of the ULP, whose addresses and routes count. Mostly it is the device's
- * namespace. But rdma_cm of Linux before 6.5 finds a device by its hardware
- * address, which an interface of another namespace, such as an IPVLAN, may
- * share; and a cm_id stays valid if its device is moved to another namespace.
- * Only for calls within iw_connect and iw_create_listen.
+ * The network namespace for a socket that is not bound to the device's
+ * interface: that of the ULP, whose addresses and routes apply. It is mostly
+ * the device's, too. But rdma_cm of Linux before 6.5 finds a device by its
+ * hardware address, which an interface in another namespace, such as an IPVLAN,
+ * may share; and a cm_id stays valid if its device is moved to another
+ * namespace. Call this only within iw_connect and iw_create_listen.
  *
- * Return: the namespace, with a reference; NULL if the ULP's namespace is
- * unknown, and the device's is being destroyed.
+ * Return: the network namespace, with a reference; NULL if the ULP's is unknown
+ * and the device's is being destroyed.
  */
 struct net *iw_mpa_iwcm_get_net(struct iw_mpa_device *dev, struct iw_cm_id *id)
 {
@@ -354,7 +363,7 @@ struct net *iw_mpa_iwcm_get_net(struct iw_mpa_device *dev, struct iw_cm_id *id)
 
 	if (!owner)
 		return iw_mpa_device_get_net(dev);
-	/* rdma_cm has a reference, too. */
+	/* rdma_cm has a reference, so the namespace is not being freed. */
 	net = get_net(owner->route.addr.dev_addr.net);
 	if (!net_eq(net, dev_net(dev->netdev)))
 		faults_log_lent(dev);
@@ -362,12 +371,12 @@ struct net *iw_mpa_iwcm_get_net(struct iw_mpa_device *dev, struct iw_cm_id *id)
 }
 
 /*
- * The interface that rdma_cm has chosen: it has the local address, or is that
- * of the route. The device of the cm_id may belong to another interface: to one
- * with the same hardware address, to a VLAN of the interface, or to its parent.
- * Only for calls within iw_connect and iw_create_listen.
+ * The interface that rdma_cm has chosen: it has the local address, or the route
+ * uses it. The device of the cm_id may belong to another interface: to one with
+ * the same hardware address, to a VLAN of the chosen interface, or to its
+ * parent. Call this only within iw_connect and iw_create_listen.
  *
- * Return: its index in the ULP's namespace; 0 if there is none, or not known
+ * Return: index of the interface in the ULP's namespace; 0 if none or unknown
  */
 int iw_mpa_iwcm_ifindex(struct iw_cm_id *id)
 {
@@ -380,12 +389,13 @@ int iw_mpa_iwcm_ifindex(struct iw_cm_id *id)
  * Make rdma_cm assign a wildcard listener's Requests to the listener's device.
  *
  * At a CONNECT_REQUEST rdma_cm looks for the device of the new connection. It
- * begins with the device and the port that the listener has, and goes on with
- * all other devices that the local address fits: there may be several with the
- * same hardware address. The id that rdma_cm makes for a wildcard listener on
- * each device lacks the number of the port. So rdma_cm would begin with the
- * other devices, and the ULP's QP would be on one of these. This function sets
- * the number. Only for calls within iw_create_listen, before the first Request.
+ * begins with the device and the RDMA port number of the listening rdma_cm_id,
+ * and goes on with all other devices that the local address fits: several may
+ * have the same hardware address. But the rdma_cm_id that rdma_cm makes for a
+ * wildcard listener on each device has no port number. So rdma_cm would begin
+ * with other devices, and the ULP's QP would be on one of these. This function
+ * sets the port number. Call it only within iw_create_listen, before the first
+ * Request.
  */
 void iw_mpa_iwcm_keep_requests(struct iw_cm_id *id)
 {
@@ -396,7 +406,7 @@ void iw_mpa_iwcm_keep_requests(struct iw_cm_id *id)
 		owner->port_num = rdma_start_port(id->device);
 }
 
-/* Do two addresses differ in the port at most? */
+/* Return: true if two addresses are equal, or differ only in the port. */
 static bool faults_is_same_host(const union iw_mpa_addr *one,
 				const union iw_mpa_addr *other)
 {
@@ -409,16 +419,16 @@ static bool faults_is_same_host(const union iw_mpa_addr *one,
 }
 
 /*
- * The device that rdma_cm has chosen for a connection to a listener: the QP
- * that the ULP accepts with is one of this device. rdma_cm has copied both
- * addresses of the connection into the rdma_cm_id: if they differ, the context
- * of @id is not an rdma_cm_id. The ports do not count, as a port mapper may
- * have changed them.
+ * The device that rdma_cm has chosen for a connection to a listener; the QP
+ * with which the ULP accepts belongs to it. rdma_cm has copied both addresses
+ * of the connection into the rdma_cm_id: if they differ from those of @id, the
+ * context of @id is not an rdma_cm_id. Ports are not compared: a port mapper
+ * may have changed them.
  *
- * Only for calls within iw_accept, while the ULP holds the rdma_cm_id, not
+ * Call this only within iw_accept, where the ULP holds the rdma_cm_id, not
  * within iw_reject.
  *
- * Return: the device that rdma_cm has chosen; the cm_id's own if unknown.
+ * Return: the device that rdma_cm has chosen; that of @id if unknown.
  */
 static const struct ib_device *faults_device(struct iw_cm_id *id)
 {
@@ -433,17 +443,17 @@ static const struct ib_device *faults_device(struct iw_cm_id *id)
 	    !faults_is_same_host(iw_mpa_addr(&addr->dst_addr),
 				 iw_mpa_addr(&id->m_remote_addr)))
 		return id->device;
-	/* NULL if it is being removed */
+	/* NULL if rdma_cm is removing the device */
 	return READ_ONCE(owner->device) ?: id->device;
 }
 
 /*
  * A connection belongs to the listener's device, and the ULP has made its QP on
- * the device that rdma_cm has chosen. If these two devices differ, the QP's
- * number on the listener's device is invalid, or belongs to another ULP's QP.
- * Only for the runner, as it binds the QP.
+ * the device that rdma_cm has chosen. If these two devices differ, the number
+ * of the QP is invalid on the listener's device, or is that of another ULP's
+ * QP. Called within iw_connect and iw_accept, before the QP is bound.
  *
- * Return: 0; -EINVAL if the devices differ, then the reason is set.
+ * Return: 0; -EINVAL if the devices differ, with ep->reason set.
  */
 int iw_mpa_iwcm_check_device(struct iw_mpa_ep *ep)
 {

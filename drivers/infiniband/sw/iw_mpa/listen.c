@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* iw_create_listen, iw_destroy_listen: listeners take connections from TCP. */
+/* iw_create_listen and iw_destroy_listen; listeners accept TCP connections. */
 
 #include "main.h"
 #include "backlog.h"
@@ -25,11 +25,11 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/iw_cm.h>
 
-/* Connections that a listener takes before another listener has its turn */
+/* Connections that a listener accepts before another listener has its turn */
 #define LISTEN_BATCH		64
-/* How long connections are left to TCP when memory is short */
+/* Time until a listener accepts again if memory was short, in ms */
 #define LISTEN_RETRY_MS		100
-/* How long connections are left to TCP when there is no room */
+/* Time until a listener accepts again if its backlog was full, in ms */
 #define LISTEN_ROOM_MS		10
 
 static struct iw_mpa_sock_opts listen_opts(const struct iw_mpa_listener *lis,
@@ -53,7 +53,7 @@ static bool listen_is_wildcard(struct iw_cm_id *id)
 	return iw_mpa_addr_is_known(addr) && iw_mpa_addr_is_any(addr);
 }
 
-/* Does an interface have this address? Under RCU. */
+/* Does a network interface have this address? Under rcu_read_lock(). */
 static bool listen_netdev_has(const struct net_device *netdev,
 			      const union iw_mpa_addr *addr)
 {
@@ -75,7 +75,9 @@ static bool listen_netdev_has(const struct net_device *netdev,
 	return false;
 }
 
-/* Return: -EXDEV if the connection is for an address of the @other device. */
+/*
+ * Return: -EXDEV if the connection (@arg) is for an address of device @other.
+ */
 static int listen_look_at_other(struct iw_mpa_device *other, void *arg)
 {
 	const struct net_device *netdev = other->netdev;
@@ -92,15 +94,15 @@ static int listen_look_at_other(struct iw_mpa_device *other, void *arg)
 }
 
 /*
- * The host takes packets for each of its addresses from any interface. So a
+ * A host accepts packets for each of its addresses from any interface. So a
  * socket that is bound to the interface of one device may get a connection for
- * an address of another device. rdma_cm finds a connection's device by the
- * address. A wildcard listener does not report a connection that is for another
- * device: its cm_id belongs to the device of the interface. The peer gets a
- * Reject, since a peer without an answer believes that this host does not know
- * revision 2. All other addresses are accepted: those of the interface, even if
- * another device has them, too; those of its VLANs; and addresses on lo, on a
- * bridge or on a VRF device, which no device of the library has.
+ * an address of another device. rdma_cm finds a connection's device by its
+ * address. A wildcard listener does not report such a connection: its cm_id
+ * belongs to the device of the interface. The peer gets a Reject, since a peer
+ * without an answer assumes that this host lacks revision 2. Connections for
+ * all other addresses are accepted: for those of the interface, even if another
+ * device has them, too; of its VLANs; and on lo, a bridge or a VRF device,
+ * which are no interfaces of iw_mpa's devices.
  */
 static bool listen_is_for_other(const struct iw_mpa_listener *lis,
 				struct iw_mpa_ep *ep)
@@ -118,8 +120,8 @@ static bool listen_is_for_other(const struct iw_mpa_listener *lis,
 
 /*
  * Make an endpoint for an accepted connection, in the network namespace of the
- * listener, from which the device may have been moved by now. Often the Request
- * has arrived already: then the ULP gets it within this call.
+ * listener; the device may have been moved to another one since. Often the
+ * Request has already arrived: then CONNECT_REQUEST is raised within this call.
  */
 static int listen_adopt(struct iw_mpa_listener *lis, struct socket *sock)
 {
@@ -147,7 +149,7 @@ static int listen_adopt(struct iw_mpa_listener *lis, struct socket *sock)
 	return 0;
 }
 
-/* Return: ms until the next call; < 0: TCP reports the next connection. */
+/* Return: ms until the next call; < 0: wait until TCP reports a connection. */
 static int listen_take(struct iw_mpa_listener *lis)
 {
 	const struct iw_mpa_config *config =
@@ -182,7 +184,7 @@ static void iw_mpa_listen_work(struct work_struct *work)
 	memalloc_noio_restore(noio);
 }
 
-/* Called by a listener's socket. If TCP fails no more connections arrive. */
+/* The socket of a listener reports an event; all but READABLE are ignored. */
 static void listen_of_sock(struct iw_mpa_sock *ms, enum iw_mpa_event event,
 			   int err)
 {
@@ -222,7 +224,7 @@ static void listen_free(struct iw_mpa_listener *lis)
 	iw_mpa_backlog_close(lis);
 }
 
-/* Return: -EEXIST if another device of the interface has a wildcard's socket */
+/* Return: -EEXIST if @other, on the same interface, listens on the wildcard. */
 static int listen_look_for_socket(struct iw_mpa_device *other, void *arg)
 {
 	struct iw_mpa_listener *lis = arg, *theirs;
@@ -254,10 +256,10 @@ static void listen_log_no_socket(struct iw_mpa_listener *lis, int err)
 }
 
 /*
- * rdma_cm makes a wildcard listener on each device: so each of these is bound
- * to the interface of its device. A listener at an address gets packets from
- * any interface, and answers by the host's routes; but if the address is in a
- * VRF, it is bound to the VRF, and answers by the routes of the VRF.
+ * rdma_cm makes one wildcard listener per device: so each of these is bound to
+ * the interface of its device. A listener at an address gets packets from any
+ * interface, and sends by the host's routes; but if the address is in a VRF,
+ * its socket is bound to the VRF device, and sends by the routes of the VRF.
  */
 static int listen_ifindex(const struct iw_mpa_listener *lis, struct net *net)
 {
@@ -270,22 +272,22 @@ static int listen_ifindex(const struct iw_mpa_listener *lis, struct net *net)
 /*
  * Open the listener's socket, if it needs one.
  *
- * If one device refuses a wildcard listener rdma_cm removes the listener from
- * all devices. If a device refuses while it is added rdma_cm does not attach
- * it: then no ULP could use it, only because some process has a TCP port. So a
- * wildcard listener is without a socket on
+ * If one device refuses a wildcard listener, rdma_cm removes that listener from
+ * all devices. If a device that is being added refuses one, rdma_cm does not
+ * attach the device: then no ULP could use it, only because some process has a
+ * TCP port. So a wildcard listener has no socket, and is not refused, on
  *  - a device that cannot be responder, or is not in the listener's namespace;
  *  - the second device of an interface: rdma_cm listens on both, and only one
- *    wildcard listener has a port, so one socket takes the connections of the
- *    interface;
- *  - a device that is being added, on whose interface TCP uses the port; the
- *    log says so. A ULP that listens later, when all clients have the device,
- *    gets the error. Of these clients rdma_cm gets a device first if it was
- *    loaded before the library, as modprobe does it.
+ *    socket can have the port on the interface, so that socket accepts the
+ *    connections of both;
+ *  - a device that is being added, if TCP already uses the port on its
+ *    interface; the log says so. A ULP that listens later, when all clients of
+ *    the RDMA core have the device, gets the error. rdma_cm is the first of
+ *    these clients if its module was loaded before iw_mpa, as modprobe does it.
  */
 static int listen_open(struct iw_mpa_listener *lis, struct net *net)
 {
-	/* Without @net, which is being destroyed, nothing connects anyway. */
+	/* No @net: it is being destroyed, and no peer can connect anyway. */
 	bool fence = net && READ_ONCE(iw_mpa_config(net)->fence);
 	bool possible = iw_mpa_device_may_respond(lis->dev, fence);
 	bool wildcard = listen_is_wildcard(lis->cm_id);
@@ -313,16 +315,17 @@ static int listen_open(struct iw_mpa_listener *lis, struct net *net)
 }
 
 /*
- * iw_cm's iw_create_listen. @backlog, > 0: Requests that the ULP has room for,
- * and connections that may wait in TCP. CONNECT_REQUEST may precede the return.
+ * iw_cm's iw_create_listen. @backlog (> 0) is how many Requests the ULP has
+ * room for, and how many connections may wait in TCP. CONNECT_REQUEST may be
+ * raised before this returns.
  *
- * A wildcard listener without a socket (see listen_open()) takes no port, gets
- * no connection, and holds no namespace.
+ * A wildcard listener without a socket (see listen_open()) occupies no port,
+ * gets no connection, and has no reference on a network namespace.
  *
- * Return: 0 or a negative errno: -EOPNOTSUPP if the setting fence asks to hold
- * TX back, the device cannot do so, and the address is not the wildcard;
- * -EADDRNOTAVAIL if the ULP's network namespace does not have the address;
- * -EAFNOSUPPORT, -EADDRINUSE, -ENODEV, -ENOMEM.
+ * Return: 0 or a negative errno: -EOPNOTSUPP if the setting fence is on, the
+ * device cannot hold FPDUs back (IW_MPA_CAP_TX_FENCE), and the address is not
+ * the wildcard; -EADDRNOTAVAIL if the ULP's network namespace does not have the
+ * address; -EAFNOSUPPORT, -EADDRINUSE, -ENODEV, -ENOMEM.
  */
 int iw_mpa_create_listen(struct iw_cm_id *id, int backlog)
 {
@@ -334,7 +337,7 @@ int iw_mpa_create_listen(struct iw_cm_id *id, int backlog)
 	dev = iw_mpa_device_get(id->device);
 	if (!dev)
 		return -ENODEV;
-	/* A wildcard listener is bound to the interface of the device. */
+	/* A wildcard listener is bound to the device's interface. */
 	if (listen_is_wildcard(id))
 		net = iw_mpa_device_get_net(dev);
 	else
@@ -360,7 +363,7 @@ put_net:
 	return err;
 }
 
-/* Remove a cm_id's listener, or any if @id is NULL, from the device's list. */
+/* Remove @id's listener (any one if @id is NULL) from the device's list. */
 static struct iw_mpa_listener *listen_remove(struct iw_mpa_device *dev,
 					     struct iw_cm_id *id)
 {
@@ -379,13 +382,13 @@ static struct iw_mpa_listener *listen_remove(struct iw_mpa_device *dev,
 }
 
 /*
- * End a listener. After unhook no callback queues the work item that accepts
- * connections, and the item does not queue itself while it is cancelled. Once
- * it has ended no connection enters the backlog any more. So
+ * End a listener. After iw_mpa_sock_unhook() no callback queues lis->work,
+ * which accepts connections, and lis->work does not queue itself while it is
+ * cancelled. Once it has ended, no connection enters the backlog any more. So
  * iw_mpa_backlog_stop() ends all connections whose Request the ULP did not get;
- * it also cancels the backlog's work item. This sleeps.
+ * it also cancels lis->look. This sleeps.
  *
- * Return: false if there is no such listener.
+ * Return: false if the device has no such listener.
  */
 static bool listen_end(struct iw_mpa_device *dev, struct iw_cm_id *id)
 {
@@ -414,7 +417,7 @@ int iw_mpa_destroy_listen(struct iw_cm_id *id)
 	return 0;
 }
 
-/* The device is being removed, so iw_cm cannot end its listeners. Sleeps. */
+/* End all listeners of a device that is being removed; iw_cm cannot. Sleeps. */
 void iw_mpa_listen_end(struct iw_mpa_device *dev)
 {
 	while (listen_end(dev, NULL))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The module, and the verbs that it gives to drivers. */
+/* Load and unload the module; the verbs of iw_cm that drivers take from it */
 
 #include "main.h"
 #include "config.h"
@@ -14,11 +14,12 @@
 /**
  * DOC: iw_mpa_ib_device_ops
  *
- * The verbs of iw_cm that the library implements. A driver passes the address
- * of this table to ib_set_device_ops(), and leaves the five verbs out of its
- * own table. The table also brings the attributes in the device's sysfs folder
- * iw_mpa and the counters of "rdma statistic", unless the driver has already
- * set a device_group, or both alloc_hw_port_stats and get_hw_stats.
+ * The verbs of iw_cm that iw_mpa implements. A driver passes the address of
+ * this table to ib_set_device_ops(), and leaves the five verbs out of its own
+ * table. The table also brings the attributes in the device's sysfs folder
+ * iw_mpa, unless the driver has already set a device_group; and the counters of
+ * "rdma statistic", unless it has set both alloc_hw_port_stats and
+ * get_hw_stats.
  */
 const struct ib_device_ops iw_mpa_ib_device_ops = {
 	.device_group		= &iw_mpa_device_group,
@@ -42,7 +43,7 @@ static int __init iw_mpa_module_init(void)
 	err = iw_mpa_event_init();
 	if (err)
 		goto exit_config;
-	/* From now on the library is called before a device is removed. */
+	/* From now on iw_mpa is called before a device is removed. */
 	err = ib_register_client(&iw_mpa_device_client);
 	if (err)
 		goto exit_event;

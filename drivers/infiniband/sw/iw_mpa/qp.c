@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A hash table, shared by all devices, finds endpoints by the numbers of their
- * QPs. An XArray would allocate and free a node for each lone QP's connection.
+ * QPs. An XArray would allocate and free a node for each connection whose QP
+ * number has no neighbours.
  */
 
 #include "ep.h"
@@ -15,18 +16,18 @@
 #include <linux/wait_bit.h>
 #include <rdma/ib_verbs.h>
 
-/* With 100,000 endpoints a bucket has 12. */
+/* With 100,000 endpoints each bucket has 12 of them on average. */
 #define QP_TABLE_BITS	13
 
 static struct hlist_bl_head qp_table[BIT(QP_TABLE_BITS)];
 
-/* Numbers of one driver may be multiples of a power of two. */
+/* Hash QP numbers: those of a driver may be multiples of a power of two. */
 static struct hlist_bl_head *qp_bucket(u32 qpn)
 {
 	return &qp_table[hash_32(qpn, QP_TABLE_BITS)];
 }
 
-/* The endpoint that has a QP, or NULL. The bucket is locked. */
+/* Return: the endpoint to which a QP is bound, or NULL. Bucket is locked. */
 static struct iw_mpa_ep *qp_owner(struct hlist_bl_head *bucket,
 				  const struct iw_mpa_device *dev, u32 qpn)
 {
@@ -40,7 +41,7 @@ static struct iw_mpa_ep *qp_owner(struct hlist_bl_head *bucket,
 	return NULL;
 }
 
-/* Return: false if another endpoint has the QP. */
+/* Return: false if the QP is bound to another endpoint. */
 static bool qp_set_taken(struct iw_mpa_ep *ep, u32 qpn)
 {
 	struct hlist_bl_head *bucket = qp_bucket(qpn);
@@ -82,16 +83,17 @@ int iw_mpa_qp_bind(struct iw_mpa_ep *ep, u32 qpn)
 	ep->dev->ibdev->ops.iw_add_ref(ep->off.qp);
 	ep->user = ep->off.qp->uobject;
 	/*
-	 * A work item that was queued before might run when there is another
-	 * event, and then wait for the application in the wrong queue. The
-	 * caller is the runner, and handles the events of that item.
+	 * Work that was queued before ep->user was set is in iw_mpa_wq. If it
+	 * ran for a later event, it might wait there for the application, and
+	 * hold up storage. So cancel it: the caller is the runner, and handles
+	 * all pending events itself.
 	 */
 	if (ep->user && cancel_work(&ep->work))
 		iw_mpa_ep_drop(ep);
 	return 0;
 }
 
-/* The driver does not use the endpoint any more. */
+/* Unbind the QP, once the driver does not use the endpoint any more. */
 void iw_mpa_qp_unbind(struct iw_mpa_ep *ep)
 {
 	struct ib_qp *qp = ep->off.qp;
@@ -106,8 +108,9 @@ void iw_mpa_qp_unbind(struct iw_mpa_ep *ep)
 
 /*
  * wake_up_var() checks for waiters without a barrier. qp_set_free() and this
- * function take the same lock, which serves as the barrier: either this
- * function finds the endpoint gone, or wake_up_var() finds this waiter.
+ * function take the lock of the same bucket, which serves as the barrier:
+ * either this finds the endpoint unbound, or wake_up_var() finds the task that
+ * waits here.
  */
 static bool qp_is_unbound(struct hlist_bl_head *bucket,
 			  const struct iw_mpa_ep *ep)
@@ -147,17 +150,18 @@ static void qp_end(struct iw_mpa_device *dev, const struct ib_qp *qp)
 }
 
 /**
- * iw_mpa_qp_gone - wait until no connection uses a QP
+ * iw_mpa_qp_gone - end the connection of a QP that is being destroyed
  * @qp: the QP
- * @end: room for the library's data, until iw_mpa_qp_freed()
+ * @end: memory for iw_mpa, until iw_mpa_qp_freed()
  *
- * destroy_qp calls this once iw_get_qp returns NULL for the QP, and all that
- * have found the QP before have taken their references: for that a grace period
- * of RCU is enough. If the QP has a connection it ends, in whatever state it
- * is. After return no op runs or will run for the QP, and the library has no
- * reference on it. iw_cm drops its reference when it handles the last event.
+ * destroy_qp calls this once iw_get_qp returns NULL for the QP, and all callers
+ * that found the QP before have taken their references: a grace period of RCU
+ * ensures that. If the QP has a connection, it ends, whatever its state is.
+ * After return no op of the driver runs or will run for the QP, and iw_mpa has
+ * no reference on it. iw_cm drops its own reference when it handles the last
+ * event.
  *
- * Context: process, sleeps; no lock that an op takes may be held.
+ * Context: process; sleeps. No lock that an op of the driver takes may be held.
  */
 void iw_mpa_qp_gone(struct ib_qp *qp, struct iw_mpa_qp_end *end)
 {
@@ -177,11 +181,11 @@ EXPORT_SYMBOL_GPL(iw_mpa_qp_gone);
 
 /**
  * iw_mpa_qp_freed - the last reference on a QP was dropped
- * @end: the one that was passed to iw_mpa_qp_gone()
+ * @end: as passed to iw_mpa_qp_gone()
  *
- * destroy_qp calls this after its wait for references, and on all ways out.
+ * destroy_qp calls this after its wait for references, before each return.
  *
- * Context: process, does not sleep.
+ * Context: process; does not sleep.
  */
 void iw_mpa_qp_freed(struct iw_mpa_qp_end *end)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Why connections end: name, text, errno and Terminate code of each reason */
+/* Reasons why connections end: name, text, errno and Terminate code of each */
 
 #include "reason.h"
 
@@ -23,13 +23,13 @@ static bool reason_is_known(enum iw_mpa_reason reason)
 	return (unsigned int)reason < IW_MPA_R_COUNT;
 }
 
-/* A reason's name, as in counters and traces; "?" for what is not a reason. */
+/* Return: a reason's name, as in counters and traces; "?" if not a reason. */
 const char *iw_mpa_reason_name(enum iw_mpa_reason reason)
 {
 	return reason_is_known(reason) ? reasons[reason].name : "?";
 }
 
-/* A reason in words; "unknown" for what is not a reason. */
+/* Return: a reason in words, for the log; "unknown" if it is no reason. */
 const char *iw_mpa_reason_text(enum iw_mpa_reason reason)
 {
 	return reason_is_known(reason) ? reasons[reason].text : "unknown";
@@ -39,8 +39,8 @@ const char *iw_mpa_reason_text(enum iw_mpa_reason reason)
  * iw_mpa_reason_errno - the errno that the ULP gets
  * @reason: any value
  *
- * rdma_cm shows -ECONNREFUSED and -ECONNRESET as REJECTED, -ETIMEDOUT as
- * UNREACHABLE and the rest as CONNECT_ERROR.
+ * rdma_cm reports -ECONNREFUSED and -ECONNRESET to the ULP as REJECTED,
+ * -ETIMEDOUT as UNREACHABLE, and all other errors as CONNECT_ERROR.
  *
  * Context: any.
  *

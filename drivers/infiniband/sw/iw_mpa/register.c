@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Devices: drivers register and unregister them; their settings in sysfs. */
+/* Registration of devices by their drivers; settings of a device in sysfs */
 
 #include "main.h"
 #include "config.h"
@@ -23,10 +23,10 @@
 #include <net/net_namespace.h>
 #include <rdma/ib_verbs.h>
 
-/* Seconds that unregistration waits for a driver until the log names it */
+/* Seconds after which the log says that a driver delays unregistration */
 #define DEVICE_GRACE	15
 
-/* Return: NULL, or what is wrong with what a driver registers. */
+/* Return: NULL if what a driver registers is valid; else what is wrong. */
 static const char *device_check(const struct ib_device *ibdev,
 				const struct net_device *netdev,
 				const struct iw_mpa_driver_ops *ops,
@@ -69,7 +69,7 @@ static int device_begin_takeovers(struct iw_mpa_device *dev)
 	return 0;
 }
 
-/* No connection and no list has the device any more. */
+/* Free a device that no connection and no list has any more. */
 static void device_free(struct iw_mpa_device *dev)
 {
 	if (iw_mpa_takeover_is_due(dev))
@@ -82,19 +82,21 @@ static void device_free(struct iw_mpa_device *dev)
 
 /**
  * __iw_mpa_register_device - let iw_mpa manage a device's connections
- * @ibdev: the device, with iw_get_qp, iw_add_ref and iw_rem_ref set, and the
- *	others by ib_set_device_ops() with &iw_mpa_ib_device_ops
- * @netdev: its network device, held until iw_mpa_unregister_device()
- * @ops: the driver's half; must stay until iw_mpa_unregister_device()
+ * @ibdev: the device, with the driver's iw_get_qp, iw_add_ref and iw_rem_ref;
+ *	the other iw_* ops are set by ib_set_device_ops() with
+ *	&iw_mpa_ib_device_ops
+ * @netdev: its network device, referenced until iw_mpa_unregister_device()
+ * @ops: the driver's functions; must exist until iw_mpa_unregister_device()
  * @attr: what the device can do; copied
  * @api: IW_MPA_API of the header that the driver is compiled with:
  *	iw_mpa_register_device() adds it
  *
  * A driver calls this before ib_register_device(), which may make listeners.
- * The library replaces iw_get_qp by a function that asks the driver's, and
- * finds only QPs of the caller's user; iw_mpa_unregister_device() undoes this.
+ * iw_mpa replaces iw_get_qp of @ibdev by a function that calls the driver's,
+ * and finds only QPs that the current task may connect.
+ * iw_mpa_unregister_device() restores the driver's iw_get_qp.
  *
- * Context: process, sleeps; no lock that iw_get_qp or an op takes may be held.
+ * Context: process; sleeps. No lock that iw_get_qp or an op takes may be held.
  *
  * Return: 0; -EINVAL, with a message that says what is missing, or that the
  * driver is compiled for another IW_MPA_API; -EEXIST if registered; -ENOMEM.
@@ -123,7 +125,7 @@ int __iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 	dev->ops = ops;
 	dev->get_qp = ibdev->ops.iw_get_qp;
 	dev->attr = *attr;
-	/* The device has no settings of its own. */
+	/* The device has no settings of its own until sysfs sets one. */
 	memset(&dev->config, IW_MPA_DEFAULT, sizeof(dev->config));
 	ratelimit_state_init(&dev->log_limit, DEFAULT_RATELIMIT_INTERVAL,
 			     DEFAULT_RATELIMIT_BURST);
@@ -152,9 +154,9 @@ static void device_end_endpoint(struct iw_mpa_ep *ep, void *dev)
 }
 
 /*
- * End a connection that is coming up or ending; a connection that is
- * established while this function runs ends, too. If the end of a connection
- * begins later it sees @dying, and has less time.
+ * End a connection that is coming up or ending; it also ends if it becomes
+ * established while this function runs. A connection that begins to end later
+ * has less time, since dev->dying is set: see run_end_until().
  */
 static void device_end_unless_up(struct iw_mpa_ep *ep, void *dev)
 {
@@ -168,15 +170,15 @@ static void device_end_endpoints(struct iw_mpa_device *dev,
 	unsigned int i;
 
 	/*
-	 * Pairs with ep_register(). No reference on the endpoints is needed:
-	 * iw_mpa_raise() queues work only for those that are live.
+	 * Pairs with ep_register(). No reference on an endpoint is needed:
+	 * iw_mpa_raise() queues work only for an endpoint that is live.
 	 */
 	WRITE_ONCE(dev->dying, true);
 	for (i = 0; i < IW_MPA_EP_BUCKETS; i++)
 		iw_mpa_ep_look(i, end, dev);
 }
 
-/* rdma_cm has the devices in the order in which they were attached. */
+/* rdma_cm searches its devices in the order in which they were attached. */
 static int device_look_for_first(struct iw_mpa_device *first, void *arg)
 {
 	const struct iw_mpa_device *dev = arg;
@@ -196,7 +198,7 @@ static int device_look_for_first(struct iw_mpa_device *first, void *arg)
 }
 
 /*
- * Log what may surprise an administrator of a new device: no command shows it.
+ * Log what may surprise an administrator of a new device, and no command shows.
  */
 static void device_tell_surprises(struct iw_mpa_device *dev)
 {
@@ -219,18 +221,18 @@ static void device_tell_surprises(struct iw_mpa_device *dev)
 }
 
 /*
- * When a device is removed the RDMA core removes it from its clients, in the
+ * When a device is removed, the RDMA core removes it from its clients, in the
  * reverse order of their registration. rdma_cm then destroys its cm_ids, and
- * iw_cm waits for each connection that is coming up. With a silent peer that
- * may take minutes. ULPs wait for orderly ends, too. Only after that QPs are
- * destroyed and the driver is called. So the library is a client, too: it ends
- * at once the connections that are coming up or are ending, and refuses new
- * ones. Established connections end when their ULPs end them, in
- * linger_timeout_ms at most. A client that was registered after the library is
- * called before the library, and may still wait up to finish_timeout_ms for an
- * orderly end: so load rdma_cm first.
+ * iw_cm waits for each connection that is coming up: with a silent peer that
+ * may take minutes. ULPs wait for orderly ends, too. Only after that are the
+ * QPs destroyed and is the driver called. So iw_mpa is a client, too: it ends
+ * at once the connections that are coming up or ending, and refuses new ones.
+ * Established connections end when their ULPs end them, in linger_timeout_ms at
+ * most. A client that registered after iw_mpa is called before iw_mpa, and may
+ * still wait up to finish_timeout_ms for an orderly end: so load rdma_cm before
+ * iw_mpa.
  *
- * If a device is moved to another network namespace it is removed from its
+ * A device that is moved to another network namespace is removed from its
  * clients and added again.
  */
 static int device_client_add(struct ib_device *ibdev)
@@ -264,9 +266,10 @@ struct ib_client iw_mpa_device_client = {
 };
 
 /*
- * Wait for the last user. Connections end at once, so only the driver can
- * prolong the wait. There are listeners only if the driver unregisters too
- * early, which is logged: then iw_cm may be creating one at this time.
+ * Wait for the last user of a device. Connections end at once, so only the
+ * driver can prolong the wait. There are listeners only if the driver
+ * unregisters too early, which is logged: iw_cm may then be creating another
+ * one at this time.
  */
 static void device_wait(struct iw_mpa_device *dev, bool early)
 {
@@ -288,12 +291,12 @@ static void device_wait(struct iw_mpa_device *dev, bool early)
  * @ibdev: the device, registered or not
  *
  * A driver calls this from dealloc_driver or after ib_unregister_device(), when
- * iw_cm does not call any more, and holds no endpoint. The library refuses new
- * connections, ends those that live, and waits for them. After return no op
- * runs, and no socket of the device is open, not even a socket whose TCP
- * connection the device had taken over.
+ * iw_cm makes no more calls, and the driver has no reference on an endpoint.
+ * iw_mpa refuses new connections, ends the existing ones, and waits for them.
+ * After return no op runs, and no socket of the device is open, not even a
+ * socket whose TCP connection the device had taken over.
  *
- * Context: process, sleeps; no lock that an op takes may be held.
+ * Context: process; sleeps. No lock that an op takes may be held.
  */
 void iw_mpa_unregister_device(struct ib_device *ibdev)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Files for people and scripts: endpoints, listeners and stats in debugfs
- * iw_mpa/; and the counters of "rdma statistic show link".
+ * Files for people and scripts: endpoints, listeners and stats in the debugfs
+ * folder iw_mpa; and the counters of "rdma statistic show link".
  *
- * No lock is held while a file is written. So endpoints and listeners may
- * appear and end while the file is written; each is shown at most once.
+ * No lock is held while a file is printed. So endpoints and listeners may be
+ * added and removed meanwhile; each is shown at most once.
  */
 
 #include "main.h"
@@ -52,11 +52,11 @@ static void show_lost(struct seq_file *seq, u8 lost)
 
 static void show_ep(struct seq_file *seq, const struct iw_mpa_ep *ep)
 {
-	/* The runner may be writing: a line may mix old and new values. */
+	/* Another context may be writing: a line may mix old and new values. */
 	const struct iw_mpa_params params = data_race(ep->params);
-	/* The same holds for the addresses. */
+	/* Another context may be writing the addresses, too. */
 	const struct iw_mpa_tuple tuple = data_race(ep->tuple);
-	/* And for the number of the QP. */
+	/* Another context may be writing the QP's number, too. */
 	const u32 qpn = data_race(ep->off.qpn);
 
 	seq_printf(seq, "id=%lu", ep->id);
@@ -72,24 +72,24 @@ static void show_ep(struct seq_file *seq, const struct iw_mpa_ep *ep)
 	show_rtr(seq, params.rtr);
 	seq_printf(seq, " ird=%u ord=%u peer_ird=%u peer_ord=%u", params.ird,
 		   params.ord, params.peer_ird, params.peer_ord);
-	/* And for this, which the runner adds to. */
+	/* Another context may be adding to ep->lost: an old value will do. */
 	show_lost(seq, data_race(ep->lost));
 }
 
-/* Under rcu_read_lock(): endpoint and device may be on their way out. */
+/* Called under rcu_read_lock(); @ep and its device may have no reference. */
 static void show_ep_if_live(struct iw_mpa_ep *ep, void *seq)
 {
 	struct iw_mpa_device *dev = ep->dev;
 
 	if (!refcount_inc_not_zero(&dev->users))
 		return;
-	/* It has no addresses until the runner has written them. */
+	/* An endpoint is shown once it has the addresses of its socket. */
 	if (data_race(ep->tuple.local.sa.sa_family))
 		show_ep(seq, ep);
 	iw_mpa_device_put(dev);
 }
 
-/* A position in the file is a bucket of the table of endpoints. */
+/* The position in the debugfs file is a bucket of the table of endpoints. */
 static void *endpoints_start(struct seq_file *seq, loff_t *pos)
 {
 	return *pos < IW_MPA_EP_BUCKETS ? pos : NULL;
@@ -125,7 +125,7 @@ static int show_listeners_of(struct iw_mpa_device *dev, void *seq)
 
 	rcu_read_lock();
 	list_for_each_entry_rcu(lis, &dev->listeners, node) {
-		/* A listener that ends may be closing its socket. */
+		/* If the listener is ending, its socket may close meanwhile. */
 		bool has_socket = data_race(lis->sock.sock);
 
 		seq_printf(seq, "id=%lu", lis->id);
@@ -155,7 +155,7 @@ static int stats_show(struct seq_file *seq, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(stats);
 
-/* The counters of a device are those of its connections. */
+/* A device has only the counters that belong to its connections. */
 #define SHOW_FIRST		IW_MPA_CNT_established
 #define SHOW_STATS		(IW_MPA_CNT_COUNT - SHOW_FIRST)
 
@@ -170,10 +170,10 @@ struct rdma_hw_stats *iw_mpa_alloc_hw_port_stats(struct ib_device *ibdev,
 
 /*
  * @stats comes from iw_mpa_alloc_hw_port_stats(), or is a driver's own with at
- * least as many counters: the library fills in the first ones. It updates all
- * of them for any @index.
+ *	least as many counters, of which iw_mpa sets the first ones. It sets all
+ *	of these for any @index.
  *
- * Return: how many counters there are, or -ENODEV.
+ * Return: how many counters were set, or -ENODEV.
  */
 int iw_mpa_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 			u32 port_num, int index)
@@ -190,10 +190,10 @@ int iw_mpa_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 }
 
 /*
- * Are both ops of a device's statistics the library's, or both its driver's?
- * ib_set_device_ops() keeps the first value of each op. If driver and library
- * owned one op each, one would write its counters into an array that the other
- * has made for fewer counters.
+ * Return: true if both alloc_hw_port_stats and get_hw_stats are iw_mpa's, or
+ * both the driver's. ib_set_device_ops() keeps the first value of each op. If
+ * driver and iw_mpa owned one op each, one would write its counters into an
+ * array that the other has made for fewer counters.
  */
 bool iw_mpa_show_check(const struct ib_device_ops *ops)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Counters, per CPU: show.c shows them. */
+/* Counters of objects, events and reasons, per CPU; show.c prints them. */
 
 #include "stats.h"
 #include "reason.h"
@@ -9,7 +9,7 @@
 
 static DEFINE_PER_CPU(struct iw_mpa_stats, stats_of_all);
 
-/* Return: a constant string; for a reason it is the reason's name. */
+/* Return: a counter's name, a constant string; for a reason: its name. */
 const char *iw_mpa_counter_name(enum iw_mpa_counter counter)
 {
 	static const char * const names[IW_MPA_CNT_REASON] = {
@@ -23,13 +23,13 @@ const char *iw_mpa_counter_name(enum iw_mpa_counter counter)
 	return iw_mpa_reason_name(counter - IW_MPA_CNT_REASON + 1);
 }
 
-/* Count for the machine alone. All functions here run in any context. */
+/* Count for the whole host, not for a device. All functions: any context. */
 void iw_mpa_count(enum iw_mpa_counter counter)
 {
 	this_cpu_inc(stats_of_all.counter[counter]);
 }
 
-/* For a device, and for the machine. */
+/* Count for a device, and for the whole host. */
 void iw_mpa_count_for(struct iw_mpa_stats __percpu *of_device,
 		      enum iw_mpa_counter counter)
 {
@@ -37,7 +37,7 @@ void iw_mpa_count_for(struct iw_mpa_stats __percpu *of_device,
 	iw_mpa_count(counter);
 }
 
-/* Why a connection of a device ended; IW_MPA_R_OK is not counted. */
+/* Count why a device's connection ended; IW_MPA_R_OK is not counted. */
 void iw_mpa_count_reason(struct iw_mpa_stats __percpu *of_device,
 			 enum iw_mpa_reason reason)
 {
@@ -46,8 +46,8 @@ void iw_mpa_count_reason(struct iw_mpa_stats __percpu *of_device,
 }
 
 /*
- * Return: the counter's sum over all CPUs, for a device, or for the machine if
- * @stats is NULL; increments at this moment may be missing.
+ * Return: sum of a counter over all CPUs, for a device, or for the whole host
+ * if @stats is NULL; increments that happen meanwhile may be missing.
  */
 unsigned long iw_mpa_count_read(const struct iw_mpa_stats __percpu *stats,
 				enum iw_mpa_counter counter)

@@ -6,7 +6,7 @@
 #include <linux/percpu.h>
 #include <rdma/iw_mpa_proto.h>
 
-/* Counters besides the reasons: objects that come and go, then events */
+/* Counters besides those of the reasons: of objects, then of events */
 #define IW_MPA_COUNTERS(X)	\
 	X(ep_created)		\
 	X(ep_destroyed)		\
@@ -32,11 +32,11 @@ enum iw_mpa_counter {
 #define X(name) IW_MPA_CNT_##name,
 	IW_MPA_COUNTERS(X)
 #undef X
-	IW_MPA_CNT_REASON,	/* the first that is not OK; others follow */
+	IW_MPA_CNT_REASON,	/* first reason after OK; the others follow */
 	IW_MPA_CNT_COUNT = IW_MPA_CNT_REASON + IW_MPA_R_COUNT - 1
 };
 
-/* One CPU's counters, of a device or of the whole machine */
+/* The counters of one CPU, for a device or for the whole host */
 struct iw_mpa_stats {
 	unsigned long	counter[IW_MPA_CNT_COUNT];
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Events for iw_cm. No other file calls its event handler. */
+/* Events for iw_cm. No other file calls the event_handler of a cm_id. */
 
 #include "ep.h"
 #include "device.h"
@@ -12,8 +12,9 @@
 #include <rdma/iw_cm.h>
 
 /*
- * The library calls iw_cm's event handler only by pointers in cm_ids. This
- * reference to a symbol of iw_cm keeps iw_cm's module loaded with the library.
+ * iw_mpa calls iw_cm's event handler only by pointers in cm_ids, which have no
+ * reference on iw_cm's module. Because of this reference to a symbol of iw_cm,
+ * the module is loaded as long as iw_mpa is.
  */
 static typeof(iw_create_cm_id) * const upcall_iw_cm __used = iw_create_cm_id;
 
@@ -22,7 +23,7 @@ static int upcall_raise(const struct iw_mpa_ep *ep, struct iw_cm_id *cm_id,
 {
 	int ret;
 
-	/* iw_cm has left the state in which it accepts an event. */
+	/* After iw_reject iw_cm does not accept events of the connection. */
 	if (READ_ONCE(ep->up.rejected))
 		return 0;
 	ret = cm_id->event_handler(cm_id, event);
@@ -39,10 +40,10 @@ static void upcall_set_addresses(struct iw_cm_event *event,
 }
 
 /*
- * Copy the peer's depths and private data into an event. A peer that sends no
- * depths is assumed to match the device: its IRD is the device's ORD. iw_cm has
- * 8 bits for a depth. It copies the private data of CONNECT_REQUEST and of
- * CONNECT_REPLY, but not of ESTABLISHED.
+ * Copy the peer's IRD, ORD and private data into an event. A peer that sends no
+ * IRD and ORD is assumed to match the device: its IRD is the device's ORD, and
+ * the reverse. iw_cm has 8 bits for each. It copies the private data of
+ * CONNECT_REQUEST and CONNECT_REPLY, but not that of ESTABLISHED.
  */
 static void upcall_set_peer(const struct iw_mpa_ep *ep,
 			    struct iw_cm_event *event)
@@ -73,12 +74,12 @@ static void upcall_end(struct iw_mpa_ep *ep)
 void iw_mpa_upcall_expect(struct iw_mpa_ep *ep, struct iw_cm_id *id)
 {
 	id->add_ref(id);
-	/* Pairs with readers that do not run the endpoint */
+	/* Contexts other than the runner read this with READ_ONCE(). */
 	WRITE_ONCE(ep->up.cm_id, id);
 	ep->up.phase = ep->initiator ? IW_MPA_UP_REPLY : IW_MPA_UP_ESTABLISHED;
 }
 
-/* iw_connect or iw_accept is going to fail after all: no event follows. */
+/* No event follows: iw_connect or iw_accept fails, or the ULP has rejected. */
 void iw_mpa_upcall_cancel(struct iw_mpa_ep *ep)
 {
 	if (ep->up.phase != IW_MPA_UP_SILENT)
@@ -86,10 +87,12 @@ void iw_mpa_upcall_cancel(struct iw_mpa_ep *ep)
 }
 
 /*
- * CONNECT_REQUEST for a listener, on whose cm_id the caller has a reference.
- * iw_accept or iw_reject gets the endpoint's number, maybe before this returns.
+ * Raise CONNECT_REQUEST for a listener, on whose cm_id the caller has a
+ * reference. iw_cm passes the endpoint's number to iw_accept or iw_reject,
+ * maybe before this returns.
  *
- * Return: 0; -ENOMEM if iw_cm has no room: then neither of the two is called.
+ * Return: 0; -ENOMEM if iw_cm has no room for the event: then it calls neither
+ * iw_accept nor iw_reject.
  */
 int iw_mpa_upcall_request(struct iw_mpa_ep *ep, struct iw_cm_id *listen_id)
 {
@@ -104,10 +107,10 @@ int iw_mpa_upcall_request(struct iw_mpa_ep *ep, struct iw_cm_id *listen_id)
 }
 
 /*
- * CONNECT_REPLY(0) or ESTABLISHED(0), whichever is due. In any context.
+ * Raise CONNECT_REPLY(0) or ESTABLISHED(0), whichever is due. Context: any.
  *
- * Return: -ENOMEM if iw_cm could not copy the private data: the caller then
- * ends the connection with its last event; -EINVAL if neither is due.
+ * Return: 0; -ENOMEM if iw_cm could not copy the private data: the caller then
+ * ends the connection, with its last event; -EINVAL if neither event is due.
  */
 int iw_mpa_upcall_up(struct iw_mpa_ep *ep)
 {
@@ -127,12 +130,12 @@ int iw_mpa_upcall_up(struct iw_mpa_ep *ep)
 			  ep->id, ep->up.phase);
 		return -EINVAL;
 	}
-	/* iw_cm takes the addresses of this event for those that TCP has. */
+	/* iw_cm copies the addresses of a CONNECT_REPLY into the cm_id. */
 	event.local_addr = id->m_local_addr;
 	event.remote_addr = id->m_remote_addr;
 	if (ep->initiator)
 		upcall_set_addresses(&event, &ep->tuple);
-	/* iwpmd knows a mapped connection by the mapped port, not by TCP's. */
+	/* iwpmd identifies a mapped connection by the port that it mapped. */
 	if (id->mapped)
 		event.local_addr = id->m_local_addr;
 	upcall_set_peer(ep, &event);
@@ -143,9 +146,9 @@ int iw_mpa_upcall_up(struct iw_mpa_ep *ep)
 }
 
 /*
- * If the peer rejects the event has its private data, which is left out if
- * iw_cm cannot copy it. rdma_cm keeps the addresses of a failed CONNECT_REPLY:
- * so the event has those of the cm_id.
+ * Raise CONNECT_REPLY(<0). If the peer has rejected, the event has the peer's
+ * private data, unless iw_cm cannot copy it. The event has the addresses of the
+ * cm_id, since rdma_cm keeps those of a failed CONNECT_REPLY.
  */
 static void upcall_fail_reply(struct iw_mpa_ep *ep, int status)
 {
@@ -169,9 +172,9 @@ static void upcall_fail_reply(struct iw_mpa_ep *ep, int status)
 }
 
 /*
- * The last event, whatever is due: CONNECT_REPLY(<0), or ESTABLISHED(<0) and
- * CLOSE, or CLOSE, or nothing. The cm_id's reference is dropped. No event can
- * fail here: iw_cm keeps room for more events than this file raises, and
+ * Raise the last event that is due: CONNECT_REPLY(<0), or ESTABLISHED(<0) and
+ * CLOSE, or CLOSE, or nothing; and drop the reference on the cm_id. No event
+ * can fail here: iw_cm keeps room for more events than this file raises, and
  * private data that iw_cm cannot copy is left out.
  */
 void iw_mpa_upcall_down(struct iw_mpa_ep *ep)
