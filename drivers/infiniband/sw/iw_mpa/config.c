@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Settings: sysctl net.iw_mpa.* in every network namespace, overridden by a
- * device's own in sysfs.
+ * Settings: sysctl net.iw_mpa.* of each network namespace; a device's own
+ * settings, in sysfs, override them.
  */
 
 #include "config.h"
@@ -33,7 +33,7 @@ static const struct iw_mpa_config config_default = {
 #undef PORTS
 };
 
-/* Least and greatest values */
+/* Least and greatest value of each setting */
 static const struct {
 #define NUMBER(name, min, max, value)	unsigned int name[2];
 #define PORTS(name)
@@ -46,7 +46,7 @@ static const struct {
 #undef PORTS
 };
 
-/* The data pointers are offsets here; config_net_init() makes them pointers. */
+/* In .data this table has offsets; config_net_init() makes them pointers. */
 #define CONFIG_FIELD(field, size, handler)				\
 	.procname = #field,						\
 	.data = (void *)offsetof(struct iw_mpa_config, field),		\
@@ -75,7 +75,7 @@ static const struct ctl_table config_table[] = {
 	{ }
 };
 
-/* Return: the settings of a network namespace, valid as long as @net. */
+/* Return: the settings of network namespace @net, valid as long as @net is. */
 const struct iw_mpa_config *iw_mpa_config(struct net *net)
 {
 	struct config_net *cn = net_generic(net, config_net_id);
@@ -89,15 +89,17 @@ static bool config_has_port(const unsigned long *ports, u16 local, u16 remote)
 }
 
 /*
- * Shall an initiator ask for an RTR message? RFC 6581 5 asks for a choice per
- * application: here a port, in host order, stands for an application. The port
- * decides first, then the device, then the network namespace.
+ * Return: true if an initiator has to ask for the peer-to-peer model. RFC 6581
+ * 5 asks for a choice per application: here a port (@local or @remote, in host
+ * order) stands for an application. The lists of ports decide first, then the
+ * device's setting, then that of the network namespace.
  *
- * @fall_back: is revision 1 allowed after revision 2 was offered? RFC 6581 10
- * allows that if revision 1 is compatible with the application. Revision 1 has
- * neither the peer-to-peer model nor depths. So it is not allowed if the
- * application's port or the device asks for that model, or if depths have to
- * fit. The default of the network namespace says nothing of an application.
+ * @fall_back: result: revision 1 is allowed after revision 2 was offered. RFC
+ *	6581 10 allows that if revision 1 is compatible with the application.
+ *	Revision 1 has neither the peer-to-peer model nor IRD and ORD. So it is
+ *	not allowed if the application's port or the device asks for that model,
+ *	or with strict_ird_ord. The namespace's peer_to_peer does not show what
+ *	an application needs.
  */
 bool iw_mpa_config_peer_to_peer(const struct iw_mpa_config *config,
 				const struct iw_mpa_device_config *device,
@@ -126,7 +128,7 @@ static const struct {
 #undef S8
 };
 
-/* Return: the value of a device's setting that has this name. */
+/* Return: the setting of a device with this name; @bounds: its limits */
 static s8 *config_find(struct iw_mpa_device_config *device, const char *name,
 		       const unsigned int **bounds)
 {
@@ -138,7 +140,7 @@ static s8 *config_find(struct iw_mpa_device_config *device, const char *name,
 	return (s8 *)((void *)device + config_of_device[i].offset);
 }
 
-/* Print a setting of a device, by its name. Return: the length */
+/* Print the setting @name of a device for sysfs. Return: bytes printed */
 int iw_mpa_config_show(struct iw_mpa_device_config *device, const char *name,
 		       char *buf)
 {
@@ -173,7 +175,7 @@ static void config_free(struct config_net *cn)
 	bitmap_free(cn->config.peer_to_peer_ports);
 }
 
-/* Any user can make a namespace: so memory for it is charged to the process. */
+/* Any user can create a network namespace: so charge memory to the process. */
 static int config_net_init(struct net *net)
 {
 	struct config_net *cn = net_generic(net, config_net_id);

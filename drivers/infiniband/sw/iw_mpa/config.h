@@ -9,9 +9,9 @@ struct net;
 struct pernet_operations;
 
 /*
- * The settings, sysctl net.iw_mpa.* of each network namespace: meaning, name,
- * least and greatest value, default. A list of ports is empty by default. The
- * tables of the documentation are made of this list.
+ * The settings, sysctl net.iw_mpa.* of each network namespace: a comment with
+ * the meaning; name, least and greatest value, default. A list of ports is
+ * empty by default. Tables in the documentation are made from this list.
  */
 #define IW_MPA_SETTINGS(UINT, U8, PORTS) \
 	/* initiator: time for TCP to connect */ \
@@ -86,8 +86,9 @@ struct pernet_operations;
 	U8(log, 0, 1, 1)
 
 /*
- * The settings of a network namespace. Readers take each value with READ_ONCE;
- * a change has effect on new connections.
+ * The settings of a network namespace. sysctl may change a value at any time,
+ * so readers use READ_ONCE(). A change of what is negotiated has an effect on
+ * new connections only; a change of a time, on each wait that begins later.
  */
 struct iw_mpa_config {
 #define MEMBER_UINT(name, min, max, value)	unsigned int name;
@@ -99,12 +100,13 @@ struct iw_mpa_config {
 #undef MEMBER_PORTS
 };
 
-/* A device's setting: as in the network namespace; fit for memset() */
+/* A device's setting: use that of the network namespace; memset() can set it */
 #define IW_MPA_DEFAULT	(-1)
 
 /*
- * Settings that a device may override in sysfs, with the same names and values.
- * They are read with READ_ONCE, too; a change has effect on new connections.
+ * Settings that a device may override in sysfs, with the same names and values
+ * as in IW_MPA_SETTINGS(). Readers use READ_ONCE(), too; a change has an effect
+ * on new connections only.
  */
 #define IW_MPA_DEVICE_SETTINGS(S8) \
 	S8(crc) \
@@ -119,7 +121,7 @@ struct iw_mpa_device_config {
 #undef MEMBER_S8
 };
 
-/* A device's own setting, or that of the network namespace if it has none */
+/* Return: a device's own setting, or the network namespace's if it has none. */
 static inline u8 iw_mpa_config_narrow(const s8 *device, const u8 *net)
 {
 	s8 value = READ_ONCE(*device);

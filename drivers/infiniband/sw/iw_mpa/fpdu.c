@@ -63,7 +63,7 @@ struct fpdu_term {
 	u8			reserved;
 } __packed;
 
-/* RFC 5044 4.4: without CRC the field is there, too, and may have any value. */
+/* RFC 5044 4.4: if CRC is off its field is still sent, with any value. */
 static size_t fpdu_seal(u8 *fpdu, size_t len, bool crc)
 {
 	__be16 ulpdu_len = cpu_to_be16(len - 2);
@@ -81,20 +81,20 @@ static void fpdu_untagged_init(struct fpdu_untagged *hdr, u8 rdmap, u32 qn)
 	hdr->ddp = FPDU_DDP_LAST_V1;
 	hdr->rdmap = rdmap;
 	hdr->qn = cpu_to_be32(qn);
-	hdr->msn = cpu_to_be32(1);	/* the first message of its queue */
+	hdr->msn = cpu_to_be32(1);	/* first message of its DDP queue */
 }
 
 /**
  * iw_mpa_fpdu_rtr - make an RTR message
  * @rtr: one of IW_MPA_RTR_SEND, IW_MPA_RTR_WRITE, IW_MPA_RTR_READ
- * @crc: fill the CRC field
- * @fpdu: room for the FPDU; written in whole
+ * @crc: fill in the CRC field; otherwise it is 0
+ * @fpdu: room for the FPDU; all of it is written
  *
- * This is for drivers whose device does not make the message.
+ * This is for drivers of devices that do not make the RTR message themselves.
  *
  * Context: any.
  *
- * Return: bytes of the FPDU, 0 if @rtr is not one RTR type.
+ * Return: size of the FPDU in bytes; 0 if @rtr is not exactly one RTR type.
  */
 size_t iw_mpa_fpdu_rtr(u8 rtr, bool crc, u8 fpdu[IW_MPA_FPDU_MAX])
 {
@@ -128,14 +128,14 @@ EXPORT_SYMBOL_GPL(iw_mpa_fpdu_rtr);
 /**
  * iw_mpa_fpdu_term - make a Terminate message of the startup phase
  * @code: MPA error code (RFC 6581 8): 5 local, 6 IRD, 7 RTR
- * @crc: fill the CRC field
- * @fpdu: room for the FPDU; written in whole
+ * @crc: fill in the CRC field; otherwise it is 0
+ * @fpdu: room for the FPDU; all of it is written
  *
- * Layer 2 (LLP), error type 0 (MPA), no header of a faulty message attached.
+ * The message has layer 2 (LLP), error type 0 (MPA), and no attached header.
  *
  * Context: any.
  *
- * Return: bytes of the FPDU.
+ * Return: size of the FPDU in bytes.
  */
 size_t iw_mpa_fpdu_term(u8 code, bool crc, u8 fpdu[IW_MPA_FPDU_MAX])
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * MPA Request and Reply: bytes to struct and back, and the reader, which
- * collects a frame from a stream (RFC 5044 7.1.1, RFC 6581 6 and 9).
+ * MPA Request and Reply: conversion between bytes and struct iw_mpa_frame; and
+ * the reader, which collects a frame from a stream (RFC 5044 7.1.1, RFC 6581 6
+ * and 9).
  */
 
 #include <rdma/iw_mpa_proto.h>
@@ -21,8 +22,8 @@
 /**
  * struct frame_hdr - fixed part of an MPA Request or Reply
  * @key: FRAME_KEY_REQ or FRAME_KEY_REP, without the NUL
- * @flags: set of FRAME_*; the low four bits are reserved, not checked, and sent
- *	as 0, except two by which both ends agree on large FPDUs
+ * @flags: set of FRAME_*; the low four bits are reserved: they are not checked
+ *	on receipt, and are sent as 0, except the two that agree on large FPDUs
  * @rev: MPA revision of the sender
  * @pd_length: bytes of private data that follow, 0..512, RFC 6581 data included
  */
@@ -40,9 +41,10 @@ struct frame_hdr {
 #define FRAME_S		BIT(4)	/* private data begins with RFC 6581 data */
 
 /*
- * An extension: the sender of the Request allows FPDUs of more than one TCP
- * segment, and so does the sender of the Reply. Each has a bit of its own,
- * since a responder may send back what the Request has in reserved bits.
+ * An extension of MPA: the sender of a Request allows FPDUs of more than one
+ * TCP segment by FRAME_REQ_LARGE, the sender of a Reply by FRAME_REP_LARGE. The
+ * bits differ, since a responder may copy the reserved bits of the Request into
+ * its Reply.
  */
 #define FRAME_REQ_LARGE	BIT(3)
 #define FRAME_REP_LARGE	BIT(2)
@@ -64,8 +66,8 @@ static const char *frame_key(bool reply)
 }
 
 /*
- * Each byte of the key is checked as it arrives, to find garbage early. Only
- * the whole key shows whether the peer has the same role as this end.
+ * Each byte of the key is checked as it arrives, to reject a stream that is not
+ * MPA early. Only the whole key shows whether the peer has this end's role.
  */
 static enum iw_mpa_reason frame_check_key(const u8 *buf, size_t len, bool reply)
 {
@@ -97,7 +99,7 @@ static enum iw_mpa_reason frame_check_hdr(const struct frame_hdr *hdr)
 	return IW_MPA_R_OK;
 }
 
-/* Check what has arrived. A bad frame stays bad, for the same reason. */
+/* Return: IW_MPA_R_OK, or why the part of the frame received so far is bad. */
 static enum iw_mpa_reason reader_verdict(const struct iw_mpa_reader *rd)
 {
 	enum iw_mpa_reason reason;
@@ -111,7 +113,7 @@ static enum iw_mpa_reason reader_verdict(const struct iw_mpa_reader *rd)
 
 /*
  * The caller has put @n more bytes of the frame into the buffer, @rd->need at
- * most. Return: as @reason of iw_mpa_reader_feed()
+ * most. Return: IW_MPA_R_OK, or why the frame is bad: see iw_mpa_reader_feed()
  */
 enum iw_mpa_reason iw_mpa_reader_filled(struct iw_mpa_reader *rd, size_t n)
 {
@@ -133,13 +135,13 @@ enum iw_mpa_reason iw_mpa_reader_filled(struct iw_mpa_reader *rd, size_t n)
 /**
  * iw_mpa_reader_feed - consume the bytes of a buffer that belong to the frame
  * @rd: reader; its buffer has room for a frame, or @len is at most @rd->need
- * @octets: bytes in the driver's buffer
- * @len: how many
+ * @octets: received bytes, in the driver's buffer
+ * @len: bytes at @octets
  * @reason: result: IW_MPA_R_OK while the frame may still be valid, or why it is
  *	not: BAD_KEY, SAME_ROLE, BAD_REV, BAD_PD_LENGTH, SHORT_ENHANCED
  *
- * The result does not depend on how the frame was split. If the frame is bad a
- * further call gives the same reason, and consumes nothing.
+ * The result does not depend on how many calls bring the bytes of the frame. If
+ * the frame is bad a further call gives the same reason, and consumes no byte.
  *
  * Context: any.
  *
@@ -193,9 +195,9 @@ static u8 frame_large_bit(bool reply)
 }
 
 /*
- * Read the header of a frame, IW_MPA_HDR_SIZE bytes that were found good.
- * Depths, RTR types and private data are not in the header: the result has
- * depths of 0, no RTR types and no private data.
+ * Read the header of a frame, IW_MPA_HDR_SIZE bytes that were found valid. IRD,
+ * ORD, RTR types and private data are not in the header: @frame gets an IRD and
+ * ORD of 0, no RTR types and no private data.
  */
 void iw_mpa_frame_decode_head(const void *buf, bool reply,
 			      struct iw_mpa_frame *frame)
@@ -310,7 +312,7 @@ static void frame_put_hdr(const struct iw_mpa_frame *frame, u16 pd_length,
  *
  * Return: bytes written; -ENOSPC if @size is too small; -EMSGSIZE if the
  * private data exceeds 512 bytes, 508 with RFC 6581 data; -EINVAL if
- * @frame->enhanced goes with a revision below 2.
+ * @frame->enhanced is set and the revision is below 2.
  */
 int iw_mpa_frame_encode(const struct iw_mpa_frame *frame, void *buf,
 			size_t size)

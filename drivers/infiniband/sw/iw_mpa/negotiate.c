@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Negotiation: this end's parameters and the peer's frame decide (RFC 6581 9
- * and 10, RFC 5044 7.1.1). The functions are in the order of RFC 6581 9.3.
+ * Negotiation: compute a connection's parameters from those of this end and
+ * from the peer's Request or Reply (RFC 6581 9 and 10, RFC 5044 7.1.1). The
+ * functions are in the order of RFC 6581 9.3.
  */
 
 #include "negotiate.h"
@@ -10,7 +11,7 @@
 #include <linux/minmax.h>
 #include <linux/string.h>
 
-/* The RTR types that this end can generate: a Read takes outbound resources. */
+/* Return: the RTR types that this end can send; a Read needs a max_ord > 0. */
 static u8 neg_can_send(const struct iw_mpa_local *local)
 {
 	return local->max_ord ? local->rtr_send :
@@ -18,9 +19,9 @@ static u8 neg_can_send(const struct iw_mpa_local *local)
 }
 
 /**
- * iw_mpa_make_request - the MPA Request that an initiator sends
- * @local: what this end wants
- * @req: result, without private data
+ * iw_mpa_make_request - fill in the MPA Request that an initiator sends
+ * @local: what this end can do and its ULP wants
+ * @req: result: the Request, without private data
  *
  * Context: any.
  */
@@ -43,9 +44,9 @@ void iw_mpa_make_request(const struct iw_mpa_local *local,
 EXPORT_SYMBOL_GPL(iw_mpa_make_request);
 
 /*
- * The ORD of this end must not exceed the peer's IRD, unless the peer leaves
- * the depth to the ULPs by IW_MPA_DEPTH_ULP. IW_MPA_DEPTH_ULP is above each
- * limit of a device, so the minimum is the device's limit.
+ * Return: the ORD of this end. It must not exceed the peer's IRD, unless the
+ * peer leaves the depths to the ULPs (IW_MPA_DEPTH_ULP). A local ORD of
+ * IW_MPA_DEPTH_ULP is above any device's limit, so min() gives that limit.
  */
 static u16 neg_ord(const struct iw_mpa_local *local, u16 peer_ird)
 {
@@ -55,9 +56,10 @@ static u16 neg_ord(const struct iw_mpa_local *local, u16 peer_ird)
 }
 
 /*
- * RFC 5044 7.1.1: either end turns CRC on; only the receiver asks for Markers.
- * Markers are for receivers that place each TCP segment by itself. Large FPDUs
- * are for the other receivers, so they exclude Markers.
+ * RFC 5044 7.1.1: CRC is on if either end asks for it; Markers are sent only if
+ * the receiver asks for them. Markers are for receivers that place each TCP
+ * segment by itself. Large FPDUs are for the other receivers, so they exclude
+ * Markers.
  */
 static void neg_stream(const struct iw_mpa_local *local,
 		       const struct iw_mpa_frame *own,
@@ -77,7 +79,7 @@ static void neg_stream(const struct iw_mpa_local *local,
 	}
 }
 
-/* RFC 6581 9.1: the responder's IRD and ORD, in @params and in its Reply. */
+/* RFC 6581 9.1: set the responder's IRD and ORD, in @params and in @rep. */
 static enum iw_mpa_reason neg_responder_depths(const struct iw_mpa_local *local,
 					       const struct iw_mpa_frame *req,
 					       struct iw_mpa_frame *rep,
@@ -105,10 +107,11 @@ static enum iw_mpa_reason neg_responder_depths(const struct iw_mpa_local *local,
 }
 
 /*
- * RFC 6581 9.2: the RTR types that both ends support; if there is none, those
- * that this end accepts. A Read as RTR message needs an inbound slot. The
- * device may have none, or the ULP wants none and the peer's ORD leaves the
- * depths to the ULPs. A device that accepts only Reads names Read all the same.
+ * RFC 6581 9.2. Return: the RTR types that both ends support; if there is none,
+ * those that this end accepts. A Read as RTR message needs an IRD of at least
+ * 1: not so if the device supports none, or if the ULP wants none and the
+ * peer's ORD leaves IRD and ORD to the ULPs. A device that accepts only Reads
+ * names Read nevertheless.
  */
 static u8 neg_responder_rtr(const struct iw_mpa_local *local,
 			    const struct iw_mpa_frame *req, u16 ird)
@@ -126,18 +129,18 @@ static u8 neg_responder_rtr(const struct iw_mpa_local *local,
  * iw_mpa_negotiate_request - decide on a Request, as responder
  * @local: what this end can do and its ULP wants
  * @req: the Request received
- * @rep: result: the Reply, without private data; always filled, with
+ * @rep: result: the Reply, without private data; always filled in, with
  *	@rep->reject set unless the return value is IW_MPA_R_OK
- * @params: result: what to program. On error @params->enhanced, crc and
- *	tx_markers are valid, for the TERM message after the Reject, and the
- *	rest is within @local's limits
+ * @params: result: parameters for the device. On error enhanced, crc and
+ *	tx_markers are valid, for the Terminate message after the Reject, and
+ *	the rest is within @local's limits
  *
  * Context: any.
  *
  * Return: IW_MPA_R_OK; BAD_REV if the revision is above @local->rev; MARKERS if
  * the peer wants Markers and this end cannot send them; INSUFFICIENT_IRD if
- * @local->strict and the peer's IRD is below @local->ord: @rep->ord is the ORD
- * that this end wants.
+ * @local->strict and the peer's IRD is below @local->ord: then @rep->ord is the
+ * ORD that this end wants.
  */
 enum iw_mpa_reason iw_mpa_negotiate_request(const struct iw_mpa_local *local,
 					    const struct iw_mpa_frame *req,
@@ -181,7 +184,7 @@ enum iw_mpa_reason iw_mpa_negotiate_request(const struct iw_mpa_local *local,
 }
 EXPORT_SYMBOL_GPL(iw_mpa_negotiate_request);
 
-/* RFC 6581 9.1: the initiator's IRD and ORD, which follow from the Reply. */
+/* RFC 6581 9.1: set the initiator's IRD and ORD as the Reply requires. */
 static enum iw_mpa_reason neg_initiator_depths(const struct iw_mpa_local *local,
 					       const struct iw_mpa_frame *rep,
 					       struct iw_mpa_params *params)
@@ -202,8 +205,8 @@ static enum iw_mpa_reason neg_initiator_depths(const struct iw_mpa_local *local,
 
 /*
  * RFC 6581 9.2: the initiator chooses one RTR type that the Reply names and the
- * device can generate: Write, which needs nothing, before Read, which needs a
- * queue entry at both ends, before Send, which uses up a receive of the peer.
+ * device can generate: Write, which needs no resource; else Read, which needs a
+ * queue entry at both ends; else Send, which uses up a receive of the peer.
  */
 static enum iw_mpa_reason neg_initiator_rtr(const struct iw_mpa_local *local,
 					    const struct iw_mpa_frame *rep,
@@ -230,17 +233,17 @@ static enum iw_mpa_reason neg_initiator_rtr(const struct iw_mpa_local *local,
  * @local: what this end can do and its ULP wants
  * @req: the Request that was sent
  * @rep: the Reply received
- * @params: result: what to program. On error @params->crc is valid, for a TERM
- *	message, and the rest is within @local's limits
+ * @params: result: parameters for the device. On error crc is valid, for a
+ *	Terminate message, and the rest is within @local's limits
  *
- * An unenhanced Reply to an enhanced Request is accepted: the connection comes
- * up without the features of RFC 6581. A Reply without A to a Request with A is
+ * An unenhanced Reply to an enhanced Request is accepted: the connection then
+ * lacks the features of RFC 6581. A Reply without flag A to a Request with A is
  * accepted, too: then no RTR message is sent.
  *
  * Context: any.
  *
  * Return: IW_MPA_R_OK; REJECTED; MARKERS; BAD_REV if the Reply is enhanced and
- * the Request was not; INSUFFICIENT_IRD or NO_RTR: a TERM message is due.
+ * the Request was not; INSUFFICIENT_IRD or NO_RTR: a Terminate message is due.
  */
 enum iw_mpa_reason iw_mpa_negotiate_reply(const struct iw_mpa_local *local,
 					  const struct iw_mpa_frame *req,
@@ -272,9 +275,9 @@ enum iw_mpa_reason iw_mpa_negotiate_reply(const struct iw_mpa_local *local,
 EXPORT_SYMBOL_GPL(iw_mpa_negotiate_reply);
 
 /*
- * Features that an initiator asked for and lacks, as a set of IW_MPA_LOST_*.
- * @req: the first Request that the initiator sent. @params: what was agreed in
- * the end, maybe after a further Request.
+ * Return: the features that an initiator asked for and lacks, IW_MPA_LOST_*.
+ * @req: the first Request that the initiator sent. @params: what was agreed on
+ *	in the end, maybe by a further Request.
  */
 u8 iw_mpa_lost(const struct iw_mpa_frame *req,
 	       const struct iw_mpa_params *params)

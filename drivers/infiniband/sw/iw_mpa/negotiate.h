@@ -4,9 +4,9 @@
 
 #include <rdma/iw_mpa_proto.h>
 
-/* Features that a Request of revision 2 may fail to get, as sets */
+/* Features that an initiator may ask for and not get, as sets */
 #define IW_MPA_LOST_P2P		BIT(0)	/* the peer-to-peer model */
-#define IW_MPA_LOST_DEPTHS	BIT(1)	/* depths that both ends agree on */
+#define IW_MPA_LOST_DEPTHS	BIT(1)	/* IRD and ORD, agreed by both ends */
 #define IW_MPA_LOST_ALL		(IW_MPA_LOST_P2P | IW_MPA_LOST_DEPTHS)
 
 u8 iw_mpa_lost(const struct iw_mpa_frame *req,

@@ -2,11 +2,12 @@
 /*
  * Session control of DDP over SCTP: RFC 5043 5.2 and 6, RFC 6581 7.
  *
- * SCTP delivers the chunks of a session in any order, and each begins with its
- * DDP-SSN. So the receiver first decodes a chunk, then asks for its place, and
- * hands it to iw_mpa_session_received() after all chunks that precede it. The
- * sender asks whether a chunk is legal, encodes it with session->tx_ssn, and
- * reports it as sent once SCTP has accepted it.
+ * SCTP delivers the chunks of a session in any order; each begins with its
+ * DDP-SSN. So the receiver first decodes a chunk, then calls
+ * iw_mpa_session_place(), and passes the chunk to iw_mpa_session_received()
+ * after all chunks that precede it. The sender calls iw_mpa_session_may_send(),
+ * encodes the chunk with session->tx_ssn, and calls iw_mpa_session_sent() once
+ * SCTP has accepted it.
  */
 
 #include "session.h"
@@ -17,17 +18,18 @@
 #include <linux/string.h>
 #include <linux/unaligned.h>
 
-/* The enhanced codes are in the same order as those of RFC 5043. */
+/* The enhanced codes (RFC 6581) are in the same order as those of RFC 5043. */
 #define SESSION_ENHANCED (IW_MPA_CHUNK_ENH_INITIATE - IW_MPA_CHUNK_INITIATE)
 
-/* Index of a side in the table of steps */
+/* Index of a side of the session in session_steps[] */
 enum { PASSIVE, ACTIVE, SIDES };
 
 /*
- * The legal sequences, RFC 5043 6.2 to 6.4 and RFC 6581 7. All other chunks
- * lead to BROKEN, which is 0. A Reject (3) after an Enhanced Initiate may be
- * received, not sent: RFC 6581 demands an Enhanced Reject (7) only if the
- * enhanced data is the reason, so a peer may send a Reject if its ULP refuses.
+ * The legal sequences of chunks, RFC 5043 6.2 to 6.4 and RFC 6581 7. Any other
+ * chunk leads to state BROKEN, which is 0. A Reject (3) after an Enhanced
+ * Initiate may be received, but not sent: RFC 6581 demands an Enhanced Reject
+ * (7) only if the enhanced data is the cause, so a peer may send a Reject if
+ * its ULP refuses.
  */
 static const u8
 session_steps[IW_MPA_SESSION_STATES][SIDES][IW_MPA_CHUNK_CODES] = {
@@ -103,8 +105,9 @@ enum iw_mpa_chunk_code iw_mpa_chunk_code(const struct iw_mpa_frame *frame)
 }
 
 /*
- * IW_MPA_CONTROL_MAX bytes at @buf always suffice. SCTP pads a chunk and knows
- * its length, so the chunk itself has no length field and no padding.
+ * Encode a control chunk. IW_MPA_CONTROL_MAX bytes at @buf always suffice. SCTP
+ * pads a chunk and carries its length, so the chunk itself has no length field
+ * and no padding.
  *
  * Return: bytes written; -ENOSPC if @size is too small; -EMSGSIZE if the
  * private data exceeds 512 bytes, 508 after enhanced data.
@@ -133,8 +136,8 @@ int iw_mpa_chunk_encode(u16 ssn, const struct iw_mpa_frame *frame, void *buf,
 }
 
 /*
- * Make a chunk of the DDP segment in an FPDU without Markers: the DDP-SSN
- * replaces the length; padding and CRC are left out. @fpdu is overwritten.
+ * Turn an FPDU without Markers into a DDP Segment Chunk: the DDP-SSN replaces
+ * the length field; padding and CRC are left out. @fpdu is overwritten.
  *
  * Return: bytes of the chunk at @fpdu.
  */
@@ -146,7 +149,7 @@ size_t iw_mpa_chunk_segment(u16 ssn, u8 *fpdu)
 	return IW_MPA_SSN_SIZE + ulpdu_len;
 }
 
-/* @pd: what follows the function code */
+/* Decode a control chunk. @pd: the bytes that follow the function code */
 static enum iw_mpa_reason chunk_decode_frame(const u8 *pd, size_t len,
 					     struct iw_mpa_chunk *chunk)
 {
@@ -195,7 +198,7 @@ static enum iw_mpa_reason chunk_decode(u32 ppid, const u8 *buf, size_t len,
 	if (len > IW_MPA_CONTROL_MAX)
 		return IW_MPA_R_BAD_PD_LENGTH;
 	chunk->code = code;
-	/* RFC 5043 forbids to send data here, and not to receive it. */
+	/* RFC 5043 forbids to send data in a Terminate, not to receive it. */
 	if (code == IW_MPA_CHUNK_TERMINATE)
 		return IW_MPA_R_OK;
 	return chunk_decode_frame(buf + IW_MPA_CONTROL_HDR_SIZE,
@@ -204,7 +207,8 @@ static enum iw_mpa_reason chunk_decode(u32 ppid, const u8 *buf, size_t len,
 
 /*
  * In a Segment chunk the DDP segment is all that follows the DDP-SSN. A BAD
- * chunk is taken in order, too, and breaks the session when its turn comes.
+ * chunk keeps its place in the order: it breaks the session after the chunks
+ * before it.
  */
 void iw_mpa_chunk_decode(u32 ppid, const void *buf, size_t len,
 			 struct iw_mpa_chunk *chunk)
@@ -223,13 +227,13 @@ void iw_mpa_session_init(struct iw_mpa_session *session, bool active)
 }
 
 /*
- * May a chunk be sent? SCTP delivers in any order, so a control chunk waits
- * until the peer must have received the control chunk before it (RFC 5043 6.6).
- * Segments need not wait: the Accept shows that the Initiate was received, and
- * each Segment has a DDP-SSN.
+ * May a chunk be sent now? SCTP delivers chunks in any order, so a control
+ * chunk waits until the peer must have received the control chunk before it
+ * (RFC 5043 6.6). Segments need not wait: the Accept shows that the Initiate
+ * was received, and the peer puts Segments in order by their DDP-SSNs.
  *
- * Return: 0; -EAGAIN until iw_mpa_session_acked() or an answer; -EPROTO if
- * @code is not legal now.
+ * Return: 0; -EAGAIN until iw_mpa_session_acked() is called or the peer
+ * answers; -EPROTO if @code is not legal now.
  */
 int iw_mpa_session_may_send(const struct iw_mpa_session *session,
 			    enum iw_mpa_chunk_code code)
@@ -245,7 +249,7 @@ int iw_mpa_session_may_send(const struct iw_mpa_session *session,
 }
 
 /*
- * Call this when SCTP has accepted a legal chunk. Only then its DDP-SSN is used
+ * Call this when SCTP has accepted a legal chunk. Only then is its DDP-SSN used
  * up: a chunk that SCTP refuses must not leave a gap.
  */
 void iw_mpa_session_sent(struct iw_mpa_session *session,
@@ -257,19 +261,19 @@ void iw_mpa_session_sent(struct iw_mpa_session *session,
 		session->unsettled = true;
 }
 
-/* SCTP has acknowledgments for all chunks that were sent. */
+/* Call this when SCTP has acknowledgments for all chunks that were sent. */
 void iw_mpa_session_acked(struct iw_mpa_session *session)
 {
 	session->unsettled = false;
 }
 
 /*
- * Where in the order is a received chunk? If INVALID it must be dropped: it
- * repeats a DDP-SSN, or is further ahead than any chunk in flight can be (RFC
- * 5043 10).
+ * Return: the place of a received chunk in the order of chunks. If it is
+ * INVALID the chunk must be dropped: it repeats a DDP-SSN, or is further ahead
+ * than any chunk in flight can be (RFC 5043 10).
  *
- * @window: how many DDP-SSNs the receiver accepts, from the one that is due on;
- * at most IW_MPA_SSN_WINDOW_MAX
+ * @window: how many DDP-SSNs the receiver accepts, from the next expected one
+ *	on; at most IW_MPA_SSN_WINDOW_MAX
  */
 enum iw_mpa_session_place
 iw_mpa_session_place(const struct iw_mpa_session *session, u16 ssn, u16 window)
@@ -281,7 +285,7 @@ iw_mpa_session_place(const struct iw_mpa_session *session, u16 ssn, u16 window)
 	return ahead < window ? IW_MPA_PLACE_AHEAD : IW_MPA_PLACE_INVALID;
 }
 
-/* MPA's table of reasons has none for a chunk that is merely out of turn. */
+/* Return: why a chunk is not legal; BAD_KEY if it is merely out of turn. */
 static enum iw_mpa_reason session_fault(const struct iw_mpa_session *session,
 					const struct iw_mpa_chunk *chunk)
 {
@@ -310,12 +314,13 @@ void iw_mpa_session_break(struct iw_mpa_session *session)
 }
 
 /*
- * @chunk is the next one in order. If it is legal the peer has received our
- * Initiate or Accept, without which it could not have sent @chunk.
+ * Handle @chunk, the next one in order. If it is legal the peer has received
+ * this end's Initiate or Accept, without which it could not have sent @chunk.
  *
- * Return: IW_MPA_R_OK, or why the session was broken: the decoder's reason;
- * SAME_ROLE; BAD_REV if an answer is enhanced and the Initiate was not, or the
- * reverse; BAD_KEY for any other chunk that is not legal in the present state.
+ * Return: IW_MPA_R_OK, or why the session was broken: chunk->reason of a BAD
+ * chunk; SAME_ROLE; BAD_REV if an answer is enhanced and the Initiate was not,
+ * or the reverse; BAD_KEY for any other chunk that is not legal in the present
+ * state.
  */
 enum iw_mpa_reason
 iw_mpa_session_received(struct iw_mpa_session *session,
@@ -337,10 +342,10 @@ iw_mpa_session_received(struct iw_mpa_session *session,
 }
 
 /*
- * One side at least has to end an accepted session by Terminate. The passive
- * side must answer the Initiate, if only by Terminate (RFC 5043 6.2, 6.4).
+ * At least one side has to end an accepted session by a Terminate. The passive
+ * side must answer the Initiate, at least by a Terminate (RFC 5043 6.2, 6.4).
  *
- * Return: true if this end must not leave without a Terminate.
+ * Return: true if this end must not leave the session without a Terminate.
  */
 bool iw_mpa_session_owes_terminate(const struct iw_mpa_session *session)
 {
@@ -349,10 +354,11 @@ bool iw_mpa_session_owes_terminate(const struct iw_mpa_session *session)
 }
 
 /*
- * The chunk by which the passive side refuses for @reason: a Reject if the ULP
- * refuses (RFC 5043 6.3), a Terminate else. With enhanced messages (RFC 6581 7)
- * an Enhanced Reject takes the place of the Reject. It is also sent for lack of
- * IRD or of a common RTR type, and says what this end would have accepted.
+ * Return: the chunk by which the passive side refuses a session, for @reason: a
+ * Reject if the ULP refuses (RFC 5043 6.3), otherwise a Terminate. With
+ * enhanced messages (RFC 6581 7) an Enhanced Reject replaces the Reject. It is
+ * also sent for lack of IRD or of a common RTR type, with what this end would
+ * have accepted.
  */
 enum iw_mpa_chunk_code iw_mpa_session_refusal(enum iw_mpa_reason reason,
 					      bool enhanced)

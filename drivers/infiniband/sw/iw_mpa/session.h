@@ -4,7 +4,7 @@
  * messages, the order of chunks, and which sequences of chunks are legal. No
  * socket uses these functions yet.
  *
- * No function here takes a lock, sleeps or allocates. The user serializes the
+ * No function here takes a lock, sleeps or allocates. The caller serializes the
  * calls for one session.
  */
 #ifndef _IW_MPA_SESSION_H
@@ -22,10 +22,10 @@
 #define IW_MPA_CONTROL_HDR_SIZE	4	/* DDP-SSN and function code */
 #define IW_MPA_CONTROL_MAX	(IW_MPA_CONTROL_HDR_SIZE + IW_MPA_PD_MAX)
 
-/* A chunk in flight is at most 32767 chunks ahead (RFC 5043 10). */
+/* RFC 5043 10: a chunk in flight is at most 32767 chunks ahead. */
 #define IW_MPA_SSN_WINDOW_MAX	32768
 
-/* Kinds of chunks: 1 to 7 are the function codes of control chunks */
+/* Kinds of chunks; 1 to 7 are the function codes of control chunks */
 enum iw_mpa_chunk_code {
 	IW_MPA_CHUNK_SEGMENT,
 	IW_MPA_CHUNK_INITIATE,
@@ -40,9 +40,9 @@ enum iw_mpa_chunk_code {
 };
 
 /*
- * A received chunk. @frame has the contents of the MPA Request or Reply that it
- * stands for, with private data in the caller's buffer; it is zeroes for a
- * Segment and a Terminate. @reason says why @code is BAD.
+ * A received chunk. @frame has the contents of the MPA Request or Reply to
+ * which the chunk corresponds, with private data in the caller's buffer; it is
+ * zeroes for a Segment and a Terminate. @reason says why @code is BAD.
  */
 struct iw_mpa_chunk {
 	struct iw_mpa_frame		frame;
@@ -53,7 +53,7 @@ struct iw_mpa_chunk {
 
 /* States of a session, as RFC 5043 6.2 to 6.4 imply them */
 enum iw_mpa_session_state {
-	IW_MPA_SESSION_BROKEN,		/* a Terminate is all that may follow */
+	IW_MPA_SESSION_BROKEN,		/* only a Terminate may follow */
 	IW_MPA_SESSION_NONE,		/* no chunk yet */
 	IW_MPA_SESSION_ASKED,		/* Initiate */
 	IW_MPA_SESSION_ENH_ASKED,	/* Enhanced Initiate */
@@ -69,17 +69,17 @@ struct iw_mpa_session {
 	u16	tx_ssn;		/* DDP-SSN of the next chunk to send */
 	u16	rx_ssn;		/* DDP-SSN of the next chunk to take */
 	bool	active;		/* this end sends the Initiate */
-	bool	unsettled;	/* our last control chunk may be in flight */
+	bool	unsettled;	/* last control chunk sent may be in flight */
 };
 
 /* Where a received chunk stands in the order of its session */
 enum iw_mpa_session_place {
 	IW_MPA_PLACE_NEXT,		/* take it now */
-	IW_MPA_PLACE_AHEAD,		/* keep it until its turn comes */
-	IW_MPA_PLACE_INVALID,		/* no chunk in flight can be there */
+	IW_MPA_PLACE_AHEAD,		/* keep it: earlier ones are missing */
+	IW_MPA_PLACE_INVALID,		/* drop it: it cannot be in flight */
 };
 
-/* The codec. @frame is NULL for a Terminate. */
+/* Encode and decode chunks. @frame is NULL for a Terminate. */
 enum iw_mpa_chunk_code iw_mpa_chunk_code(const struct iw_mpa_frame *frame);
 int iw_mpa_chunk_encode(u16 ssn, const struct iw_mpa_frame *frame, void *buf,
 			size_t size);
@@ -87,7 +87,7 @@ size_t iw_mpa_chunk_segment(u16 ssn, u8 *fpdu);
 void iw_mpa_chunk_decode(u32 ppid, const void *buf, size_t len,
 			 struct iw_mpa_chunk *chunk);
 
-/* The sequence */
+/* Which chunk may be sent, and which was received */
 void iw_mpa_session_init(struct iw_mpa_session *session, bool active);
 int iw_mpa_session_may_send(const struct iw_mpa_session *session,
 			    enum iw_mpa_chunk_code code);

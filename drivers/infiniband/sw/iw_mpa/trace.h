@@ -14,14 +14,15 @@
 #include "fsm.h"
 #include "negotiate.h"
 
-/* The events of iw_cm, whose names the kernel has only as an enum */
+/* The events of iw_cm: the kernel has their names only in an enum */
 #define IW_CM_EVENTS(X) \
 	X(CONNECT_REQUEST) X(CONNECT_REPLY) X(ESTABLISHED) X(DISCONNECT) \
 	X(CLOSE)
 
 /*
  * Each list is used twice: here for TRACE_DEFINE_ENUM(), from which programs
- * that read raw traces know the numbers, and further down for names.
+ * that read raw traces get the numbers, and further down for
+ * __print_symbolic().
  */
 #undef X
 #define X(name, timer, phase, limit, text) TRACE_DEFINE_ENUM(IW_MPA_ST_##name);

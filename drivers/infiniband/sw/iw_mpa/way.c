@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The interface by which an initiator's packets leave.
+ * Choose the interface by which the packets of an initiator leave.
  *
- * rdma_cm chooses the interface that has the source address, and the route by
- * that interface. TCP uses the tables of the host, whichever interface has the
- * address. If the two routes differ, the tables prefer TCP's for a reason: for
- * example an administrator has routed these packets into a tunnel, and by
- * rdma_cm's interface they would leave unencrypted. So TCP's route counts. But
- * if two cards are on one network the tables rank their routes alike, and TCP
- * would take the first route, whatever the source address is. Only in such a
- * tie rdma_cm's choice decides.
+ * rdma_cm chooses the interface that has the source address, and a route by
+ * that interface. TCP looks for a route in the host's tables, whichever
+ * interface has the source address. If the two routes differ, the tables prefer
+ * TCP's route for a reason: for example, an administrator has routed these
+ * packets into a tunnel, and by rdma_cm's interface they would leave
+ * unencrypted. So TCP's route is used. But if two cards are on one network, the
+ * tables rank their routes alike, and TCP would use the first route, whatever
+ * the source address is. Only in such a tie rdma_cm's choice is used.
  */
 
 #include "way.h"
@@ -26,9 +26,9 @@
 #include <net/route.h>
 
 /*
- * Do the routing tables rank two routes of a flow alike? @host is the route
- * that TCP would use, @chosen the route by the interface that rdma_cm has
- * chosen. Both have to exist, and to differ.
+ * Return: true if the routing tables rank two routes of a flow alike. @host is
+ * the route that TCP would use, @chosen the route by @ifindex, the interface
+ * that rdma_cm has chosen. Both routes have to exist, and to differ.
  */
 bool iw_mpa_way_is_tie(const struct iw_mpa_route *host,
 		       const struct iw_mpa_route *chosen, int ifindex)
@@ -42,7 +42,7 @@ bool iw_mpa_way_is_tie(const struct iw_mpa_route *host,
 	       host->source_len == chosen->source_len;
 }
 
-/* Rules may match any field of TCP's packets, so the flow has all fields. */
+/* Routing rules may match any field of a packet, so the flow has all fields. */
 static struct iw_mpa_route way_look4(const struct iw_mpa_sock_opts *opts,
 				     u8 tos, int oif)
 {
@@ -89,7 +89,7 @@ static struct iw_mpa_route way_look6(const struct iw_mpa_sock_opts *opts,
 	const struct rt6_info *rt;
 	struct dst_entry *dst;
 
-	/* As TCP does, with the flag if its socket is bound. */
+	/* Use RT6_LOOKUP_F_IFACE as TCP does, if its socket is bound. */
 	dst = ip6_route_output_flags(opts->net, NULL, &fl6,
 				     oif ? RT6_LOOKUP_F_IFACE : 0);
 	rt = container_of(dst, struct rt6_info, dst);
@@ -122,7 +122,7 @@ static struct iw_mpa_route way_look(const struct iw_mpa_sock_opts *opts, u8 tos,
 	return way_look4(opts, tos, oif);
 }
 
-/* For such an address TCP itself uses the interface that it names. */
+/* TCP itself uses the interface that a link-local address names (scope ID). */
 static bool way_is_in_the_address(const union iw_mpa_addr *addr)
 {
 	return addr->sa.sa_family == AF_INET6 &&
@@ -131,8 +131,8 @@ static bool way_is_in_the_address(const union iw_mpa_addr *addr)
 
 /*
  * Return: @ifindex, the interface that rdma_cm has chosen, if the host's tables
- * rank the route by that interface and TCP's own route alike: then TCP has to
- * use the interface. 0 if TCP has to use its own route.
+ * rank the route by it and TCP's own route alike: TCP then has to use @ifindex.
+ * 0 if TCP has to use its own route.
  */
 int iw_mpa_way(const struct iw_mpa_sock_opts *opts, int ifindex)
 {
@@ -142,13 +142,13 @@ int iw_mpa_way(const struct iw_mpa_sock_opts *opts, int ifindex)
 	    way_is_in_the_address(opts->local))
 		return 0;
 	host = way_look(opts, opts->tos, opts->ifindex);
-	/* Mostly there is nothing to choose. */
+	/* Mostly TCP's only route is by rdma_cm's interface: no choice. */
 	if (host.ifindex == ifindex && !host.many)
 		return 0;
 	chosen = way_look(opts, opts->tos, ifindex);
 	if (!iw_mpa_way_is_tie(&host, &chosen, ifindex))
 		return 0;
-	/* A route for this TOS alone is preferred to others that are alike. */
+	/* TCP's route may be for this TOS alone: then it is preferred. */
 	any_tos = way_look(opts, 0, opts->ifindex);
 	if (any_tos.ifindex != host.ifindex || any_tos.many != host.many)
 		return 0;

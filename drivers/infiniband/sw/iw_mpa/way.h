@@ -6,15 +6,15 @@
 
 struct iw_mpa_sock_opts;
 
-/* The route of a flow, and what the tables rank it by */
+/* The route of a flow, and what the routing tables rank it by */
 struct iw_mpa_route {
 	int	ifindex;	/* of the interface; 0 if there is no route */
 	u32	table;		/* routing table, which the rules have chosen */
-	u32	metric;		/* the least counts */
-	u8	prefix_len;	/* of the destination; the longest counts */
+	u32	metric;		/* the least is preferred */
+	u8	prefix_len;	/* of the destination; longest is preferred */
 	u8	source_len;	/* bits of the source */
 	bool	local;		/* the destination is an address of this host */
-	bool	many;		/* next hops, out of which a hash takes one */
+	bool	many;		/* several next hops; a hash chooses one */
 };
 
 bool iw_mpa_way_is_tie(const struct iw_mpa_route *host,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The route and next hop of a connection, as the host would choose them. A
- * device that has taken a connection over follows the host's choice.
+ * device that has taken a connection over sends its packets this way.
  */
 
 #include "path.h"
@@ -33,9 +33,9 @@ static void path_read_neighbour(struct neighbour *neigh,
 }
 
 /*
- * The host itself sends nothing to the next hop any more. So it would not
- * notice that the neighbour entry has become old, or is missing. A check of the
- * path counts as if the host had sent a packet.
+ * The host itself sends no packets to the next hop any more. So its neighbour
+ * entry could become old, or be missing, and nothing would renew it. A check of
+ * the path uses the entry as if the host had sent a packet.
  */
 static void path_use_neighbour(struct neighbour *neigh)
 {
@@ -43,7 +43,7 @@ static void path_use_neighbour(struct neighbour *neigh)
 		neigh_event_send(neigh, NULL);
 }
 
-/* The route is held; its interface leaves it a grace period before its end. */
+/* RCU: an interface is freed a grace period after it leaves its routes. */
 static int path_ifindex(const struct dst_entry *dst)
 {
 	int ifindex;
@@ -74,17 +74,17 @@ static void path_read(struct sock *sk, struct iw_mpa_path *path, bool used)
 	neigh_release(neigh);
 }
 
-/* Read the path of TCP's last packets, for iw_mpa_path_put(). Socket locked. */
+/* Read the path that TCP used last, for iw_mpa_path_put(). Socket is locked. */
 void iw_mpa_path_read(struct sock *sk, struct iw_mpa_path *path)
 {
 	path_read(sk, path, false);
 }
 
 /*
- * Find where TCP would send the next packet. The caller has to call
- * iw_mpa_path_put(). @path is zeroes if there is no route, or TCP has ended the
- * connection. If the host does not know the next hop's link-layer address it
- * begins to resolve it; if it knows an old one it has that confirmed.
+ * Find the path by which TCP would send the next packet. The caller has to call
+ * iw_mpa_path_put(). @path is zeroes if there is no route, or if TCP has ended
+ * the connection. If the host does not have the next hop's link-layer address,
+ * it begins to resolve it; if it has an old one, it has that confirmed.
  */
 void iw_mpa_path_refresh(struct sock *sk, struct iw_mpa_path *path)
 {
@@ -98,8 +98,8 @@ void iw_mpa_path_refresh(struct sock *sk, struct iw_mpa_path *path)
 }
 
 /*
- * Would a packet go elsewhere, or does its size limit differ? Another route to
- * the same next hop is no difference.
+ * Return: true if packets would take another interface or next hop, or if the
+ * MTU differs. Another route to the same next hop is no difference.
  */
 bool iw_mpa_path_differs(const struct iw_mpa_path *a,
 			 const struct iw_mpa_path *b)

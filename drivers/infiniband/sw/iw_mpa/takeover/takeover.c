@@ -1,61 +1,65 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Takeover: a TCP connection leaves the host's TCP for a device. Its socket
- * stays behind, frozen.
+ * Takeover: a TCP connection is moved from the host's TCP to a device. Its
+ * socket is kept, but can neither receive nor send.
  *
- * The socket stays where TCP looks for sockets. So the port and the 4-tuple are
- * in use, and a segment that comes in spite of the device meets this socket,
- * not a listener that answers with RST. Two gates keep the socket from
- * receiving and sending:
+ * The socket of a connection that was taken over stays in TCP's tables. So the
+ * port and the 4-tuple are in use, and a segment that reaches the host in spite
+ * of the device is for this socket, not for a listener that would answer with
+ * RST. Two gates keep the socket from receiving and sending:
  *
- *  - in: a socket filter that lets nothing through. TCP runs it before it
- *    handles a segment, and drops the segment silently.
- *  - out: the table of functions by which TCP reaches IP is a copy whose
- *    queue_xmit drops and counts. All that TCP sends for a socket goes through
- *    this function: acknowledgments, probes, FIN, and the RST of an
+ *  - in: a socket filter that passes nothing. TCP runs it before it handles a
+ *    segment, and drops the segment silently.
+ *  - out: the socket's icsk_af_ops, the functions by which TCP reaches IP, is a
+ *    copy whose queue_xmit drops and counts. All that TCP sends for a socket
+ *    goes through queue_xmit: acknowledgments, probes, FIN, and the RST of an
  *    administrator's "ss -K".
  *
- * States, and the functions that enter them:
+ * States of a takeover, and the functions that enter them:
  *
  *	OPEN	the gates are open; TCP has the connection
  *	HELD	iw_mpa_takeover_begin(): TCP gets no more packets: the device
  *		keeps them, or the gate in drops them. TCP may still send
  *		acknowledgments, and its packets leave the host's queues
  *	FROZEN	iw_mpa_takeover_freeze(): both gates are shut, no timer runs,
- *		and the record is made, all under one hold of the socket's lock
+ *		and struct iw_mpa_tcb has TCP's state (the record), all under
+ *		one hold of the socket's lock
  *	GIVEN	takeover_give(): the driver is about to get the connection
- *	TAKEN	prepare has returned 0: the endpoint has no socket any more
+ *	TAKEN	prepare() has returned 0: the endpoint has no socket any more
  *	FREE	endpoint and driver have dropped their references: the socket is
  *		closed
  *
- * iw_mpa_takeover_undo() leads back to OPEN: from HELD, from FROZEN, and from
- * GIVEN if prepare has refused the connection.
+ * iw_mpa_takeover_undo() leads back to state OPEN: from HELD, from FROZEN, and
+ * from GIVEN if the driver's prepare() has refused the connection.
  *
- * References: until GIVEN the endpoint has the only one, which it drops in
- * iw_mpa_takeover_put(). From GIVEN on the driver has one, too, until
- * iw_mpa_stream_released() or the end of the device. After the last reference a
- * work item closes the socket, since the driver may call from any context.
- * While the endpoint has a reference, it gets an event if an administrator ends
- * the TCP connection by "ss -K".
+ * References on a takeover: until GIVEN the endpoint has the only one, which it
+ * drops in iw_mpa_takeover_put(). From GIVEN on the driver has one, too, until
+ * iw_mpa_stream_released() or the removal of the device. After the last
+ * reference a work item closes the socket, since the driver may drop its
+ * reference in any context. While the endpoint has a reference, it gets an
+ * event if an administrator ends the TCP connection by "ss -K".
  *
- * Locking: the socket's lock protects both gates. TCP reads them under that
- * lock, or within RCU, so their memory is freed a grace period after the gates
- * were opened. The lock of the list is a leaf. Functions that take a connection
- * off the list wait for the mutex "looking" before they use its socket.
+ * Locking: the socket's lock protects both gates (sk_filter and icsk_af_ops).
+ * TCP reads them under that lock, or under RCU, so their memory is freed a
+ * grace period after the gates were opened. No other lock of iw_mpa is taken
+ * under the lock of the device's list. Functions that take a connection off the
+ * list wait for the mutex "looking" before they use its socket.
  *
- * TCP runs the filter within RCU, before it takes the socket's lock. So a grace
- * period passes after the gate in is shut, before the record is made: otherwise
- * a segment that passed the open gate could reach TCP after the record.
+ * TCP runs the socket filter under RCU, before it takes the socket's lock. So a
+ * grace period passes between the installation of the filter and the record of
+ * TCP's state: otherwise a segment that TCP had checked before the filter was
+ * there could be handled after the record.
  *
- * A work item checks the path of a connection that the driver watches: after a
- * netevent, and once in a second, since some changes of routes have no
- * notifier. Most netevents only report that a neighbour is alive, and few that
- * it has moved. So a netevent only starts a check, which compares paths. The
- * driver is called under the lock of the list: once iw_mpa_stream_released()
- * has returned, in whatever context, path_changed is not called any more.
+ * A work item checks the path of each connection that the driver watches: after
+ * a netevent, and once a second, since some changes of routes have no notifier.
+ * Most netevents only report that a neighbour is alive, few that its address
+ * has changed. So a netevent only starts a check, which compares paths.
+ * path_changed() is called under the lock of the device's list: once
+ * iw_mpa_stream_released() has returned, in whatever context, it is not called
+ * any more.
  *
- * The flag that TCP_REPAIR sets makes TCP close without FIN and RST. Nothing
- * else is written into a tcp_sock.
+ * tp->repair, which TCP_REPAIR sets, makes TCP close without FIN and RST. No
+ * other member of a struct tcp_sock is written here.
  */
 
 #include "takeover.h"
@@ -82,29 +86,29 @@
 #define TAKEOVER_WAITS		40
 #define TAKEOVER_WAIT_US	500
 
-/* Interval of checks of paths; delay after a change: many cost one check */
+/* Interval of path checks; delay after netevents, so that many share a check */
 #define TAKEOVER_LOOK_EACH	HZ
 #define TAKEOVER_LOOK_SOON	msecs_to_jiffies(20)
 
 /**
  * struct iw_mpa_takeover - a connection that the device has, or is about to get
- * @node: in the device's list from GIVEN on, until the driver releases it
+ * @node: in the device's list from state GIVEN on, until the driver releases it
  * @all: all takeovers of the device
- * @users: the endpoint, and from GIVEN on the driver
+ * @users: the endpoint, and from state GIVEN on the driver
  * @ep: the endpoint, as long as it is a user
- * @ms: from TAKEN on: the socket; its callbacks report to @ep
- * @tcb: the record, until prepare has returned
- * @af_ops: the gate out
- * @tcp_af_ops: TCP's own functions, once the gate out is shut
- * @filter: the gate in
- * @keepalive: probes were wanted when the gate out was shut
+ * @ms: from state TAKEN on: the socket; its callbacks report to @ep
+ * @tcb: record of TCP's state, until prepare() has returned
+ * @af_ops: the gate out: a copy of @tcp_af_ops with another queue_xmit
+ * @tcp_af_ops: TCP's own functions, saved when the gate out was shut
+ * @filter: the gate in: a socket filter that passes nothing
+ * @keepalive: keepalive was on when the gate out was shut
  * @work: closes the socket
  * @rcu: for readers of @filter and @af_ops
- * @watched: the driver wants to know of @path; under the list's lock
+ * @watched: iw_mpa_stream_watch() was called; under the list's lock
  * @taken: state TAKEN: @priv is valid until release; under the list's lock
- * @priv: the driver's argument for path_changed
- * @path: the path that the driver knows; the route itself may be gone
- * @round: number of the round that has checked this connection last
+ * @priv: the driver's argument for path_changed()
+ * @path: the path that the driver got last; its route may be freed already
+ * @round: number of the last run of the work item that checked this connection
  */
 struct iw_mpa_takeover {
 	struct list_head				node;
@@ -127,12 +131,12 @@ struct iw_mpa_takeover {
 };
 
 static DEFINE_MUTEX(takeover_mutex);
-/* These exist while a device does, and change under the mutex. */
+/* These exist while there is a device with takeover; set under the mutex. */
 static unsigned int takeover_devices;
 static struct bpf_prog *takeover_drop_all;
 static struct workqueue_struct *takeover_wq;
 
-/* TCP believes that the segment is on its way. It is dropped and counted. */
+/* The gate out: drop and count a packet, and report to TCP that it was sent. */
 static int takeover_xmit(struct sock *sk, struct sk_buff *skb, struct flowi *fl)
 {
 	const struct iw_mpa_takeover *t =
@@ -144,7 +148,7 @@ static int takeover_xmit(struct sock *sk, struct sk_buff *skb, struct flowi *fl)
 	return 0;
 }
 
-/* No program can change the filter: none has a descriptor of the socket. */
+/* Shut the gate in. No process has a descriptor, to change the filter. */
 static void takeover_shut_in(struct iw_mpa_takeover *t, struct sock *sk)
 {
 	sock_set_flag(sk, SOCK_FILTER_LOCKED);
@@ -152,10 +156,11 @@ static void takeover_shut_in(struct iw_mpa_takeover *t, struct sock *sk)
 }
 
 /*
- * The kernel's own inet_csk_clear_xmit_timers() is not for modules in newer
- * releases. The first three timers may still fire, and find nothing to do. If
- * the handler of the third, keepalive, has begun, it finds the socket in use,
- * and starts its timer again. Later it finds nothing: SOCK_KEEPOPEN is off.
+ * Newer kernels do not export inet_csk_clear_xmit_timers() to modules. The
+ * timers for retransmission, delayed ACKs and keepalive may still fire, and
+ * then do nothing. If the handler of the keepalive timer has begun, it finds
+ * the socket locked, and starts its timer again; that time it does nothing,
+ * since SOCK_KEEPOPEN is off.
  */
 static void takeover_stop_timers(struct iw_mpa_takeover *t, struct sock *sk)
 {
@@ -179,7 +184,7 @@ static void takeover_shut_out(struct iw_mpa_takeover *t, struct sock *sk)
 	takeover_stop_timers(t, sk);
 }
 
-/* TCP starts the timer only if the flag is not set, and it is not closed. */
+/* sk_prot->keepalive() starts the timer only if SOCK_KEEPOPEN is off. */
 static void takeover_start_timers(const struct iw_mpa_takeover *t,
 				  struct sock *sk)
 {
@@ -199,7 +204,7 @@ static void takeover_open(struct iw_mpa_takeover *t, struct sock *sk)
 	sock_reset_flag(sk, SOCK_FILTER_LOCKED);
 }
 
-/* Wait until the work item does not use a connection that is off the list. */
+/* A connection was taken off the list: wait until @look does not use it. */
 static void takeover_unlooked(struct iw_mpa_takeovers *all)
 {
 	mutex_lock(&all->looking);
@@ -208,8 +213,8 @@ static void takeover_unlooked(struct iw_mpa_takeovers *all)
 
 /*
  * Close the socket, without a packet to the peer. The gates stay shut while the
- * socket closes. Then they are removed: a packet may hold the sock for longer,
- * and TCP would free a filter that it finds.
+ * socket closes. Then they are removed: a packet may hold the struct sock for
+ * longer than @t exists, and TCP would free a filter that is still set.
  */
 static void takeover_close(struct work_struct *work)
 {
@@ -240,7 +245,7 @@ static void takeover_free(struct kref *users)
 	queue_work(takeover_wq, &t->work);
 }
 
-/* The device may take longer than the peer waits for an acknowledgment. */
+/* Send an ACK that is due: the device may send one too late for the peer. */
 static void takeover_acknowledge(struct sock *sk)
 {
 	lock_sock(sk);
@@ -250,7 +255,7 @@ static void takeover_acknowledge(struct sock *sk)
 	release_sock(sk);
 }
 
-/* Start a check soon: something in the network has changed. In any context. */
+/* Start a check of paths soon: the network has changed. Context: any. */
 static void takeovers_stir(struct iw_mpa_takeovers *all)
 {
 	if (all->ops->path_changed && !list_empty_careful(&all->list) &&
@@ -260,16 +265,16 @@ static void takeovers_stir(struct iw_mpa_takeovers *all)
 }
 
 /*
- * Stop input of the host's TCP. When this function returns TCP has got and
- * acknowledged the packets that the host had received before the call. Later
- * ones do not reach TCP, even if the device lets them through.
- * @held: the device has begun to keep packets that arrive; otherwise they are
- *	dropped from now on.
+ * Stop input of the host's TCP. When this function returns, TCP has received
+ * and acknowledged the packets that reached the host before the call. Later
+ * packets do not reach TCP, even if the device passes them to the host.
+ * @held: the device has begun to keep packets that arrive; otherwise the host
+ *	drops them from now on.
  *
  * Sleeps for one grace period, or for two with @held.
  *
- * Return: 0, for iw_mpa_takeover_freeze() or iw_mpa_takeover_undo(); -ENOMEM;
- * -EBUSY if the socket has another user.
+ * Return: 0, then iw_mpa_takeover_freeze() or iw_mpa_takeover_undo() has to
+ * follow; -ENOMEM; -EBUSY if the socket has a filter or a ULP of TCP already.
  */
 int iw_mpa_takeover_begin(struct iw_mpa_ep *ep, bool held)
 {
@@ -306,7 +311,7 @@ int iw_mpa_takeover_begin(struct iw_mpa_ep *ep, bool held)
 	return 0;
 }
 
-/* What TCP has sent is counted until it has left the host. */
+/* Wait until TCP's packets, which sk_wmem_alloc counts, have left the host. */
 static bool takeover_is_sent(struct sock *sk)
 {
 	int i;
@@ -329,12 +334,12 @@ static enum iw_mpa_reason takeover_freeze(struct iw_mpa_takeover *t,
 }
 
 /*
- * Shut the host's TCP off, and put into @ho how it left the connection. After
- * iw_mpa_takeover_begin(). Waits for the host to send its packets, 20 ms at
- * most.
+ * Shut the host's TCP off, and put a record of its state into @ho. Called after
+ * iw_mpa_takeover_begin(). Waits until TCP's packets have left the host, 20 ms
+ * at most.
  *
- * Return: IW_MPA_R_OK; IW_MPA_R_TCP_BUSY, or IW_MPA_R_LOCAL for lack of memory:
- * with either of these nothing has changed.
+ * Return: IW_MPA_R_OK; or IW_MPA_R_TCP_BUSY, or IW_MPA_R_LOCAL for lack of
+ * memory: with these two nothing has changed.
  */
 enum iw_mpa_reason iw_mpa_takeover_freeze(struct iw_mpa_ep *ep,
 					  struct iw_mpa_handoff *ho)
@@ -356,7 +361,7 @@ enum iw_mpa_reason iw_mpa_takeover_freeze(struct iw_mpa_ep *ep,
 	return IW_MPA_R_OK;
 }
 
-/* Return: false if the driver does not have the connection any more */
+/* Take a connection off the list. Return: false if the driver had done so. */
 static bool takeover_take_back(struct iw_mpa_takeovers *all,
 			       struct iw_mpa_takeover *t)
 {
@@ -371,10 +376,10 @@ static bool takeover_take_back(struct iw_mpa_takeovers *all,
 }
 
 /*
- * Return the connection to the host's TCP: there is no takeover, or the driver
+ * Return a connection to the host's TCP: the takeover has failed, or the driver
  * has refused the connection. TCP goes on as before: it sends acknowledgments
- * that are due, and keepalive begins anew. The peer has to repeat what has
- * arrived since iw_mpa_takeover_begin().
+ * that are due, and restarts its keepalive timer. The peer has to repeat what
+ * has arrived since iw_mpa_takeover_begin(), unless the device has kept it.
  */
 void iw_mpa_takeover_undo(struct iw_mpa_ep *ep)
 {
@@ -393,7 +398,7 @@ void iw_mpa_takeover_undo(struct iw_mpa_ep *ep)
 	kfree_rcu(t, rcu);
 }
 
-/* Before prepare: as that returns iw_mpa_stream_released() may run. */
+/* Before prepare(): iw_mpa_stream_released() may run when that returns. */
 static void takeover_give(struct iw_mpa_takeover *t)
 {
 	kref_get(&t->users);
@@ -426,8 +431,8 @@ static enum iw_mpa_reason takeover_begin_and_freeze(struct iw_mpa_ep *ep,
 }
 
 /*
- * First stop TCP's input, then let the host handle what it has received, then
- * shut TCP off, and make the record of its state.
+ * First stop TCP's input, then let the host handle the packets that it has
+ * received, then shut TCP off, and record its state.
  */
 static enum iw_mpa_reason takeover_shut_off(struct iw_mpa_ep *ep,
 					    struct iw_mpa_handoff *ho, int *err)
@@ -448,11 +453,12 @@ static enum iw_mpa_reason takeover_shut_off(struct iw_mpa_ep *ep,
 }
 
 /*
- * Take the connection from the host's TCP, before prepare, for a device with
- * takeover. If this fails, TCP goes on as before, and @ho has no record: a
- * driver that also works on a socket gets the stream so, others do not get it.
+ * Take the connection from the host's TCP, before prepare(), for a device with
+ * takeover. If this fails, TCP goes on as before, and @ho has no record of
+ * TCP's state: a driver that also works on a socket (attach) then gets the
+ * stream on the socket, other drivers do not get it.
  *
- * Return: IW_MPA_R_OK; or why the driver cannot have the stream, with *@err.
+ * Return: IW_MPA_R_OK; or why the driver does not get the stream, with *@err.
  */
 enum iw_mpa_reason iw_mpa_takeover_shut_off(struct iw_mpa_ep *ep,
 					    struct iw_mpa_handoff *ho, int *err)
@@ -472,7 +478,7 @@ enum iw_mpa_reason iw_mpa_takeover_shut_off(struct iw_mpa_ep *ep,
 	return IW_MPA_R_OK;
 }
 
-/* Only the end of the connection is reported: the device has its bytes. */
+/* Report only the end of the connection: the device receives its bytes. */
 static void takeover_of_sock(struct iw_mpa_sock *ms, enum iw_mpa_event event,
 			     int err)
 {
@@ -482,7 +488,7 @@ static void takeover_of_sock(struct iw_mpa_sock *ms, enum iw_mpa_event event,
 		ep->sock.report(&ep->sock, event, err);
 }
 
-/* After prepare. If the driver has @taken it, the endpoint has no socket. */
+/* After prepare(). @taken: it returned 0; the endpoint then has no socket. */
 void iw_mpa_takeover_settle(struct iw_mpa_ep *ep, bool taken)
 {
 	struct iw_mpa_takeover *t = ep->takeover;
@@ -502,14 +508,14 @@ void iw_mpa_takeover_settle(struct iw_mpa_ep *ep, bool taken)
 	iw_mpa_count_for(ep->dev->stats, IW_MPA_CNT_tcp_taken_over);
 }
 
-/* The connection was taken over. Return: what send_reply returns. */
+/* Have the device send the Reply. Return: what send_reply() returns. */
 int iw_mpa_takeover_send_reply(struct iw_mpa_ep *ep, const void *reply,
 			       size_t len)
 {
 	return ep->dev->takeovers->ops->send_reply(ep->off.qp, reply, len);
 }
 
-/* The endpoint of a connection that was taken over ends. */
+/* An endpoint that ends drops its reference on the takeover. */
 void iw_mpa_takeover_put(struct iw_mpa_ep *ep)
 {
 	struct iw_mpa_takeover *t = ep->takeover;
@@ -521,12 +527,13 @@ void iw_mpa_takeover_put(struct iw_mpa_ep *ep)
 
 /**
  * iw_mpa_peer_closed - the device found the peer's FIN, or that TCP has failed
- * @ep: endpoint of a connection that was taken over, from prepare until stop
- * @err: 0: FIN, and all bytes before it are handled; else a positive errno as
- *	in sk_err: ECONNRESET, ETIMEDOUT and the like
+ * @ep: endpoint of a connection that was taken over, from prepare() until
+ *	stop()
+ * @err: 0 for a FIN, after all bytes before it were handled; else a positive
+ *	errno as in sk_err: ECONNRESET, ETIMEDOUT and the like
  *
- * The host's TCP sees neither FIN nor error. After a FIN finish_tx and stop()
- * follow; after an error only stop().
+ * The host's TCP gets neither the FIN nor the error. After a FIN iw_mpa calls
+ * finish_tx() and stop(); after an error only stop().
  *
  * Context: any.
  */
@@ -538,14 +545,14 @@ void iw_mpa_peer_closed(struct iw_mpa_ep *ep, int err)
 EXPORT_SYMBOL_GPL(iw_mpa_peer_closed);
 
 /**
- * iw_mpa_stream_released - the device is done with a TCP connection
- * @takeover: of struct iw_mpa_handoff; not valid any more on return
+ * iw_mpa_stream_released - the device does not need a TCP connection any more
+ * @takeover: of struct iw_mpa_handoff; must not be used after this call
  *
- * A driver calls this once for each prepare that got a record and returned 0:
- * when both ends have closed and TIME_WAIT is over, or the connection was
- * reset. This may be long after stop, or before it. After the call the host may
- * use the 4-tuple again. Connections that are never released go with the
- * device.
+ * A driver calls this once for each prepare() that got a record (@tcb) and
+ * returned 0: when both ends have closed and TIME_WAIT is over, or when the
+ * connection was reset. This may be long after stop(), or before it. After the
+ * call the host may use the 4-tuple again. Connections that the driver never
+ * releases are released by iw_mpa_unregister_device().
  *
  * Context: any.
  */
@@ -557,17 +564,18 @@ void iw_mpa_stream_released(struct iw_mpa_takeover *takeover)
 EXPORT_SYMBOL_GPL(iw_mpa_stream_released);
 
 /**
- * iw_mpa_stream_watch - have path_changed called for a connection
+ * iw_mpa_stream_watch - have path_changed() called for a connection
  * @takeover: of struct iw_mpa_handoff
- * @priv: for path_changed
+ * @priv: argument for path_changed()
  *
- * A driver calls this in prepare or later. From then on, until
- * iw_mpa_stream_released(), the library calls path_changed whenever the path is
- * not the one that the driver knows from the record, or from the last call of
- * path_changed. There is no call before prepare has returned 0, so a prepare
- * that fails may free @priv. Without path_changed this does nothing.
+ * A driver calls this in prepare() or later. From then on, until
+ * iw_mpa_stream_released(), iw_mpa calls path_changed() whenever the path
+ * differs from that in the record (@tcb), or from that of the last call of
+ * path_changed(). There is no call before prepare() has returned 0, so a
+ * prepare() that fails may free @priv. Without path_changed() this has no
+ * effect.
  *
- * Context: any but path_changed.
+ * Context: any, but not within path_changed().
  */
 void iw_mpa_stream_watch(struct iw_mpa_takeover *takeover, void *priv)
 {
@@ -583,8 +591,8 @@ void iw_mpa_stream_watch(struct iw_mpa_takeover *takeover, void *priv)
 EXPORT_SYMBOL_GPL(iw_mpa_stream_watch);
 
 /*
- * Connections that this round has checked are at the end of the list. Return: a
- * watched connection before these, or NULL
+ * Connections that were checked in this round are at the end of the list.
+ * Return: the next watched connection that was not checked, or NULL
  */
 static struct iw_mpa_takeover *takeover_next(struct iw_mpa_takeovers *all)
 {
@@ -620,7 +628,7 @@ static void takeover_look(struct iw_mpa_takeovers *all,
 	iw_mpa_path_put(&path);
 }
 
-/* Return: false if there was none left */
+/* Check the path of one connection. Return: false if all were checked */
 static bool takeovers_look_at_one(struct iw_mpa_takeovers *all)
 {
 	struct iw_mpa_takeover *t;
@@ -647,13 +655,13 @@ static void takeovers_look(struct work_struct *work)
 		any = true;
 		cond_resched();
 	}
-	/* If neighbours always change, checks take half of the time at most. */
+	/* With constant changes, checks take half of the time at most. */
 	WRITE_ONCE(all->took, jiffies - began);
 	if (any)
 		queue_delayed_work(takeover_wq, &all->look, TAKEOVER_LOOK_EACH);
 }
 
-/* In process context or softirq. */
+/* Context: process or softirq. */
 static int takeovers_netevent(struct notifier_block *nb, unsigned long event,
 			      void *arg)
 {
@@ -684,7 +692,7 @@ static int takeover_set_up(void)
 static void takeover_tear_down(void)
 {
 	destroy_workqueue(takeover_wq);
-	synchronize_rcu();	/* TCP may still be in the filter */
+	synchronize_rcu();	/* TCP may still be running the filter */
 	bpf_prog_destroy(takeover_drop_all);
 }
 
@@ -709,7 +717,7 @@ static void takeover_remove_device(void)
 	mutex_unlock(&takeover_mutex);
 }
 
-/* Return: NULL if what a driver registers is complete; else what is wrong */
+/* Return: NULL if a driver's ops for takeover are valid; else the problem */
 const char *iw_mpa_takeover_check(const struct iw_mpa_driver_ops *drv,
 				  const struct iw_mpa_takeover_ops *ops)
 {
@@ -764,8 +772,8 @@ static struct iw_mpa_takeover *takeover_first(struct iw_mpa_takeovers *all)
 
 /*
  * The device is being removed: no endpoint uses its connections, and the driver
- * does not call any more. Release what the driver has not released. Sleeps
- * until the last socket is closed.
+ * makes no more calls. Release the connections that the driver has not
+ * released. Sleeps until the last socket is closed.
  */
 void iw_mpa_takeovers_end(struct iw_mpa_device *dev)
 {
@@ -773,7 +781,7 @@ void iw_mpa_takeovers_end(struct iw_mpa_device *dev)
 	struct iw_mpa_takeover *t;
 
 	if (all->ops->path_changed)
-		/* Waits for calls that run */
+		/* Waits for calls of takeovers_netevent() that are running */
 		unregister_netevent_notifier(&all->netevent);
 	cancel_delayed_work_sync(&all->look);
 	while ((t = takeover_first(all)))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * For devices that take TCP connections over. Once a connection was taken over
- * its endpoint has @takeover of struct iw_mpa_ep in place of a socket.
+ * For devices that take TCP connections over. The endpoint of a connection that
+ * was taken over has @takeover of struct iw_mpa_ep, and no socket.
  */
 #ifndef _IW_MPA_TAKEOVER_H
 #define _IW_MPA_TAKEOVER_H
@@ -10,15 +10,15 @@
 #include "../ep.h"
 
 /*
- * The library is built with or without takeover. If without, these functions
- * return false, and the compiler drops the calls that they guard.
+ * iw_mpa is built with or without takeover. Without it these functions return
+ * false, and the compiler drops the calls that depend on them.
  */
 static inline bool iw_mpa_takeover_is_due(const struct iw_mpa_device *dev)
 {
 	return IS_ENABLED(CONFIG_IW_MPA_TAKEOVER) && dev->takeovers;
 }
 
-/* From iw_mpa_takeover_shut_off() to _settle(), and on if that was a success */
+/* True from iw_mpa_takeover_shut_off() on; after settle() only if @taken. */
 static inline bool iw_mpa_takeover_is_on(const struct iw_mpa_ep *ep)
 {
 	return IS_ENABLED(CONFIG_IW_MPA_TAKEOVER) && ep->takeover;

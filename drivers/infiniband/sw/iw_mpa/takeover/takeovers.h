@@ -12,14 +12,14 @@
 #include "../stats.h"
 
 /**
- * struct iw_mpa_takeovers - the TCP connections that a device has
- * @ops: the driver's functions
+ * struct iw_mpa_takeovers - the TCP connections that a device has taken over
+ * @ops: the driver's functions for takeover
  * @lock: protects @list, and members of its entries that say so; any context
- * @list: connections that the driver has not released
+ * @list: connections that the driver has, and has not released
  * @stats: counters of the device
- * @netevent: if the driver has path_changed: is called for netevents
- * @look: checks the path of each connection
- * @stirred: @look is about to run, as something has changed
+ * @netevent: called for netevents, if the driver has path_changed()
+ * @look: work item that checks the path of each watched connection
+ * @stirred: @look was queued since something has changed, and has not begun
  * @looking: held by @look while it uses the socket of a connection
  * @round: number of the present run of @look
  * @took: how long the last run of @look has lasted, in jiffies
@@ -37,7 +37,7 @@ struct iw_mpa_takeovers {
 	unsigned long				took;
 };
 
-/* Steps of iw_mpa_takeover_shut_off(), and back, for KUnit suites */
+/* Steps of iw_mpa_takeover_shut_off(), and their reversal, for KUnit suites */
 int iw_mpa_takeover_begin(struct iw_mpa_ep *ep, bool held);
 enum iw_mpa_reason iw_mpa_takeover_freeze(struct iw_mpa_ep *ep,
 					  struct iw_mpa_handoff *ho);

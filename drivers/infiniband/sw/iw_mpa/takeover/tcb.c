@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * This file reads the state of a TCP connection from the host's TCP, and does
- * not change it. Bytes are copied out of the receive queue, since a read from
- * the socket would send a window update.
+ * not change it. Received bytes are copied out of the receive queue, since a
+ * read from the socket would send a window update.
  */
 
 #include "tcb.h"
@@ -19,7 +19,7 @@
 #include <net/route.h>
 #include <net/tcp.h>
 
-/* TCP options that both ends agreed on: once a connection is up these stay. */
+/* TCP options that both ends agreed on; the handshake has fixed them. */
 u8 iw_mpa_tcb_options(const struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -37,8 +37,9 @@ u8 iw_mpa_tcb_options(const struct sock *sk)
 }
 
 /*
- * Can a record describe the whole connection? Not if there are bytes that the
- * peer has not acknowledged, a FIN, or urgent data. With the socket locked.
+ * Can struct iw_mpa_tcb describe the whole connection? Not if there are bytes
+ * that the peer has not acknowledged, a FIN, or urgent data. The socket is
+ * locked.
  */
 bool iw_mpa_tcb_is_at_rest(const struct sock *sk)
 {
@@ -93,7 +94,7 @@ static void tcb_read_congestion(const struct sock *sk, struct iw_mpa_tcb *tcb)
 	BUILD_BUG_ON(IW_MPA_TCP_CC_NAME != TCP_CA_NAME_MAX);
 	tcb->cwnd = tcp_snd_cwnd(tp);
 	tcb->ssthresh = tp->snd_ssthresh;
-	/* TCP keeps the time times 8, the deviation times 4. */
+	/* TCP has the smoothed RTT times 8, its deviation times 4. */
 	tcb->srtt_us = tp->srtt_us >> 3;
 	tcb->rttvar_us = tp->mdev_us >> 2;
 	tcb->rto_us = jiffies_to_usecs(icsk->icsk_rto);
@@ -111,7 +112,7 @@ static void tcb_read_keepalive(const struct sock *sk, struct iw_mpa_tcb *tcb)
 	tcb->user_timeout_ms = inet_csk(sk)->icsk_user_timeout;
 }
 
-/* The socket has a value of its own, or the route's value counts. */
+/* If the socket has no TTL or hop limit of its own, use that of the route. */
 static void tcb_read_ttl(struct iw_mpa_tcb *tcb)
 {
 	struct dst_entry *dst = tcb->path.dst;
@@ -160,7 +161,7 @@ static void tcb_count_dropped(const struct tcp_sock *tp, struct iw_mpa_tcb *tcb)
 		tcb->rx_dropped += tcb_skb_bytes(rb_to_skb(node));
 }
 
-/* There is no FIN and no urgent data, so sequence numbers count bytes alone. */
+/* Copy unread bytes. Without a FIN each sequence number stands for a byte. */
 static int tcb_copy_rx(struct sock *sk, struct iw_mpa_tcb *tcb)
 {
 	u32 len = tcb->rcv_nxt - tcb->copied_seq, done = 0;
@@ -192,10 +193,10 @@ static int tcb_copy_rx(struct sock *sk, struct iw_mpa_tcb *tcb)
 }
 
 /*
- * Make the record of a connection at rest; iw_mpa_tcb_free() frees it. With the
- * socket locked, in a memalloc_noio scope; sleeps for memory only.
+ * Record the state of a connection at rest; iw_mpa_tcb_free() frees the record.
+ * The socket is locked, in a memalloc_noio scope. Sleeps only for memory.
  *
- * Return: 0; -ENOMEM; -EPROTO if the receive queue is not as TCP says.
+ * Return: 0; -ENOMEM; -EPROTO if the receive queue lacks bytes before rcv_nxt.
  */
 int iw_mpa_tcb_read(struct sock *sk, struct iw_mpa_tcb *tcb)
 {
@@ -216,7 +217,7 @@ int iw_mpa_tcb_read(struct sock *sk, struct iw_mpa_tcb *tcb)
 	return 0;
 }
 
-/* Free what a record points to, of iw_mpa_tcb_read(), or zeroes. */
+/* Free what a record of iw_mpa_tcb_read(), or one of zeroes, points to. */
 void iw_mpa_tcb_free(struct iw_mpa_tcb *tcb)
 {
 	kvfree(tcb->rx);

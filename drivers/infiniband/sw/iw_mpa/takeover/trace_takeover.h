@@ -10,7 +10,7 @@
 #include <rdma/iw_mpa_proto.h>
 #include <rdma/iw_mpa_tcb.h>
 
-/* The numbers of the reasons are in trace.h. */
+/* TRACE_DEFINE_ENUM() for the reasons is in trace.h. */
 #define X_TAKEOVER_REASON(name, err, term, text) { IW_MPA_R_##name, #name },
 #define show_takeover_reason(re) \
 	__print_symbolic(re, IW_MPA_REASONS(X_TAKEOVER_REASON) { -1, "?" })
