@@ -31,7 +31,10 @@
 #include <linux/slab.h>
 #include <rdma/iw_cm.h>
 
-/* Without an answer a ULP gets more Requests after verdict_timeout_ms / this */
+/*
+ * A ULP that does not answer gets more Requests than it said it has room for
+ * after verdict_timeout_ms / BACKLOG_PATIENCE.
+ */
 #define BACKLOG_PATIENCE	50
 /* How often a listener checks for room in iw_cm or the ULP, in ms */
 #define BACKLOG_LOOK_MS		10
@@ -147,7 +150,7 @@ void iw_mpa_backlog_stop(struct iw_mpa_listener *lis)
 
 	spin_lock(&lis->dev->lock);
 	lis->gone = true;
-	/* After a Reject this has no effect: the peer may still close. */
+	/* LISTENER_GONE has no effect after a Reject: the peer may close. */
 	list_for_each_entry(ep, &lis->half_open, queued)
 		iw_mpa_raise(ep, IW_MPA_EV_LISTENER_GONE);
 	list_for_each_entry(ep, &lis->no_room, queued)
@@ -299,7 +302,7 @@ static void backlog_leave(struct iw_mpa_ep *ep)
 	backlog_raise_room(ep->listener);
 }
 
-/* iw_cm has taken the CONNECT_REQUEST of a responder: it does not wait now. */
+/* iw_cm has taken CONNECT_REQUEST: the responder does not wait for room now. */
 void iw_mpa_backlog_asked(struct iw_mpa_ep *ep)
 {
 	spin_lock(&ep->dev->lock);

@@ -80,7 +80,7 @@ int iw_mpa_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	ep->until = (jiffies + msecs_to_jiffies(tcp_ms) +
 		     msecs_to_jiffies(reply_ms)) | 1;
 	ep->call = &call;
-	/* Within one host TCP connects at once: then this sends the Request. */
+	/* Within one host TCP connects at once: the Request is sent here. */
 	iw_mpa_run(ep, IW_MPA_EV_ULP_CONNECTS, IW_MPA_BORROWED);
 	err = call.err;
 put_net:

@@ -326,7 +326,7 @@ static void ep_log(const struct iw_mpa_ep *ep, const char *what,
 		  &ep->tuple.local.sa, &ep->tuple.remote.sa, what, err, why);
 }
 
-/* Describe ep->reason; if the connection was @up, also fault and byte count. */
+/* Describe why a connection ended; if it was @up, also ep->fault and bytes. */
 static void ep_describe(const struct iw_mpa_ep *ep, bool up, char *buf,
 			size_t size)
 {

@@ -326,7 +326,7 @@ void iw_mpa_startup_send_term(struct iw_mpa_ep *ep);
 void iw_mpa_startup_end(struct iw_mpa_ep *ep);
 
 /* run.c */
-#define IW_MPA_BORROWED		4	/* most raised events in iw_cm's call */
+#define IW_MPA_BORROWED		4	/* raised events per call of iw_cm */
 
 struct iw_mpa_ep *iw_mpa_run_create(struct iw_mpa_device *dev, struct net *net,
 				    bool initiator, const void *request_pd,

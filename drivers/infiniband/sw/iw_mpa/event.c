@@ -158,7 +158,7 @@ void iw_mpa_stream_down(struct iw_mpa_ep *ep, const struct iw_mpa_fault *fault)
 	if (!iw_mpa_ep_check_call(ep, __func__))
 		return;
 	spin_lock_irqsave(&ep->lock, flags);
-	/* The log's @ep->fault must not change once STREAM_DOWN is raised. */
+	/* ep->fault must not change once STREAM_DOWN was raised. */
 	if (!ep->fault.text)
 		ep->fault = *fault;
 	spin_unlock_irqrestore(&ep->lock, flags);
@@ -211,7 +211,7 @@ int iw_mpa_event_init(void)
 	iw_mpa_wq = alloc_workqueue("iw_mpa", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
 	if (!iw_mpa_wq)
 		return -ENOMEM;
-	/* The end of a connection frees memory: it must not wait for any. */
+	/* The end of a connection frees memory: it must not wait for memory. */
 	iw_mpa_user_wq = alloc_workqueue("iw_mpa_user",
 					 WQ_MEM_RECLAIM | WQ_PERCPU, 0);
 	if (iw_mpa_user_wq)

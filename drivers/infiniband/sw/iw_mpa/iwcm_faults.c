@@ -319,7 +319,7 @@ static struct rdma_cm_id *faults_owner(struct iw_cm_id *id)
 
 /*
  * Return: true if the ULP of a listening cm_id is known to be in another
- * network namespace than the device. @net is the device's, NULL if being
+ * network namespace than the device. @net: that of the device, NULL if being
  * destroyed.
  *
  * rdma_cm makes a wildcard listener on the devices of all network namespaces,
@@ -347,8 +347,8 @@ static void faults_log_lent(struct iw_mpa_device *dev)
 
 /*
  * The network namespace for a socket that is not bound to the device's
- * interface: that of the ULP, whose addresses and routes apply. It is mostly
- * the device's, too. But rdma_cm of Linux before 6.5 finds a device by its
+ * interface: that of the ULP, whose addresses and routes apply. Mostly the
+ * device is in it, too. But rdma_cm of Linux before 6.5 finds a device by its
  * hardware address, which an interface in another namespace, such as an IPVLAN,
  * may share; and a cm_id stays valid if its device is moved to another
  * namespace. Call this only within iw_connect and iw_create_listen.

@@ -149,7 +149,10 @@ static int listen_adopt(struct iw_mpa_listener *lis, struct socket *sock)
 	return 0;
 }
 
-/* Return: ms until the next call; < 0: wait until TCP reports a connection. */
+/*
+ * Accept connections of a listener. Return: when to call this again, in ms; < 0
+ * if TCP reports the next connection.
+ */
 static int listen_take(struct iw_mpa_listener *lis)
 {
 	const struct iw_mpa_config *config =
@@ -224,7 +227,10 @@ static void listen_free(struct iw_mpa_listener *lis)
 	iw_mpa_backlog_close(lis);
 }
 
-/* Return: -EEXIST if @other, on the same interface, listens on the wildcard. */
+/*
+ * Return: -EEXIST if the device @other, on the same interface, has a socket for
+ * the wildcard address and the port of the listener @arg.
+ */
 static int listen_look_for_socket(struct iw_mpa_device *other, void *arg)
 {
 	struct iw_mpa_listener *lis = arg, *theirs;

@@ -109,9 +109,9 @@ static enum iw_mpa_reason neg_responder_depths(const struct iw_mpa_local *local,
 /*
  * RFC 6581 9.2. Return: the RTR types that both ends support; if there is none,
  * those that this end accepts. A Read as RTR message needs an IRD of at least
- * 1: not so if the device supports none, or if the ULP wants none and the
- * peer's ORD leaves IRD and ORD to the ULPs. A device that accepts only Reads
- * names Read nevertheless.
+ * 1: so Read is left out if the device supports none, or if the ULP wants none
+ * and the peer's ORD leaves IRD and ORD to the ULPs. But a device that accepts
+ * only Reads names Read nevertheless.
  */
 static u8 neg_responder_rtr(const struct iw_mpa_local *local,
 			    const struct iw_mpa_frame *req, u16 ird)

@@ -80,8 +80,8 @@ static bool offload_blame_early(struct iw_mpa_ep *ep, const char *before)
 }
 
 /*
- * Call attach(), but not for a device that has taken TCP over and gets the
- * bytes.
+ * Call attach(), but not for a device that has taken TCP over, which receives
+ * the bytes itself.
  *
  * Return: false if attach() has changed what it must not change in the socket.
  */
@@ -125,9 +125,9 @@ static enum iw_mpa_reason offload_prepare(struct iw_mpa_ep *ep,
 
 /*
  * Make the driver ready for the first FPDU. The stream is positioned after the
- * peer's startup frame. iw_mpa still has to send the Reply, @reply_len bytes.
- * If bytes arrive before attach(), and the device lacks IW_MPA_CAP_EARLY_RX,
- * the hand-off fails.
+ * peer's startup frame. A responder still has to send its Reply, @reply_len
+ * bytes. If bytes arrive before attach(), and the device lacks
+ * IW_MPA_CAP_EARLY_RX, the hand-off fails.
  *
  * Return: IW_MPA_R_OK; or the reason why the driver does not get the stream.
  */
@@ -273,7 +273,7 @@ void iw_mpa_offload_repeat_rtr(struct iw_mpa_ep *ep)
 	iw_mpa_count_for(ep->dev->stats, IW_MPA_CNT_rtr_repeated);
 }
 
-/* Restore iw_mpa's callbacks first: in stop() the driver must not set them. */
+/* Restore the socket callbacks before stop(), which must not set them again. */
 void iw_mpa_offload_stop(struct iw_mpa_ep *ep, enum iw_mpa_reason why)
 {
 	const char *changed;

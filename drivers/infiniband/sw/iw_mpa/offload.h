@@ -16,7 +16,7 @@ void iw_mpa_offload_repeat_rtr(struct iw_mpa_ep *ep);
 void iw_mpa_offload_stop(struct iw_mpa_ep *ep, enum iw_mpa_reason why);
 bool iw_mpa_offload_is_untouched(const struct iw_mpa_ep *ep);
 
-/* Not for a device that has taken TCP over, which receives all bytes itself. */
+/* Call kick_rx(), but not if the device runs TCP: it has the bytes itself. */
 static inline void iw_mpa_offload_kick_rx(struct iw_mpa_ep *ep)
 {
 	if (ep->dev->ops->kick_rx && ep->sock.sock)

@@ -85,8 +85,8 @@ int iw_mpa_qp_bind(struct iw_mpa_ep *ep, u32 qpn)
 	/*
 	 * Work that was queued before ep->user was set is in iw_mpa_wq. If it
 	 * ran for a later event, it might wait there for the application, and
-	 * hold up storage. So cancel it: the caller is the runner, and handles
-	 * all pending events itself.
+	 * hold up storage. So cancel it: this context, within iw_connect or
+	 * iw_accept, handles all pending events itself.
 	 */
 	if (ep->user && cancel_work(&ep->work))
 		iw_mpa_ep_drop(ep);

@@ -3,10 +3,11 @@
  * The runner (the one context that handles an endpoint's events), and the
  * actions of the state table.
  *
- * iw_connect, iw_accept and iw_reject may be the runner. iw_cm has one worker
- * for all connections: so such a call handles IW_MPA_BORROWED raised events at
- * most, and leaves the rest to the endpoint's work item. A call that waits to
- * be the runner becomes it once the present runner has handled one event.
+ * iw_connect, iw_accept and iw_reject may handle an endpoint's events
+ * themselves (be its runner). iw_cm has one worker for all connections: so such
+ * a call handles IW_MPA_BORROWED raised events at most, and leaves the rest to
+ * the endpoint's work item. A call that has to wait becomes the runner once the
+ * present runner has handled one event.
  *
  * iw_mpa_first_fpdu() and iw_mpa_close() handle their event in the caller's
  * context if no other event is pending and its actions allow that. So
@@ -36,9 +37,9 @@
 #include <rdma/iw_cm.h>
 
 #define RUN_ANY_ACTION		U32_MAX
-/* Most bytes of a peer that are read and dropped in state LINGER */
+/* Maximum of a peer's bytes that are read and dropped in state LINGER */
 #define RUN_LINGER_BYTES	SZ_8M
-/* Most bytes that may follow a Request until the ULP has answered it */
+/* Maximum of bytes that may follow a Request until the ULP has answered it */
 #define RUN_EARLY_BYTES		SZ_16K
 /*
  * How often an initiator repeats an RTR message that the peer may have missed.
@@ -69,9 +70,9 @@ static unsigned int run_timeout_ms(const struct iw_mpa_ep *ep,
 
 /*
  * Return: the time limit, in jiffies, of an orderly end that begins now. The
- * removal of a device waits until its connections have ended: then the limit is
- * linger_timeout_ms at most, the time that an end may otherwise wait for one
- * byte.
+ * removal of a device waits until its connections have ended: meanwhile the
+ * limit is linger_timeout_ms at most, the time that an end may otherwise wait
+ * for one byte.
  */
 static unsigned long run_end_until(const struct iw_mpa_ep *ep)
 {
@@ -82,7 +83,7 @@ static unsigned long run_end_until(const struct iw_mpa_ep *ep)
 	return (jiffies + msecs_to_jiffies(ms)) | 1;
 }
 
-/* Enter a state, or start its wait anew. run_arm() sets the timer later. */
+/* Enter a state (or the present one again), and compute when its wait ends. */
 static void run_enter(struct iw_mpa_ep *ep, enum iw_mpa_state state)
 {
 	const struct iw_mpa_state_info *to = &iw_mpa_fsm_states[state];
@@ -131,8 +132,8 @@ static int run_set_depths(struct iw_mpa_ep *ep,
 }
 
 /*
- * If this succeeds iw_cm expects an event of the connection, unless CANCEL is
- * done within the same iw_connect or iw_accept.
+ * After BIND has succeeded iw_cm expects an event of the connection, unless
+ * CANCEL is done within the same iw_connect or iw_accept.
  */
 static enum iw_mpa_event run_bind(struct iw_mpa_ep *ep)
 {
@@ -279,7 +280,7 @@ static enum iw_mpa_event run_check_early(struct iw_mpa_ep *ep)
 
 /*
  * Raise CONNECT_REQUEST. The ULP may call iw_accept or iw_reject on another CPU
- * before this upcall has returned: such a call waits until ASK is done.
+ * before this upcall has returned: such a call waits until the upcall has.
  */
 static enum iw_mpa_event run_ask(struct iw_mpa_ep *ep)
 {
@@ -338,8 +339,8 @@ static enum iw_mpa_event run_report_up(struct iw_mpa_ep *ep)
  * Has the peer acknowledged or sent a byte since the last check, and is there
  * time left for the orderly end? Without a time limit a peer that sends one
  * byte at a time could prolong its access to the ULP's memory, and the ULP's
- * wait for DISCONNECTED, without end. If a device runs TCP, the socket's
- * counters do not change: an orderly end then has one linger_timeout_ms.
+ * wait for DISCONNECTED, for ever. If a device runs TCP, the socket's counters
+ * do not change: then an orderly end lasts one linger_timeout_ms at most.
  */
 static enum iw_mpa_event run_check_progress(struct iw_mpa_ep *ep)
 {
@@ -376,7 +377,7 @@ static enum iw_mpa_event run_drain(struct iw_mpa_ep *ep)
 }
 
 /*
- * This is each endpoint's last action. No context uses the endpoint later:
+ * RELEASE is each endpoint's last action. No context uses the endpoint later:
  *  - socket callbacks, also the driver's, were unhooked under sk_callback_lock;
  *  - the driver: stop() has returned; a driver needs a reference for later
  *    calls;
@@ -506,8 +507,7 @@ static enum iw_mpa_event run_action(struct iw_mpa_ep *ep,
  *
  * Context: process; or any, if all actions are among IW_MPA_PROMPT_ACTIONS.
  *
- * Return: the event that an action has returned, for run_event(); or
- * IW_MPA_EV_NONE.
+ * Return: the event that an action returned, to handle next; or IW_MPA_EV_NONE.
  */
 static enum iw_mpa_event run_event(struct iw_mpa_ep *ep,
 				   enum iw_mpa_event event)
@@ -571,18 +571,17 @@ static enum iw_mpa_event run_first(struct iw_mpa_ep *ep)
 }
 
 /*
- * Return: the event that the caller, the endpoint's runner, has to handle next;
- * or IW_MPA_EV_NONE: then the caller is not the runner any more. The caller
- * handles an event only if its actions are among @actions, and if @may_go_on.
- * All is decided under one hold of ep->lock: so no event is left without a
- * runner.
+ * Return: the event that the caller, which is the runner (it alone handles the
+ * endpoint's events), has to handle next; or IW_MPA_EV_NONE: then it is not the
+ * runner any more. The caller handles an event only if its actions are among
+ * @actions, and if @may_go_on. All is decided under one hold of ep->lock: so no
+ * event is left without a runner.
  *
  * An event that an action has returned (@found) is left to the work item, which
- * handles it before all pending events and is the runner from now on: ep->busy
- * stays set. Otherwise the caller goes on, unless iw_accept or iw_reject waits
- * to be the runner (ep->awaited): that call then gets the pending events. If
- * none waits, the work item gets the pending events that are not for the
- * caller.
+ * handles it before all pending events: ep->busy stays set for it. Otherwise
+ * the caller goes on, unless iw_accept or iw_reject waits for its turn
+ * (ep->awaited): that call then gets the pending events. If none waits, the
+ * work item gets the pending events that are not for the caller.
  */
 static enum iw_mpa_event run_next(struct iw_mpa_ep *ep, enum iw_mpa_event found,
 				  u32 actions, bool may_go_on)
@@ -616,8 +615,9 @@ static enum iw_mpa_event run_next(struct iw_mpa_ep *ep, enum iw_mpa_event found,
 
 /*
  * Handle an event that has an entry in the state table for the present state,
- * and then up to @budget events that were raised in the meantime. The caller is
- * the endpoint's runner, and passes a reference, which is dropped here.
+ * and then up to @budget events that were raised in the meantime. No other
+ * context may be handling the endpoint's events. This drops a reference of the
+ * caller.
  *
  * Storage may need new connections before it can write. So no allocation here,
  * nor one in a driver's op, may wait for writes to storage.
@@ -644,8 +644,7 @@ void iw_mpa_run(struct iw_mpa_ep *ep, enum iw_mpa_event event,
 
 /*
  * The endpoint's work item. An event in ep->found was left to it by
- * iw_mpa_first_fpdu() or iw_mpa_close(): then the work item is the runner
- * already.
+ * iw_mpa_first_fpdu() or iw_mpa_close(): then no other context handles events.
  */
 static void iw_mpa_run_work(struct work_struct *work)
 {
@@ -668,9 +667,10 @@ static void iw_mpa_run_work(struct work_struct *work)
 }
 
 /*
- * Return: a new endpoint in state IDLE, with all its members set. The caller is
- * its runner, and gets two references: iw_mpa_run() drops one, RELEASE the
- * other. Or an error: -ENOMEM; -ENODEV if the device is being removed.
+ * Return: a new endpoint in state IDLE, with all its members set. The caller
+ * alone may handle its events, and gets two references: iw_mpa_run() drops one,
+ * RELEASE the other. Or an error: -ENOMEM; -ENODEV if the device is being
+ * removed.
  */
 struct iw_mpa_ep *iw_mpa_run_create(struct iw_mpa_device *dev, struct net *net,
 				    bool initiator, const void *request_pd,
@@ -689,10 +689,11 @@ struct iw_mpa_ep *iw_mpa_run_create(struct iw_mpa_device *dev, struct net *net,
 }
 
 /*
- * Try to become the runner for an event. Return: false if there is a runner:
- * the caller then has to wait and call again, and no other context becomes the
- * runner in between. If the state table has no entry for the event any more,
- * @claimed is false, and the work item handles the pending events.
+ * Try to become the runner (the context that handles the endpoint's events).
+ * Return: false if there is a runner: the caller then has to wait and call
+ * again, and no other context becomes the runner in between. If the state table
+ * has no entry for the event any more, @claimed is false, and the work item
+ * handles the pending events.
  */
 static bool run_try_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event,
 			  bool *claimed)
@@ -713,15 +714,15 @@ static bool run_try_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event,
 }
 
 /*
- * Become the runner for an event of iw_accept or iw_reject. There may be a
- * runner already: the ULP may answer on another CPU before the upcall of
- * CONNECT_REQUEST has returned, and may reject while the connection is coming
- * up or ending. Then this function waits until that runner has handled one
- * event: that may take as long as an op of the driver, but does not depend on
- * the peer.
+ * Become the runner (the context that handles the endpoint's events) for
+ * iw_accept or iw_reject. There may be a runner already: the ULP may answer on
+ * another CPU before the upcall of CONNECT_REQUEST has returned, and may reject
+ * while the connection is coming up or ending. Then this waits until that
+ * runner has handled one event: it may be in an op of the driver, but does not
+ * wait for the peer.
  *
- * Return: true if the caller is the runner; false if the accept or reject comes
- * too late: the state table has no entry for it any more.
+ * Return: true if the caller may handle the event now; false if the accept or
+ * reject comes too late: the state table has no entry for it any more.
  */
 bool iw_mpa_run_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 {
@@ -751,10 +752,10 @@ bool iw_mpa_run_answer(struct iw_mpa_ep *ep, struct iw_mpa_call *call,
 }
 
 /*
- * Become the runner, in the caller's context, for an event and the events that
- * follow it, as long as all actions are among @actions. If that is not
- * possible, raise the event. If other events are pending they come first: so
- * the work item has to handle all of them.
+ * Handle an event, and the events that follow it, in the caller's context, as
+ * long as all actions are among @actions. If that is not possible, or if other
+ * events are pending or being handled, raise the event: the work item handles
+ * it.
  */
 static void run_in_place(struct iw_mpa_ep *ep, enum iw_mpa_event event,
 			 u32 actions)
@@ -802,7 +803,7 @@ EXPORT_SYMBOL_GPL(iw_mpa_first_fpdu);
  * event of the connection is pending or being handled, this function calls
  * finish_tx() itself. If the driver calls iw_mpa_tx_finished() within
  * finish_tx(), it also sends FIN before it returns, which saves a work item. It
- * never calls stop(), which the work item does later.
+ * never calls stop(): the work item does.
  *
  * The socket is locked while FIN is sent. When the socket is unlocked, TCP may
  * call the driver's sk_data_ready, within this call. If that callback calls

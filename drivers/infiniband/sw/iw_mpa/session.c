@@ -139,7 +139,7 @@ int iw_mpa_chunk_encode(u16 ssn, const struct iw_mpa_frame *frame, void *buf,
  * Turn an FPDU without Markers into a DDP Segment Chunk: the DDP-SSN replaces
  * the length field; padding and CRC are left out. @fpdu is overwritten.
  *
- * Return: bytes of the chunk at @fpdu.
+ * Return: size of the chunk at @fpdu in bytes.
  */
 size_t iw_mpa_chunk_segment(u16 ssn, u8 *fpdu)
 {

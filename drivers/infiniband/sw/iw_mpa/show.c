@@ -52,7 +52,7 @@ static void show_lost(struct seq_file *seq, u8 lost)
 
 static void show_ep(struct seq_file *seq, const struct iw_mpa_ep *ep)
 {
-	/* Another context may be writing: a line may mix old and new values. */
+	/* Another context may be changing @ep: values may be old or new. */
 	const struct iw_mpa_params params = data_race(ep->params);
 	/* Another context may be writing the addresses, too. */
 	const struct iw_mpa_tuple tuple = data_race(ep->tuple);

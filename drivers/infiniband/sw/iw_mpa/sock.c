@@ -495,7 +495,7 @@ int iw_mpa_sock_connect(struct iw_mpa_sock *ms,
 
 	if (err)
 		return err;
-	/* If the host has Fast Open off, this fails: TCP connects as usual. */
+	/* If Fast Open is off this option is refused: TCP connects as usual. */
 	if (opts->fast_open)
 		sock_set_int(ms->sock, SOL_TCP, TCP_FASTOPEN_CONNECT, 1);
 	err = kernel_connect(ms->sock, (struct sockaddr_unsized *)opts->remote,
@@ -563,7 +563,7 @@ int iw_mpa_sock_adopt(struct iw_mpa_sock *ms, struct socket *sock,
 	int err;
 
 	sock_classify_accepted(sock->sk);
-	/* Replace a TOS reflected from the peer, and set the priority, too. */
+	/* Set the ULP's TOS in place of the peer's, and the priority, too. */
 	if (opts->tos_set)
 		sock_set_tos(sock, opts->tos);
 	err = sock_hook(ms, sock, 0);

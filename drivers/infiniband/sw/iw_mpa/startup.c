@@ -14,7 +14,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-/* Most bytes to drop at once without memory for a frame; LINGER drops more */
+/* Maximum of bytes to drop at once if there is no memory for a frame */
 #define STARTUP_DROP		SZ_1M
 
 static int startup_encode(struct iw_mpa_ep *ep, const void *pd, u16 pd_len,
@@ -49,7 +49,7 @@ enum iw_mpa_event iw_mpa_startup_send_request(struct iw_mpa_ep *ep)
 			sent = iw_mpa_sock_send_first(&ep->sock,
 						      buf + ep->request_sent,
 						      len - ep->request_sent);
-		/* After RST or FIN TCP has raised an event, which is pending */
+		/* RST or FIN is no failure here: TCP has raised its event. */
 		if (sent < 0 && sent != -ECONNRESET && sent != -EPIPE)
 			return iw_mpa_ep_fail(ep, IW_MPA_EV_SEND_FAILED, sent);
 		if (sent > 0)
@@ -93,9 +93,10 @@ void iw_mpa_startup_end(struct iw_mpa_ep *ep)
  * frame the connection ends, and all bytes are dropped: when a socket with
  * unread bytes closes, TCP sends RST in place of FIN.
  *
- * Return: as the last iw_mpa_sock_read(). But if TCP fails after a part of the
- * frame was read, return -EAGAIN, and leave the failure to the event that TCP
- * raises: a peer that has begun its Reply is not offered another revision.
+ * Return: what the last iw_mpa_sock_read() returned. But if TCP fails after a
+ * part of the frame was read, return -EAGAIN, and leave the failure to the
+ * event that TCP raises: a peer that has begun its Reply is not offered another
+ * revision.
  */
 static int startup_fill(struct iw_mpa_ep *ep, bool *closed)
 {
@@ -211,7 +212,7 @@ enum iw_mpa_event iw_mpa_startup_read_reply(struct iw_mpa_ep *ep)
 		return event;
 	reason = iw_mpa_negotiate_reply(&ep->local, &ep->sent, &ep->peer,
 					&ep->params);
-	/* Unenhanced Reply to an enhanced Request: revision 1, if allowed */
+	/* Accept an unenhanced Reply only if revision 1 is allowed. */
 	if (!reason && ep->sent.enhanced && !ep->peer.enhanced && !ep->fallback)
 		reason = IW_MPA_R_NO_REV_2;
 	if (!reason) {

@@ -89,7 +89,7 @@ static struct iw_mpa_route way_look6(const struct iw_mpa_sock_opts *opts,
 	const struct rt6_info *rt;
 	struct dst_entry *dst;
 
-	/* Use RT6_LOOKUP_F_IFACE as TCP does, if its socket is bound. */
+	/* Use RT6_LOOKUP_F_IFACE, as TCP does for a socket that is bound. */
 	dst = ip6_route_output_flags(opts->net, NULL, &fl6,
 				     oif ? RT6_LOOKUP_F_IFACE : 0);
 	rt = container_of(dst, struct rt6_info, dst);

@@ -131,7 +131,7 @@ struct iw_mpa_takeover {
 };
 
 static DEFINE_MUTEX(takeover_mutex);
-/* These exist while there is a device with takeover; set under the mutex. */
+/* takeover_mutex protects these; the last two are set while a device exists. */
 static unsigned int takeover_devices;
 static struct bpf_prog *takeover_drop_all;
 static struct workqueue_struct *takeover_wq;
@@ -204,7 +204,7 @@ static void takeover_open(struct iw_mpa_takeover *t, struct sock *sk)
 	sock_reset_flag(sk, SOCK_FILTER_LOCKED);
 }
 
-/* A connection was taken off the list: wait until @look does not use it. */
+/* A connection is off the list: wait until all->look does not use it. */
 static void takeover_unlooked(struct iw_mpa_takeovers *all)
 {
 	mutex_lock(&all->looking);
@@ -361,7 +361,7 @@ enum iw_mpa_reason iw_mpa_takeover_freeze(struct iw_mpa_ep *ep,
 	return IW_MPA_R_OK;
 }
 
-/* Take a connection off the list. Return: false if the driver had done so. */
+/* Take a connection off the list. Return: false if it was off already. */
 static bool takeover_take_back(struct iw_mpa_takeovers *all,
 			       struct iw_mpa_takeover *t)
 {
@@ -398,7 +398,7 @@ void iw_mpa_takeover_undo(struct iw_mpa_ep *ep)
 	kfree_rcu(t, rcu);
 }
 
-/* Before prepare(): iw_mpa_stream_released() may run when that returns. */
+/* Called before prepare(): iw_mpa_stream_released() may run when it returns. */
 static void takeover_give(struct iw_mpa_takeover *t)
 {
 	kref_get(&t->users);
@@ -655,7 +655,7 @@ static void takeovers_look(struct work_struct *work)
 		any = true;
 		cond_resched();
 	}
-	/* With constant changes, checks take half of the time at most. */
+	/* If paths always change, checks take half of the time at most. */
 	WRITE_ONCE(all->took, jiffies - began);
 	if (any)
 		queue_delayed_work(takeover_wq, &all->look, TAKEOVER_LOOK_EACH);

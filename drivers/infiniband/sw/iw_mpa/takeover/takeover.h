@@ -18,7 +18,7 @@ static inline bool iw_mpa_takeover_is_due(const struct iw_mpa_device *dev)
 	return IS_ENABLED(CONFIG_IW_MPA_TAKEOVER) && dev->takeovers;
 }
 
-/* True from iw_mpa_takeover_shut_off() on; after settle() only if @taken. */
+/* Return: true from iw_mpa_takeover_shut_off() on, after settle() if @taken. */
 static inline bool iw_mpa_takeover_is_on(const struct iw_mpa_ep *ep)
 {
 	return IS_ENABLED(CONFIG_IW_MPA_TAKEOVER) && ep->takeover;
