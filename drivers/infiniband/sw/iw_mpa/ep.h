@@ -22,7 +22,7 @@ struct iw_mpa_config;
 struct iw_mpa_device;
 struct iw_mpa_listener;
 
-/* Bytes of an endpoint's buffer: the startup frames of most peers fit */
+/* Bytes of an endpoint's buffer: most peers' startup frames fit into it */
 #define IW_MPA_EP_FRAME		40
 
 /* Which list of its listener a responder's endpoint is in */
@@ -64,7 +64,8 @@ struct iw_mpa_upcall {
  * struct iw_mpa_offload - an endpoint's QP, and its hand-off to the driver
  * @qp: the QP, with a reference; NULL while no QP is bound to the endpoint
  * @qpn: number of that QP, which stays here after the QP was unbound
- * @taken: the driver's prepare() has returned 0: the driver has the stream
+ * @taken: the driver's prepare() has returned 0: the driver has, or had, the
+ *	stream
  * @snd_nxt: TCP sequence number of the first byte that the driver sends
  * @rcv_nxt: TCP sequence number of the first byte that the driver receives
  * @rtr_end: TCP sequence number after the RTR message, or after its last repeat
@@ -105,7 +106,7 @@ struct iw_mpa_call {
  *	connections
  * @registered: entry in the table of all endpoints; under its bucket's lock
  * @bound: entry in the table of qp.c while it has a QP; under the bucket's lock
- * @ref: 1 while live, 1 while @work is queued, and the references of callers
+ * @ref: 1 while live, 1 while @work is queued, and those of drivers and callers
  * @held: how many of the references in @ref are the driver's
  * @dev: its device; held while the endpoint is live
  * @net: network namespace of all its sockets; held until the endpoint is freed
@@ -133,20 +134,20 @@ struct iw_mpa_call {
  * @deadline: when the wait in the present state ends, in jiffies; 0 if never
  * @until: time limit of several states together, in jiffies: of an initiator's
  *	attempts to get a Reply, of a responder's wait for room in iw_cm or the
- *	ULP, or of the whole end of a connection; 0 if there is none; for the
- *	runner
+ *	ULP, or of an orderly end as a whole; 0 if there is none; for the runner
  * @timer: raises TIMED_OUT at @deadline; if it fires earlier it starts again
  * @work: the work item in which the endpoint's events are handled
  *
- * @listener: responder: the listener that accepted it; held while it is live
+ * @listener: responder: its listener; held while the endpoint is live
  * @queue: which list of @listener has the endpoint; under the device's lock
  * @queued: entry in that list of @listener; under the device's lock
- * @queued_crowd: half-open: entry in @half_open of its &struct iw_mpa_crowd
+ * @queued_crowd: half-open: entry in @half_open of the listener's &struct
+ *	iw_mpa_crowd; under the device's lock
  * @asked: CONNECT_REQUEST was raised, and not answered; under the device's lock
- * @stray: responder: the local address is another device's: it gets a Reject
- * @rcu: frees the memory after a grace period, for readers of the tables. It
- *	may take the place of @queued_crowd: an endpoint is freed when it is in
- *	no list
+ * @stray: responder: the local address is another device's: send a Reject
+ * @rcu: frees the memory after a grace period, for readers of the table of all
+ *	endpoints. It may take the place of @queued_crowd: an endpoint is freed
+ *	when it is in no list
  *
  * @sock: the connection's TCP socket; none before TCP opens it, and none after
  *	a device has taken the TCP connection over
@@ -189,7 +190,8 @@ struct iw_mpa_call {
  * stops. The runner alone uses the members for which no other rule is given.
  *
  * Lock order: sk_callback_lock of the socket, or the device's lock, is taken
- * before @lock. No lock is taken under @lock, nor under that of a bucket.
+ * before @lock. Under @lock, or the lock of a bucket of a table, no other lock
+ * of iw_mpa is taken.
  */
 struct iw_mpa_ep {
 	unsigned long		id;

@@ -49,7 +49,10 @@ void iw_mpa_event_queue_work(struct iw_mpa_ep *ep)
 		iw_mpa_ep_drop(ep);
 }
 
-/* Context: any. An event that has no entry in the state table is dropped. */
+/*
+ * Context: any. An event that has no entry in the state table for the present
+ * state is dropped, here or later by run_first().
+ */
 void iw_mpa_raise(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 {
 	unsigned long flags;

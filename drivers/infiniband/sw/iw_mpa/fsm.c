@@ -2,7 +2,7 @@
 /*
  * The state table of a connection. Each entry says which state and which
  * actions follow one event in one state. run.c looks the entries up and does
- * the actions; no decision about a connection is made outside of the table.
+ * the actions; no other code changes the state of a connection.
  *
  * The table guarantees, and KUnit checks for each entry and each path:
  *  - after iw_connect or iw_accept has returned 0, each path has exactly one
@@ -14,7 +14,7 @@
  *    before the report (REPORT_DOWN) after which the ULP may use the QP again;
  *  - FINISH_TX is done at most once, and only while the driver may transmit;
  *  - DEAD is entered only with RELEASE, and DEV_GONE leads to DEAD from every
- *    state in which an event can be pending;
+ *    state in which the connection waits for an event;
  *  - every state that waits for the peer, the ULP or the driver, except that of
  *    an established connection, has a timer; and no order of events makes a
  *    startup or an orderly end last longer than the time limit of its phase.
@@ -38,7 +38,10 @@
 
 #define DO(name) IW_MPA_DO_##name
 
-/* Ends: iw_cm expects no event; iw_cm expects one; the driver has the stream */
+/*
+ * Ends of a connection: FAIL_QUIETLY if iw_cm expects no event, FAIL_CONNECT if
+ * it expects one, CLOSE if it expects one and the driver has the stream
+ */
 #define FAIL_QUIETLY	DO(RELEASE)
 #define FAIL_CONNECT	(DO(UNBIND) | DO(REPORT_DOWN) | DO(RELEASE))
 #define CLOSE		(DO(STOP) | DO(UNBIND) | DO(REPORT_DOWN) | DO(RELEASE))
@@ -72,7 +75,7 @@
 	GOTO(QP_GONE,		DEAD,		FAIL_CONNECT),		\
 	GOTO(DEV_GONE,		DEAD,		FAIL_CONNECT)
 
-/* RST, or a failure of TCP, while a responder has the Request, but no answer */
+/* RST, or a failure of TCP, before a responder's ULP has answered a Request */
 #define REQUEST_LOST							\
 	GOTO(PEER_RESET,	DEAD,	FAIL_QUIETLY),			\
 	GOTO(TCP_FAILED,	DEAD,	FAIL_QUIETLY)
@@ -92,7 +95,7 @@
  */
 #define LOOK_AGAIN	(DO(KICK_RX) | DO(END_STREAM))
 
-/* An orderly end goes on while bytes move, until finish_timeout_ms is over. */
+/* An orderly end goes on while bytes move, up to its limit iw_mpa_ep.until. */
 #define LOOK_WHETHER_IT_MOVES	(DO(CHECK_PROGRESS) | DO(RESTART_TIMER))
 
 /* Ends of a handed-off connection if this end cannot send more, or need not */
@@ -102,7 +105,7 @@
 	GOTO(QP_GONE,		DEAD,	CLOSE),				\
 	GOTO(DEV_GONE,		DEAD,	CLOSE)
 
-/* Ends with a Terminate or other last bytes, sent before stop() or within it */
+/* Ends: the driver sends last bytes (a Terminate), in stop() or before it */
 #define BROKEN_OFF							\
 	GOTO(STREAM_DOWN,	LINGER,	CLOSE_GENTLY),			\
 	GOTO(ULP_ABORTED,	LINGER,	CLOSE_GENTLY)
@@ -325,7 +328,7 @@ enum iw_mpa_reason iw_mpa_fsm_reason(enum iw_mpa_state state,
 	return of_event[event];
 }
 
-/* Return: the name, for traces and debugfs. In any context. */
+/* Return: the name of a state, for debugfs and KUnit. Context: any. */
 const char *iw_mpa_state_name(enum iw_mpa_state state)
 {
 	static const char *const names[IW_MPA_ST_COUNT] = {

@@ -32,11 +32,11 @@
  * OWN if the state's timer alone limits the wait; and what the connection waits
  * for in the state.
  *
- * An orderly end may go on while bytes move, and an initiator may connect more
- * than once. So that no peer can prolong these without limit, one byte at a
- * time, all attempts of a startup share one time limit, and so do all states of
- * an orderly end: see iw_mpa_fsm_deadline(). In state LINGER the timer is never
- * restarted.
+ * An orderly end goes on while bytes move: a peer could prolong it for ever, by
+ * one byte at a time. An initiator may connect more than once, and waits for a
+ * Reply each time. So all states of an orderly end share one time limit, and so
+ * do all attempts of a startup: see iw_mpa_fsm_deadline(). In state LINGER the
+ * timer is never restarted.
  */
 #define IW_MPA_STATES(X)						\
 	X(IDLE,		NONE,	START,	OWN,				\
@@ -88,7 +88,7 @@
  * before it handles the FIN that followed them (PEER_CLOSED).
  */
 #define IW_MPA_RAISED_EVENTS(X)						\
-	X(TCP_UP,	OK)		/* TCP is connected, or took bytes with SYN (Fast Open) */ \
+	X(TCP_UP,	OK)		/* TCP is connected, or takes bytes for SYN (Fast Open) */ \
 	X(READABLE,	OK)		/* TCP may have received bytes or a FIN */ \
 	X(FIRST_FPDU,	OK)		/* the driver has validated one whole FPDU */ \
 	X(STREAM_DOWN,	STREAM)		/* the driver cannot go on with the stream */ \
@@ -134,8 +134,8 @@
 	X(NO_ROOM,	OK)		/* iw_cm or the ULP has no room for CONNECT_REQUEST */ \
 	X(HANDED_OFF,	OK)		/* the driver has the stream, and may transmit */ \
 	X(HANDED_OFF_QUIET, OK)		/* as HANDED_OFF, but the peer may miss the RTR message */ \
-	X(HANDED_OFF_FENCED, OK)	/* driver has the stream; no TX before the first FPDU */ \
-	X(HANDED_OFF_RTR, OK)		/* driver has the stream; no TX before the RTR message */ \
+	X(HANDED_OFF_FENCED, OK)	/* responder: handed off, no TX before the first FPDU */ \
+	X(HANDED_OFF_RTR, OK)		/* responder: handed off, no TX before the RTR message */ \
 	X(PREPARE_FAILED, DRIVER)	/* initiator: the driver did not take the stream */ \
 	X(RTR_FAILED,	DRIVER)		/* initiator: driver has the stream, send_rtr() failed */ \
 	X(ACCEPT_FAILED, LOCAL)		/* responder: hand-off failed before a Reply was sent */ \
@@ -143,7 +143,7 @@
 	X(RTR_SETTLED,	OK)		/* the peer has sent bytes, or no RTR repeat is left */ \
 	X(STALLED,	TIMEOUT_FINISH)	/* orderly end: no byte moved, or its time is used up */ \
 	X(CANNOT_FINISH, OK)		/* the driver has no finish_tx(): posted work is lost */ \
-	X(EVENT_LOST,	EVENT_LOST)	/* iw_cm had no memory for CONNECT_REPLY or ESTABLISHED */
+	X(EVENT_LOST,	EVENT_LOST)	/* iw_cm did not take CONNECT_REPLY or ESTABLISHED */
 
 #define IW_MPA_EVENTS(X)	IW_MPA_RAISED_EVENTS(X) IW_MPA_FOUND_EVENTS(X)
 
@@ -286,10 +286,10 @@ static inline bool iw_mpa_fsm_does_only(enum iw_mpa_state state,
 }
 
 /*
- * Return: when the wait in a state has to end; 0 if there is no limit. @now may
- * be in any unit, and may wrap. @wait is the duration of the state's timer, 0
- * if it has none. @until is the time at which several waits together have to
- * end, or 0.
+ * Return: when the wait in a state has to end; 0 only if there is no limit.
+ * @now may be in any unit, and may wrap. @wait is the duration of the state's
+ * timer, 0 if it has none. @until is the time at which several waits together
+ * have to end, or 0.
  */
 static inline unsigned long iw_mpa_fsm_deadline(enum iw_mpa_state state,
 						unsigned long now,

@@ -83,7 +83,8 @@ static bool offload_blame_early(struct iw_mpa_ep *ep, const char *before)
  * Call attach(), but not for a device that has taken TCP over, which receives
  * the bytes itself.
  *
- * Return: false if attach() has changed what it must not change in the socket.
+ * Return: false if a member of the socket is wrong after attach(): attach() has
+ * not set sk_data_ready, or has changed what iw_mpa_sock_mend() restores.
  */
 static bool offload_attach(struct iw_mpa_ep *ep)
 {

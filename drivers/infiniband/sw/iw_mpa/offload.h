@@ -24,8 +24,8 @@ static inline void iw_mpa_offload_kick_rx(struct iw_mpa_ep *ep)
 }
 
 /*
- * Return: IW_MPA_EV_NONE if iw_mpa_tx_finished() follows; or
- * IW_MPA_EV_CANNOT_FINISH without finish_tx().
+ * Return: IW_MPA_EV_NONE, then the driver calls iw_mpa_tx_finished(); or
+ * IW_MPA_EV_CANNOT_FINISH if the driver has no finish_tx().
  */
 static inline enum iw_mpa_event iw_mpa_offload_finish_tx(struct iw_mpa_ep *ep)
 {

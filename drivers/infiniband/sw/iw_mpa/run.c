@@ -44,7 +44,7 @@
 /*
  * How often an initiator repeats an RTR message that the peer may have missed.
  * The first repeat is sent after rtr_repeat_ms without an answer, each further
- * repeat after a wait four times as long. So the fifth is sent 341 times
+ * one after four times the wait before it. So the fifth is sent 341 times
  * rtr_repeat_ms after the RTR message.
  */
 #define RUN_REPEATS		5
@@ -83,7 +83,7 @@ static unsigned long run_end_until(const struct iw_mpa_ep *ep)
 	return (jiffies + msecs_to_jiffies(ms)) | 1;
 }
 
-/* Enter a state (or the present one again), and compute when its wait ends. */
+/* Enter a state, maybe again; set ep->deadline. run_arm() sets the timer. */
 static void run_enter(struct iw_mpa_ep *ep, enum iw_mpa_state state)
 {
 	const struct iw_mpa_state_info *to = &iw_mpa_fsm_states[state];
@@ -310,7 +310,7 @@ static enum iw_mpa_event run_handoff_passive(struct iw_mpa_ep *ep)
 	enum iw_mpa_event event;
 	int len;
 
-	/* The setting fence was changed since iw_create_listen checked it. */
+	/* True only if the setting fence has changed since iw_create_listen. */
 	if (!iw_mpa_device_may_respond(ep->dev, fence)) {
 		ep->call->err = -EOPNOTSUPP;
 		return iw_mpa_ep_fail(ep, IW_MPA_EV_ACCEPT_FAILED, -EOPNOTSUPP);
@@ -477,7 +477,7 @@ static enum iw_mpa_event run_action(struct iw_mpa_ep *ep,
 		iw_mpa_upcall_cancel(ep);
 		break;
 	case IW_MPA_ACT_FAIL_CALL:
-		if (!ep->call->err)	/* BIND or OPEN may have set err */
+		if (!ep->call->err)	/* an action may have set err */
 			ep->call->err = iw_mpa_reason_errno(ep->reason);
 		break;
 	case IW_MPA_ACT_REPORT_DOWN:
@@ -533,8 +533,8 @@ static enum iw_mpa_event run_event(struct iw_mpa_ep *ep,
 /*
  * Few waits last until their deadline, and it costs less to let a timer fire
  * too early (iw_mpa_event_timeout() then starts it again) than to set it for
- * each wait. So the timer is set only if it would fire after the deadline, and
- * only when the runner, the context that handles events, stops.
+ * each wait. So the timer is set only if it is not pending or would fire after
+ * the deadline, and only when the context that handles events (runner) stops.
  */
 static void run_arm(struct iw_mpa_ep *ep)
 {
@@ -615,9 +615,9 @@ static enum iw_mpa_event run_next(struct iw_mpa_ep *ep, enum iw_mpa_event found,
 
 /*
  * Handle an event that has an entry in the state table for the present state,
- * and then up to @budget events that were raised in the meantime. No other
- * context may be handling the endpoint's events. This drops a reference of the
- * caller.
+ * and then up to @budget events that were raised in the meantime. The caller is
+ * the runner: no other context handles the endpoint's events. This drops a
+ * reference of the caller.
  *
  * Storage may need new connections before it can write. So no allocation here,
  * nor one in a driver's op, may wait for writes to storage.
@@ -681,7 +681,7 @@ struct iw_mpa_ep *iw_mpa_run_create(struct iw_mpa_device *dev, struct net *net,
 
 	if (IS_ERR(ep))
 		return ep;
-	/* No other context uses work, timer and socket of a new endpoint. */
+	/* The caller is the runner: no other context uses these members yet. */
 	INIT_WORK(&ep->work, iw_mpa_run_work);
 	timer_setup(&ep->timer, iw_mpa_event_timeout, 0);
 	ep->sock.report = iw_mpa_event_of_sock;
@@ -802,8 +802,8 @@ EXPORT_SYMBOL_GPL(iw_mpa_first_fpdu);
  * This does what iw_mpa_disconnect() does if its @abrupt is false. If no other
  * event of the connection is pending or being handled, this function calls
  * finish_tx() itself. If the driver calls iw_mpa_tx_finished() within
- * finish_tx(), it also sends FIN before it returns, which saves a work item. It
- * never calls stop(): the work item does.
+ * finish_tx(), this function sends FIN before it returns, which saves a work
+ * item. It never calls stop(): the work item does.
  *
  * The socket is locked while FIN is sent. When the socket is unlocked, TCP may
  * call the driver's sk_data_ready, within this call. If that callback calls

@@ -408,7 +408,10 @@ static int sock_setup(struct socket *sock, const struct iw_mpa_sock_opts *opts)
 	sk->sk_reuse = SK_CAN_REUSE;
 	/* A short FPDU must not wait 40 ms for the ACK of the startup frame. */
 	tcp_sk(sk)->nonagle |= TCP_NAGLE_OFF;
-	/* No pure ACK of the SYN-ACK: the Request acknowledges it. */
+	/*
+	 * No pure ACK of the SYN-ACK: the Request acknowledges it, see
+	 * iw_mpa_sock_send_first().
+	 */
 	inet_csk_enter_pingpong_mode(sk);
 	release_sock(sk);
 	return opts->tos_set ? sock_set_tos(sock, opts->tos) : 0;
@@ -481,7 +484,8 @@ static void sock_forget_way(struct sock *sk, int ifindex)
 }
 
 /*
- * Begin to connect, without waiting. report() gets TCP_UP or a failure later.
+ * Begin to connect, without waiting. report() gets TCP_UP or a failure, within
+ * one host maybe before this returns.
  *
  * Return: 0; 1 if, with @opts->fast_open, TCP sends its SYN only when it gets
  * bytes from iw_mpa_sock_send_first(); or a negative errno, and nothing is
@@ -563,7 +567,7 @@ int iw_mpa_sock_adopt(struct iw_mpa_sock *ms, struct socket *sock,
 	int err;
 
 	sock_classify_accepted(sock->sk);
-	/* Set the ULP's TOS in place of the peer's, and the priority, too. */
+	/* TCP may have copied the peer's TOS (tcp_reflect_tos), no priority. */
 	if (opts->tos_set)
 		sock_set_tos(sock, opts->tos);
 	err = sock_hook(ms, sock, 0);

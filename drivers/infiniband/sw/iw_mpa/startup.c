@@ -14,7 +14,10 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-/* Maximum of bytes to drop at once if there is no memory for a frame */
+/*
+ * Maximum of bytes to drop at once if there is no memory for a startup frame.
+ * Bytes that arrive later are dropped in state LINGER.
+ */
 #define STARTUP_DROP		SZ_1M
 
 static int startup_encode(struct iw_mpa_ep *ep, const void *pd, u16 pd_len,
@@ -49,7 +52,7 @@ enum iw_mpa_event iw_mpa_startup_send_request(struct iw_mpa_ep *ep)
 			sent = iw_mpa_sock_send_first(&ep->sock,
 						      buf + ep->request_sent,
 						      len - ep->request_sent);
-		/* RST or FIN is no failure here: TCP has raised its event. */
+		/* RST is no failure here: TCP has raised PEER_RESET for it. */
 		if (sent < 0 && sent != -ECONNRESET && sent != -EPIPE)
 			return iw_mpa_ep_fail(ep, IW_MPA_EV_SEND_FAILED, sent);
 		if (sent > 0)
@@ -167,7 +170,7 @@ static enum iw_mpa_event startup_read(struct iw_mpa_ep *ep)
 	if (ep->reason && !no_memory)
 		return IW_MPA_EV_FRAME_BAD;
 	if (no_memory || !rd->need) {
-		/* TCP reports a FIN once: raise the event, for later. */
+		/* TCP reports FIN once: raise PEER_CLOSED for the next state */
 		if (closed)
 			iw_mpa_raise(ep, IW_MPA_EV_PEER_CLOSED);
 		return no_memory ? startup_decode_head(ep) : startup_decode(ep);
@@ -278,7 +281,10 @@ void iw_mpa_startup_send_term(struct iw_mpa_ep *ep)
 	iw_mpa_sock_shutdown(&ep->sock);
 }
 
-/* A Reject has the IRD and ORD of the Request, within the device's limits. */
+/*
+ * The ULP gives no IRD and ORD for a Reject. So its IRD is the Request's ORD,
+ * and its ORD the Request's IRD, within the device's limits.
+ */
 static void startup_make_reject(struct iw_mpa_ep *ep)
 {
 	struct iw_mpa_local *local = &ep->local;
@@ -315,7 +321,7 @@ static void startup_put_reject(struct iw_mpa_ep *ep)
  * cause, not the ULP, RFC 6581 9.1 and 9.3 ask for a Terminate message, too. If
  * a device has taken the TCP connection over and given it back, iw_mpa must not
  * send bytes: then only FIN is sent. If TCP does not take the Reject, RST is
- * sent: a FIN in place of a Reply would say that this end does not support the
+ * sent: a FIN in place of a Reply would mean that this end does not support the
  * revision.
  */
 void iw_mpa_startup_send_reject(struct iw_mpa_ep *ep)
