@@ -32,8 +32,8 @@
 #include <rdma/iw_cm.h>
 
 /*
- * A ULP that does not answer gets more Requests than it said it has room for
- * after verdict_timeout_ms / BACKLOG_PATIENCE.
+ * After verdict_timeout_ms / BACKLOG_PATIENCE without an answer a ULP gets more
+ * Requests than it has said in rdma_listen() that it has room for.
  */
 #define BACKLOG_PATIENCE	50
 /* How often a listener checks for room in iw_cm or the ULP, in ms */
@@ -150,7 +150,7 @@ void iw_mpa_backlog_stop(struct iw_mpa_listener *lis)
 
 	spin_lock(&lis->dev->lock);
 	lis->gone = true;
-	/* LISTENER_GONE has no effect after a Reject: the peer may close. */
+	/* No effect after a Reject: such an endpoint waits for the peer. */
 	list_for_each_entry(ep, &lis->half_open, queued)
 		iw_mpa_raise(ep, IW_MPA_EV_LISTENER_GONE);
 	list_for_each_entry(ep, &lis->no_room, queued)

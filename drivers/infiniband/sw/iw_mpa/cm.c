@@ -5,11 +5,11 @@
  * The state table says whether a CONNECT_REQUEST waits for its answer. This
  * file finds the connection that an answer is for: until iw_accept has
  * returned, provider_data of a passive cm_id is the connection's number. The
- * number is odd: 0 and even numbers stand for no connection. It needs no
- * reference: iw_cm sometimes does not deliver a CONNECT_REQUEST, or answers for
- * a connection that has ended, and never reports that it frees a cm_id. The
- * number finds the endpoint as long as the endpoint is live, and never finds
- * another one.
+ * number is odd: 0 and even numbers stand for no connection. A pointer would
+ * need a reference, which nothing would drop: iw_cm sometimes does not deliver
+ * a CONNECT_REQUEST, or answers for a connection that has ended, and never
+ * reports that it frees a cm_id. The number finds the endpoint as long as the
+ * endpoint is live, and never finds another one.
  */
 
 #include "main.h"
@@ -98,7 +98,7 @@ put_device:
  * connection.
  *
  * Return: 0, then exactly one ESTABLISHED follows, maybe before the return, but
- * none if iw_reject is called, too; or a negative errno, then no event follows:
+ * none after or during iw_reject; or a negative errno, then no event follows:
  * -ECONNRESET if the connection has ended; -EINVAL, -EBUSY, -ENOMEM as for
  * iw_mpa_connect(); other errors of the hand-off.
  */

@@ -87,8 +87,8 @@ struct pernet_operations;
 
 /*
  * The settings of a network namespace. sysctl may change a value at any time,
- * so readers use READ_ONCE(). A change of what is negotiated has an effect on
- * new connections only; a change of a time, on each wait that begins later.
+ * so readers use READ_ONCE(). A change has an effect on new connections; that
+ * of a time limit also has an effect on each wait that begins later.
  */
 struct iw_mpa_config {
 #define MEMBER_UINT(name, min, max, value)	unsigned int name;

@@ -70,9 +70,9 @@ struct iw_mpa_device *iw_mpa_device_get(const struct ib_device *ibdev)
 }
 
 /*
- * May the current task connect this QP? Kernel threads may connect any QP. Also
- * an application's QP may be connected by the process that made it, and by
- * those of the same user; a kernel ULP's QP by administrators. CAP_SYS_ADMIN is
+ * May the current task connect this QP? Kernel threads may connect any QP; the
+ * process that made an application's QP, and processes of the same user, may
+ * connect that QP; and administrators a kernel ULP's QP. CAP_SYS_ADMIN is
  * enough: mount.cifs drops all capabilities except those needed for mounting.
  */
 static bool device_lets_use(const struct ib_qp *qp)

@@ -38,7 +38,8 @@ struct iw_mpa_takeovers;
  * @listeners: the listeners on this device
  * @lent: the log has said that another network namespace uses the device
  * @dying: refuse new endpoints; a connection that begins to end has less time
- * @attached: clients of the RDMA core have the device, also iw_mpa's own client
+ * @attached: iw_mpa's client of the RDMA core has the device; rdma_cm's client
+ *	got the device earlier
  * @takeovers: TCP connections that it has taken over; NULL if it takes none
  * @rcu: frees the memory, for readers of the list of devices
  */

@@ -124,7 +124,7 @@ static void ep_init_local(struct iw_mpa_ep *ep)
 	local->max_ord = attr->max_ord;
 	local->ird = attr->max_ird;
 	local->ord = attr->max_ord;
-	/* mpa_rev limits an initiator's offer; a responder accepts both. */
+	/* mpa_rev limits an initiator's offer; a responder accepts 1 and 2. */
 	local->rev = !ep->initiator ? IW_MPA_REV_2 :
 		     iw_mpa_config_narrow(&own->mpa_rev, &config->mpa_rev);
 	local->rtr_send = attr->rtr_send;
@@ -179,7 +179,7 @@ static bool ep_register(struct iw_mpa_ep *ep)
 	/*
 	 * iw_mpa_unregister_device() sets dev->dying before it takes the lock
 	 * of each bucket, in iw_mpa_ep_look(). Either it finds this endpoint in
-	 * the bucket, or it had the lock earlier: then dev->dying is set here.
+	 * the bucket, or it had the lock earlier: then this reads dying as set.
 	 */
 	if (!READ_ONCE(dev->dying))
 		return true;

@@ -23,7 +23,7 @@
  * struct frame_hdr - fixed part of an MPA Request or Reply
  * @key: FRAME_KEY_REQ or FRAME_KEY_REP, without the NUL
  * @flags: set of FRAME_*; the low four bits are reserved: they are not checked
- *	on receipt, and are sent as 0, except the two that agree on large FPDUs
+ *	on receipt, and are sent as 0, except FRAME_REQ_LARGE, FRAME_REP_LARGE
  * @rev: MPA revision of the sender
  * @pd_length: bytes of private data that follow, 0..512, RFC 6581 data included
  */
@@ -66,8 +66,8 @@ static const char *frame_key(bool reply)
 }
 
 /*
- * Each byte of the key is checked as it arrives, to reject a stream that is not
- * MPA early. Only the whole key shows whether the peer has this end's role.
+ * Each byte of the key is checked as it arrives, to reject early a stream that
+ * is not MPA. Only the whole key shows whether the peer has this end's role.
  */
 static enum iw_mpa_reason frame_check_key(const u8 *buf, size_t len, bool reply)
 {

@@ -123,7 +123,10 @@ static void faults_look(struct iw_mpa_ep *ep, void *arg)
 {
 	struct faults_search *search = arg;
 
-	/* upcall.c has a reference on the cm_id, so its address is unique. */
+	/*
+	 * Pairs with upcall.c, which has a reference on the cm_id: so the
+	 * address of the cm_id is unique.
+	 */
 	if (!search->found && READ_ONCE(ep->up.cm_id) == search->id &&
 	    kref_get_unless_zero(&ep->ref))
 		search->found = ep;

@@ -187,7 +187,10 @@ static void iw_mpa_listen_work(struct work_struct *work)
 	memalloc_noio_restore(noio);
 }
 
-/* The socket of a listener reports an event; all but READABLE are ignored. */
+/*
+ * The socket of a listener reports an event. All but READABLE are ignored: if
+ * TCP has failed, no more connections arrive.
+ */
 static void listen_of_sock(struct iw_mpa_sock *ms, enum iw_mpa_event event,
 			   int err)
 {

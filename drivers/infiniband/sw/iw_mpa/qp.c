@@ -86,7 +86,7 @@ int iw_mpa_qp_bind(struct iw_mpa_ep *ep, u32 qpn)
 	 * Work that was queued before ep->user was set is in iw_mpa_wq. If it
 	 * ran for a later event, it might wait there for the application, and
 	 * hold up storage. So cancel it: this context, within iw_connect or
-	 * iw_accept, handles all pending events itself.
+	 * iw_accept, handles the pending events, or queues the work again.
 	 */
 	if (ep->user && cancel_work(&ep->work))
 		iw_mpa_ep_drop(ep);

@@ -207,8 +207,8 @@ static enum iw_mpa_reason chunk_decode(u32 ppid, const u8 *buf, size_t len,
 
 /*
  * In a Segment chunk the DDP segment is all that follows the DDP-SSN. A BAD
- * chunk keeps its place in the order: it breaks the session after the chunks
- * before it.
+ * chunk keeps its place in the order: it breaks the session once the chunks
+ * that precede it were handled.
  */
 void iw_mpa_chunk_decode(u32 ppid, const void *buf, size_t len,
 			 struct iw_mpa_chunk *chunk)
@@ -285,7 +285,10 @@ iw_mpa_session_place(const struct iw_mpa_session *session, u16 ssn, u16 window)
 	return ahead < window ? IW_MPA_PLACE_AHEAD : IW_MPA_PLACE_INVALID;
 }
 
-/* Return: why a chunk is not legal; BAD_KEY if it is merely out of turn. */
+/*
+ * Return: why a chunk is not legal. MPA's list of reasons has none for a chunk
+ * that is merely out of turn: such a chunk gets BAD_KEY.
+ */
 static enum iw_mpa_reason session_fault(const struct iw_mpa_session *session,
 					const struct iw_mpa_chunk *chunk)
 {

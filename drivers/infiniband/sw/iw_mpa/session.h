@@ -76,7 +76,7 @@ struct iw_mpa_session {
 enum iw_mpa_session_place {
 	IW_MPA_PLACE_NEXT,		/* take it now */
 	IW_MPA_PLACE_AHEAD,		/* keep it: earlier ones are missing */
-	IW_MPA_PLACE_INVALID,		/* drop it: it cannot be in flight */
+	IW_MPA_PLACE_INVALID,		/* drop it: repeated or too far ahead */
 };
 
 /* Encode and decode chunks. @frame is NULL for a Terminate. */

@@ -3,8 +3,8 @@
  * Files for people and scripts: endpoints, listeners and stats in the debugfs
  * folder iw_mpa; and the counters of "rdma statistic show link".
  *
- * No lock is held while a file is printed. So endpoints and listeners may be
- * added and removed meanwhile; each is shown at most once.
+ * Endpoints and listeners are read under RCU, without a lock. So they may be
+ * added and removed while a file is printed; each is shown at most once.
  */
 
 #include "main.h"
@@ -190,10 +190,10 @@ int iw_mpa_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 }
 
 /*
- * Return: true if both alloc_hw_port_stats and get_hw_stats are iw_mpa's, or
- * both the driver's. ib_set_device_ops() keeps the first value of each op. If
- * driver and iw_mpa owned one op each, one would write its counters into an
- * array that the other has made for fewer counters.
+ * Return: true if get_hw_stats and alloc_hw_port_stats are both iw_mpa's, with
+ * no alloc_hw_device_stats, or both the driver's. ib_set_device_ops() keeps the
+ * first value of each op. If driver and iw_mpa owned one op each, one would
+ * write its counters into an array that the other has made for fewer counters.
  */
 bool iw_mpa_show_check(const struct ib_device_ops *ops)
 {

@@ -23,7 +23,7 @@ const char *iw_mpa_counter_name(enum iw_mpa_counter counter)
 	return iw_mpa_reason_name(counter - IW_MPA_CNT_REASON + 1);
 }
 
-/* Count for the whole host, not for a device. All functions: any context. */
+/* Count for the whole host alone. Context: any, as for all functions here. */
 void iw_mpa_count(enum iw_mpa_counter counter)
 {
 	this_cpu_inc(stats_of_all.counter[counter]);

@@ -255,7 +255,7 @@ static void takeover_acknowledge(struct sock *sk)
 	release_sock(sk);
 }
 
-/* Start a check of paths soon: the network has changed. Context: any. */
+/* Start a check of paths soon: one may have changed. Context: any. */
 static void takeovers_stir(struct iw_mpa_takeovers *all)
 {
 	if (all->ops->path_changed && !list_empty_careful(&all->list) &&
@@ -398,7 +398,7 @@ void iw_mpa_takeover_undo(struct iw_mpa_ep *ep)
 	kfree_rcu(t, rcu);
 }
 
-/* Called before prepare(): iw_mpa_stream_released() may run when it returns. */
+/* Call before prepare(): the driver may release as soon as that returns. */
 static void takeover_give(struct iw_mpa_takeover *t)
 {
 	kref_get(&t->users);
@@ -655,7 +655,7 @@ static void takeovers_look(struct work_struct *work)
 		any = true;
 		cond_resched();
 	}
-	/* If paths always change, checks take half of the time at most. */
+	/* If netevents never stop, checks take half of the time at most. */
 	WRITE_ONCE(all->took, jiffies - began);
 	if (any)
 		queue_delayed_work(takeover_wq, &all->look, TAKEOVER_LOOK_EACH);

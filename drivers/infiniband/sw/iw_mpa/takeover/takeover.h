@@ -18,7 +18,7 @@ static inline bool iw_mpa_takeover_is_due(const struct iw_mpa_device *dev)
 	return IS_ENABLED(CONFIG_IW_MPA_TAKEOVER) && dev->takeovers;
 }
 
-/* Return: true from iw_mpa_takeover_shut_off() on, after settle() if @taken. */
+/* Return: true while TCP is shut off for a takeover, or the device has TCP. */
 static inline bool iw_mpa_takeover_is_on(const struct iw_mpa_ep *ep)
 {
 	return IS_ENABLED(CONFIG_IW_MPA_TAKEOVER) && ep->takeover;

@@ -161,7 +161,7 @@ static void tcb_count_dropped(const struct tcp_sock *tp, struct iw_mpa_tcb *tcb)
 		tcb->rx_dropped += tcb_skb_bytes(rb_to_skb(node));
 }
 
-/* Copy unread bytes. Without a FIN each sequence number stands for a byte. */
+/* Copy unread bytes: without FIN or urgent data rcv_nxt counts only bytes. */
 static int tcb_copy_rx(struct sock *sk, struct iw_mpa_tcb *tcb)
 {
 	u32 len = tcb->rcv_nxt - tcb->copied_seq, done = 0;
