@@ -38,8 +38,8 @@ struct iw_mpa_takeovers;
  * @listeners: the listeners on this device
  * @lent: the log has said that another network namespace uses the device
  * @dying: refuse new endpoints; a connection that begins to end has less time
- * @attached: iw_mpa's client of the RDMA core has the device; rdma_cm's client
- *	got the device earlier
+ * @attached: iw_mpa's client of the RDMA core has the device, so has rdma_cm,
+ *	if its module was loaded before iw_mpa
  * @takeovers: TCP connections that it has taken over; NULL if it takes none
  * @rcu: frees the memory, for readers of the list of devices
  */

@@ -126,7 +126,8 @@ struct iw_mpa_call {
  * @busy: some context is the runner
  * @runner: the task in which the runner runs, or which it has interrupted; NULL
  *	without a runner. iw_mpa_qp_gone() in this task must not wait for the
- *	runner: it would wait for itself
+ *	runner: it would wait for itself. A runner that interrupts a task clears
+ *	this before the task goes on
  * @found: event that an action in iw_mpa_first_fpdu() or iw_mpa_close() has
  *	returned, left to @work, which is the runner then; or IW_MPA_EV_NONE
  * @awaited: iw_accept or iw_reject waits to be the runner, and no other context
@@ -141,8 +142,8 @@ struct iw_mpa_call {
  * @listener: responder: its listener; held while the endpoint is live
  * @queue: which list of @listener has the endpoint; under the device's lock
  * @queued: entry in that list of @listener; under the device's lock
- * @queued_crowd: half-open: entry in @half_open of the listener's &struct
- *	iw_mpa_crowd; under the device's lock
+ * @queued_crowd: half-open: entry in @half_open of &struct iw_mpa_crowd; under
+ *	the device's lock
  * @asked: CONNECT_REQUEST was raised, and not answered; under the device's lock
  * @stray: responder: the local address is another device's: send a Reject
  * @rcu: frees the memory after a grace period, for readers of the table of all

@@ -754,8 +754,8 @@ bool iw_mpa_run_answer(struct iw_mpa_ep *ep, struct iw_mpa_call *call,
 /*
  * Handle an event, and the events that follow it, in the caller's context, as
  * long as all actions are among @actions. If that is not possible, or if other
- * events are pending or being handled, raise the event: the work item handles
- * it.
+ * events are being handled, or are pending, which go first, raise the event:
+ * the work item handles it.
  */
 static void run_in_place(struct iw_mpa_ep *ep, enum iw_mpa_event event,
 			 u32 actions)

@@ -3,8 +3,8 @@
  * Files for people and scripts: endpoints, listeners and stats in the debugfs
  * folder iw_mpa; and the counters of "rdma statistic show link".
  *
- * Endpoints and listeners are read under RCU, without a lock. So they may be
- * added and removed while a file is printed; each is shown at most once.
+ * Endpoints and listeners are read under RCU. So they may be added and removed
+ * while a file is printed; each is shown at most once.
  */
 
 #include "main.h"
