@@ -2,9 +2,10 @@
 /*
  * Completion queues.
  *
- * A kernel ULP's queue is a ring in the kernel's own memory. An application's
- * queue is in memory that the application polls and arms without a system call.
- * An entry there is free when its VALID bit is clear; if the application
+ * A kernel ULP's completion queue (CQ) is a ring in the kernel's own memory. An
+ * application's CQ is a ring in memory that it shares with the kernel, so that
+ * it polls and arms the CQ without a system call. The kernel fills an entry of
+ * that ring only if SIW_WQE_VALID is clear in the entry. If the application
  * misuses the bit, it can only lose its own completions.
  */
 
@@ -17,12 +18,12 @@
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
 
-/* An application may arm its queue all the time while the kernel disarms it. */
+/* Tries to disarm a CQ while its application arms it again and again */
 #define CQ_DISARM_TRIES	8
-/* Calls of a handler in a row, before a work item makes the rest */
+/* Calls of a CQ's handler in a row, before a work item makes the next one */
 #define CQ_CALLS	8
 
-/* A QP of an application accepts only work requests that have a row here. */
+/* An application's QP accepts only operations that have a row here. */
 static const u8 cq_user_op[SRNIC_WR_COUNT] = {
 	[SRNIC_WR_WRITE]	= SIW_OP_WRITE,
 	[SRNIC_WR_READ]		= SIW_OP_READ,
@@ -62,7 +63,7 @@ static u16 cq_user_status(u8 status)
 	}
 }
 
-/* The application clears VALID when it has polled an entry. */
+/* The application clears SIW_WQE_VALID after it has polled the entry. */
 static bool cq_put_user(struct srnic_cq *cq, const struct srnic_cqe *cqe)
 {
 	struct siw_cqe *slot = &cq->uring[cq->put & (cq->size - 1)];
@@ -75,7 +76,7 @@ static bool cq_put_user(struct srnic_cq *cq, const struct srnic_cqe *cqe)
 	slot->bytes = cqe->bytes;
 	slot->inval_stag = cqe->inv ? cqe->inv_stag : 0;
 	slot->qp_id = cqe->qp->qp_num;
-	/* An application that sees VALID must see the rest of the entry. */
+	/* Release: a poller that reads VALID also reads the other fields. */
 	smp_store_release(&slot->flags,
 			  SIW_WQE_VALID | (cqe->inv ? SIW_WQE_REM_INVAL : 0));
 	return true;
@@ -90,11 +91,12 @@ static bool cq_put_kernel(struct srnic_cq *cq, const struct srnic_cqe *cqe)
 }
 
 /*
- * Must the handler be called? The word *@cq->notify says for which completions
- * the ULP has armed the queue. Only the state that was read is cleared, by
- * compare and exchange: an application may have armed the queue anew, for
- * solicited completions only, and this completion is perhaps not solicited. If
- * it does so all the time the kernel gives up and calls the handler anyway.
+ * Returns true if the CQ's handler must be called for this completion. The ULP
+ * has armed the CQ for the kinds of completions in *@cq->notify. Compare and
+ * exchange clears that word only if it still has the value that was checked: an
+ * application may just have armed the CQ anew, for solicited completions only,
+ * and this one may be unsolicited. If the word has changed at each of
+ * CQ_DISARM_TRIES tries, the handler is called anyway.
  */
 static bool cq_disarm(struct srnic_cq *cq, bool solicited)
 {
@@ -105,8 +107,9 @@ static bool cq_disarm(struct srnic_cq *cq, bool solicited)
 
 	/*
 	 * The kernel writes the entry, then reads @notify. The ULP writes
-	 * @notify, then reads entries (srnic_req_notify_cq(), libsiw). So the
-	 * kernel or the ULP sees what the other wrote: no completion is missed.
+	 * @notify, then reads entries (srnic_req_notify_cq(), libsiw). So at
+	 * least one of them reads what the other wrote, and no completion is
+	 * missed.
 	 */
 	smp_mb();
 	armed = READ_ONCE(*cq->notify);
@@ -135,15 +138,16 @@ static void upcalls_add(struct srnic_upcalls *up, struct srnic_cq *cq)
 
 static void cq_queue_event(struct srnic_cq *cq, enum srnic_cq_due due)
 {
-	/* The work item is queued after the bit is set, so no bit is missed. */
+	/* Set the bit before queueing the work, whose next run reads it. */
 	set_bit(due, &cq->due);
 	queue_work(srnic_event_wq, &cq->event_work);
 }
 
 /*
- * If there is no room the completion is lost, the overflow is reported to the
- * ULP, and @up->full stops the QP. A QP in destroy_qp completes nothing more: a
- * completion has a pointer to its QP, which a poller could not use.
+ * If the ring is full the completion is lost: the ULP gets IB_EVENT_CQ_ERR, and
+ * @up->full lets RX or the sender end the stream. No entry is added for a QP
+ * that destroy_qp is destroying: the entry has a pointer to the QP, which would
+ * be freed before the ULP polls the entry.
  */
 void srnic_cq_put(struct srnic_cq *cq, const struct srnic_cqe *cqe,
 		  bool solicited, struct srnic_upcalls *up)
@@ -171,9 +175,10 @@ void srnic_cq_put(struct srnic_cq *cq, const struct srnic_cqe *cqe,
 }
 
 /*
- * Call the handler until no call is due. The caller has raised @upcalls from 0.
- * An application can make calls due as fast as they are made. So after some
- * calls a work item makes the next one, and other softirqs run.
+ * Call the CQ's handler until no call is due; the caller has raised @upcalls
+ * from 0. An application that arms its CQ again and again could make calls due
+ * as fast as they are made. So after CQ_CALLS calls a work item makes the next
+ * one, and meanwhile other softirqs run.
  */
 static void cq_call(struct srnic_cq *cq)
 {
@@ -185,25 +190,26 @@ static void cq_call(struct srnic_cq *cq)
 		if (!atomic_sub_return(due, &cq->upcalls))
 			return;
 	}
-	/* A CPU that raises @upcalls from 0 sees what the handler did. */
+	/* Release: the handler's writes precede its call on another CPU. */
 	atomic_set_release(&cq->upcalls, 0);
 	cq_queue_event(cq, SRNIC_CQ_CALL);
 }
 
 /*
- * A queue's handler must not run on two CPUs at once
- * (Documentation/infiniband/core_locking.rst). If it is running already, the
- * CPU that runs it calls it once more.
+ * A CQ's handler must not run on two CPUs at once
+ * (Documentation/infiniband/core_locking.rst). If it is running on another CPU,
+ * this function only raises @upcalls, and that CPU calls the handler once more.
  *
- * RX may run within a call of TCP by a sender that may use the emergency
- * reserves of memory. What a ULP allocates in its handler must not use these.
+ * TCP may run RX, which calls this function, in the task of a sender that may
+ * use the emergency reserves of memory (PF_MEMALLOC). The flag is cleared for
+ * the handler, since what a ULP allocates there must not use the reserves.
  */
 void srnic_cq_call_due(struct srnic_upcalls *up)
 {
 	bool reserves = current->flags & PF_MEMALLOC;
 	int i;
 
-	/* Other CPUs may read current->flags: avoid needless writes. */
+	/* Write current->flags only if need be: other CPUs may read it. */
 	if (reserves)
 		current->flags &= ~PF_MEMALLOC;
 	for (i = 0; i < SRNIC_UPCALLS && up->cq[i]; i++) {
@@ -218,8 +224,9 @@ void srnic_cq_call_due(struct srnic_upcalls *up)
 }
 
 /*
- * For verbs: a ULP may call a verb with locks held that its handler takes, so
- * a verb must not call the handler (Documentation/infiniband/core_locking.rst).
+ * A verb leaves its calls of handlers to work items. A ULP may call a verb with
+ * locks held that its completion handler takes, so the verb must not call the
+ * handler (Documentation/infiniband/core_locking.rst).
  */
 void srnic_cq_call_later(struct srnic_upcalls *up)
 {
@@ -266,11 +273,12 @@ int srnic_poll_cq(struct ib_cq *ibcq, int max, struct ib_wc *wc)
 }
 
 /*
- * Remove some entries of @qp. Entries of other QPs move down over the removed
- * ones, which leaves a gap of void entries from @gap to @gap_end; entries from
- * @gap_end on were not checked. The lock is dropped between two steps. If a
- * poller has passed the gap meanwhile, the gap starts anew where the poller is.
- * Returns false if all entries were checked.
+ * Remove some entries of @qp from a kernel ULP's ring. Entries of other QPs
+ * move down over the removed ones. This leaves a gap of void entries, from @gap
+ * up to @gap_end; entries from @gap_end on were not checked yet. The caller
+ * drops cq->lock between two steps. If the ULP has polled entries beyond
+ * @gap_end meanwhile, an empty gap begins at @get. Returns false if all entries
+ * were checked.
  */
 static bool cq_forget_step(struct srnic_cq *cq, const struct ib_qp *qp)
 {
@@ -291,7 +299,7 @@ static bool cq_forget_step(struct srnic_cq *cq, const struct ib_qp *qp)
 	return cq->gap_end != cq->put;
 }
 
-/* In steps, since a whole queue would keep interrupts off for too long */
+/* Remove @qp's entries in steps, and enable interrupts between the steps. */
 void srnic_cq_forget(struct srnic_cq *cq, const struct ib_qp *qp)
 {
 	if (cq->uring)
@@ -312,9 +320,10 @@ void srnic_cq_forget(struct srnic_cq *cq, const struct ib_qp *qp)
 }
 
 /*
- * This copies in steps: to copy a whole queue at once would keep interrupts off
- * for too long. It must do no I/O to get memory: a ULP that has storage may
- * wait for @cq->arrange, as queues of the RDMA core's pool are shared.
+ * Replace the ring by a larger one, copying the entries in steps: to copy a
+ * whole ring at once would keep interrupts off for too long. The allocation
+ * must not start I/O: ULPs share the CQs of the RDMA core's pool, so one that
+ * serves storage may wait for @cq->arrange.
  */
 static int cq_grow(struct srnic_cq *cq, u32 size)
 {
@@ -343,12 +352,13 @@ static int cq_grow(struct srnic_cq *cq, u32 size)
 }
 
 /*
- * A queue of a QP, with @entries work requests, completes here from now on.
- * When it is flushed each work request completes, unsignaled ones, too. A
+ * A queue of a QP, with @entries work requests, completes to @cq from now on. A
+ * flush of that queue completes each work request, unsignaled ones, too. A
  * kernel ULP does not count unsignaled ones when it chooses the size of @cq,
- * but waits for a work request after them, see ib_drain_qp(). So the ring has
- * room for all @entries beside what the ULP has asked for. An application
- * chooses the size of its ring itself.
+ * but waits for the completion of a later work request (ib_drain_qp()), which
+ * must not be lost. So the ring has room for all @entries beside the entries
+ * that the ULP has asked for. An application chooses the size of its ring
+ * itself.
  *
  * Returns 0; -ENOMEM.
  */
@@ -374,12 +384,12 @@ int srnic_cq_join(struct srnic_cq *cq, u32 entries)
 }
 
 /*
- * A queue that joined with @entries work requests leaves.
+ * A QP's queue that joined @cq with @entries work requests leaves it.
  *
- * When a kernel ULP frees a completion queue, the RDMA core first stops its own
- * work on the queue, then calls the driver. A call of the handler in between
- * would start that work again. So the last QP that leaves waits until no call
- * is due; without a QP no further call becomes due.
+ * When a kernel ULP frees a CQ, the RDMA core first cancels its own work item
+ * of the CQ, then calls destroy_cq. A call of the handler in between would
+ * queue that work item again. So the last QP that leaves @cq waits until no
+ * call of the handler is due; without a QP no further call becomes due.
  */
 void srnic_cq_leave(struct srnic_cq *cq, u32 entries)
 {
@@ -390,7 +400,7 @@ void srnic_cq_leave(struct srnic_cq *cq, u32 entries)
 	}
 	if (!atomic_dec_and_test(&cq->users) || cq->uring)
 		return;
-	/* cq_call() in the work item may have queued it again. */
+	/* Flush again if cq_call() has queued the work item once more. */
 	while (flush_work(&cq->event_work))
 		;
 }
@@ -412,11 +422,11 @@ int srnic_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	int missed;
 
 	spin_lock_irqsave(&cq->lock, irq);
-	/* A queue armed for all completions stays so until one arrives. */
+	/* Arming for solicited completions must not disarm for the others. */
 	if (solicited)
 		keep = READ_ONCE(*cq->notify) & SIW_NOTIFY_NEXT_COMPLETION;
 	WRITE_ONCE(*cq->notify, SIW_NOTIFY_SOLICITED | keep);
-	/* Write the word, then read entries: pairs with cq_disarm(). */
+	/* Write @notify, then read entries: pairs with cq_disarm(). */
 	smp_mb();
 	missed = (flags & IB_CQ_REPORT_MISSED_EVENTS) && cq_has_some(cq);
 	spin_unlock_irqrestore(&cq->lock, irq);
@@ -509,7 +519,7 @@ int srnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	return err;
 }
 
-/* No QP is left, so no handler runs any more: see srnic_cq_leave(). */
+/* All QPs have left the CQ: srnic_cq_leave() has waited for its handler. */
 int srnic_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct srnic_dev *dev = to_srnic_dev(ibcq->device);

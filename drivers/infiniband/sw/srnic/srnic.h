@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Objects of srnic. Documentation/infiniband/srnic_design.rst says who owns
- * them and in which order locks are taken.
+ * Objects of srnic: devices, memory regions, completion queues, work queues and
+ * QPs. Documentation/infiniband/srnic_design.rst has the rules for references
+ * on them and the order in which their locks are taken.
  */
 #ifndef _SRNIC_H
 #define _SRNIC_H
@@ -25,63 +26,64 @@
 #include <rdma/iw_mpa.h>
 #include <rdma/siw-abi.h>
 
-/* Limits of what a ULP may ask for; the first two are fixed by libsiw's ABI */
+/* Most SGEs and inline bytes of a work request; libsiw's ABI fixes both. */
 #define SRNIC_MAX_SGE		SIW_MAX_SGE
 #define SRNIC_MAX_INLINE	SIW_MAX_INLINE
 #define SRNIC_MAX_SGE_RD	1
-/* of what a ULP in the kernel sends: 128 KiB in pages */
+/* Most SGEs of a kernel ULP's Send or Write: 128 KiB in pages of 4 KiB */
 #define SRNIC_MAX_SEND_SGE	32
 #define SRNIC_MAX_WR		32768
-/* A 32-bit kernel has few addresses at which it can map rings. */
+/* Rings of CQs are in the vmalloc area, which is small on 32-bit kernels. */
 #define SRNIC_MAX_CQE		(BITS_PER_LONG == 64 ? 4194304 : 65536)
 #define SRNIC_MAX_DEPTH		128
 #define SRNIC_MAX_QP		131072
 #define SRNIC_MAX_CQ		262144
 #define SRNIC_MAX_MR		1048576
-/* A region's list of pages is one allocation, of at most INT_MAX bytes. */
+/* kvmalloc() limits an MR's array of page addresses to INT_MAX bytes. */
 #define SRNIC_MAX_MR_SIZE	((u64)(INT_MAX / sizeof(u64) - 1) << PAGE_SHIFT)
 #define SRNIC_MAX_PD		131072
 #define SRNIC_MAX_SRQ		65536
 #define SRNIC_MAX_FAST_SG	512
 
-/* ibv_devinfo(1) shows these: ASCII, since software has no vendor number. */
+/* vendor_id of ibv_devinfo(1) in ASCII: no IEEE OUI is assigned to srnic. */
 #define SRNIC_VENDOR_ID		0x73726e	/* "srn" */
 #define SRNIC_PART_ID		1
 
-/* The sender's batch is full with so many FPDUs, bytes, or bvec entries. */
+/* Limits of a batch: the FPDUs that srnic's sender passes to TCP in one call */
 #define SRNIC_BATCH_FPDUS	96
 #define SRNIC_BATCH_BYTES	SZ_128K
 #define SRNIC_BATCH_BVECS	30
-/* Bytes that one QP may send or receive before other QPs have a turn */
+/* Bytes of one run of the sender or of RX; then work items of other QPs run. */
 #define SRNIC_TX_QUOTA		SZ_1M
 #define SRNIC_RX_BUDGET		SZ_256K
-/* Elements of a queue that are handled in a row with interrupts off */
+/* Entries of a queue that are handled before interrupts are enabled again */
 #define SRNIC_QUEUE_STEP	256
-/* A Terminate message waits for room this long without an ack, and in all */
+/* Limits on sending a Terminate: without an acknowledgement, and in all (ms) */
 #define SRNIC_TERM_MS		5000
 #define SRNIC_TERM_MAX_MS	30000
-/* Delay before the next try after an allocation has failed */
+/* Delay before the sender or RX retries after a failed allocation */
 #define SRNIC_RETRY_MS		10
-/* How often a QP in error polls for receives that its application posts */
+/* Least and greatest delay until a QP in ERROR polls its application's rings */
 #define SRNIC_FLUSH_MIN_MS	10
 #define SRNIC_FLUSH_MAX_MS	4000
 
-/* How long after open_tx iw_cm still finds a QP that has accepted */
+/* Seconds after TX is opened until iw_get_qp() ignores a responder's QP */
 #define SRNIC_FOUND_S		60
 
 struct srnic_dev;
 struct srnic_ring;
 
 /*
- * Work queues for all devices: streams and completions of kernel ULPs; those
- * of applications; asynchronous events. "Memory reclaim" in srnic_design.rst
- * says what may run on which.
+ * Work queues of all devices: srnic_wq for streams and completions of kernel
+ * ULPs, srnic_user_wq for those of applications, srnic_event_wq for handlers of
+ * asynchronous events and for deferred completion handlers. "Memory reclaim" in
+ * srnic_design.rst says what work may run on which of them.
  */
 extern struct workqueue_struct *srnic_wq;
 extern struct workqueue_struct *srnic_user_wq;
 extern struct workqueue_struct *srnic_event_wq;
 
-/* What a device is made of */
+/* Verbs, ops and attributes with which an srnic device is registered */
 extern const struct ib_device_ops srnic_verbs;			/* verbs.c */
 extern const struct iw_mpa_driver_ops srnic_driver_ops;		/* handoff.c */
 extern const struct iw_mpa_device_attr srnic_device_attr;	/* handoff.c */
@@ -92,15 +94,15 @@ struct srnic_dev {
 	struct ib_device	ibdev;
 	struct net_device	*netdev;
 	netdevice_tracker	netdev_tracker;
-	/* rereads @netdev, whose events miss a disabled device */
+	/* work item that rereads @netdev's state after the device is enabled */
 	struct work_struct	catch_up;
-	/* has TCP let storage's sockets use the reserves, once */
+	/* work item: turns on memalloc_socks_key, which SOCK_MEMALLOC needs */
 	struct work_struct	reserves;
 	bool			has_reserves;	/* @reserves has run */
-	/* complete QPs by number; its lock is taken with interrupts off */
+	/* QPs by QPN, once created; xa_lock is taken with interrupts off */
 	struct xarray		qps;
 	struct xarray		mrs;		/* by STag index */
-	u32			next_qpn;	/* tried first for a new QP */
+	u32			next_qpn;	/* next QPN to try */
 	u64			mac;		/* of @netdev or random: GID */
 	bool			port_up;
 	struct {
@@ -114,38 +116,38 @@ struct srnic_dev {
 enum srnic_mr_kind {
 	SRNIC_MR_DMA,		/* all memory of the kernel */
 	SRNIC_MR_USER,		/* pinned pages of an application */
-	SRNIC_MR_FAST,		/* mapped and registered by a kernel ULP */
+	SRNIC_MR_FAST,		/* IB_WR_REG_MR of a kernel ULP */
 };
 
-/* A part of a fast-registered region, contiguous in memory */
+/* A virtually contiguous part of a fast-registered memory region */
 struct srnic_extent {
 	void	*va;
-	u64	end;	/* offset in the region of the next extent */
+	u64	end;	/* end offset in the region */
 };
 
 struct srnic_mr {
 	struct ib_mr		ibmr;
 	struct rcu_head		rcu;	/* lookups take no lock */
 	rwlock_t		lock;	/* accesses read, changes write */
-	spinlock_t		gate;	/* a change takes it before @lock */
+	spinlock_t		gate;	/* writers take it before @lock */
 	bool			closed;	/* readers wait at @gate */
 	enum srnic_mr_kind	kind;
-	/* Under @lock up to @size: */
+	/* @lock protects @valid up to @size: */
 	bool			valid;
-	bool			removed; /* has no STag: never valid again */
+	bool			removed; /* deregistered: never valid again */
 	u32			stag;	/* index and key */
 	u32			access;	/* IB_ACCESS_* */
-	u64			base;	/* first address, in SGEs and FPDUs */
+	u64			base;	/* address of the region's byte 0 */
 	u64			size;
 	union {
-		struct { /* SRNIC_MR_USER: DMA blocks of equal size */
+		struct { /* SRNIC_MR_USER: pages or huge pages of one size */
 			struct ib_umem		*umem;
 			u64			*blocks;
-			u64			block;	/* if it is one */
+			u64			block;	/* of a single block */
 			u32			block_off; /* of @base */
 			u8			block_shift;
 		};
-		struct { /* SRNIC_MR_FAST: one map in use, one to be filled */
+		struct { /* SRNIC_MR_FAST: ib_map_mr_sg() fills map[!active] */
 			struct srnic_extent	*map[2];
 			u32			extents[2];
 			u32			max_extents;
@@ -155,7 +157,7 @@ struct srnic_mr {
 	};
 };
 
-/* What a ULP may post. SRNIC_WR_RECV is for completions only. */
+/* Operations of work requests; SRNIC_WR_RECV is in completions only. */
 enum srnic_wr_op {
 	SRNIC_WR_WRITE,
 	SRNIC_WR_READ,
@@ -169,16 +171,16 @@ enum srnic_wr_op {
 };
 
 struct srnic_cqe {
-	u64		id;	/* wr_id, or the address of wr_cqe */
+	u64		id;	/* the ULP's wr_id or wr_cqe pointer */
 	struct ib_qp	*qp;
 	u32		bytes;	/* received or read */
-	u32		inv_stag; /* the peer has invalidated it, if @inv */
+	u32		inv_stag; /* STag that the Send has invalidated */
 	u8		op;	/* enum srnic_wr_op */
 	u8		status;	/* enum ib_wc_status */
 	bool		inv;
 };
 
-/* Bits of srnic_cq.due: what the work item has to do */
+/* Bits of srnic_cq.due: what srnic_cq.event_work has to do */
 enum srnic_cq_due {
 	SRNIC_CQ_CALL,		/* call the handler */
 	SRNIC_CQ_LOST,		/* report the overflow */
@@ -186,24 +188,24 @@ enum srnic_cq_due {
 
 struct srnic_cq {
 	struct ib_cq		ibcq;
-	/* protects all but @users, @upcalls, @due, @extra */
+	/* protects all members but @users, @upcalls, @due, @extra */
 	spinlock_t		lock;
-	u32			size;	/* of the ring; a power of two */
-	/* count entries; an application's queue uses @put only */
+	u32			size;	/* power of two */
+	/* number of entries added, and of those polled (@kring only) */
 	u32			put;
 	u32			get;
 	struct mutex		arrange; /* to move entries; before @lock */
-	u32			extra;	/* entries for flushes, under @arrange */
+	u32			extra;	/* room for flushes; under @arrange */
 	u32			gap;	/* first void entry, under @arrange */
-	u32			gap_end; /* first entry after the void ones */
+	u32			gap_end; /* first entry after the gap */
 	struct srnic_cqe	*kring;	/* a kernel ULP's entries */
 	struct siw_cqe		*uring;	/* an application's entries, in @ring */
 	struct srnic_ring	*ring;
 	u32			*notify; /* SIW_NOTIFY_*: @armed or in @ring */
 	u32			armed;
 	bool			overflowed; /* reported once */
-	atomic_t		users;	/* queues of QPs that complete here */
-	atomic_t		upcalls; /* calls of the handler that are due */
+	atomic_t		users;	/* attached SQs and RQs */
+	atomic_t		upcalls; /* due calls of ibcq.comp_handler */
 	unsigned long		due;	/* SRNIC_CQ_*; atomic bits */
 	struct work_struct	event_work;
 };
@@ -216,11 +218,11 @@ struct srnic_cq {
 #define SRNIC_WQE_BAD		BIT(4)	/* completes with @status at once */
 #define SRNIC_WQE_MEMORY	BIT(5)	/* SRNIC_LOCAL_DMA_LKEY in all SGEs */
 
-/* A work request of the send queue */
+/* A WQE: a work request in a QP's send queue */
 struct srnic_wqe {
 	u64	id;	/* the ULP's */
-	u64	raddr;	/* at the peer; SRNIC_WR_REG: new base of the region */
-	u32	rkey;	/* STag at the peer; STag to register or invalidate */
+	u64	raddr;	/* remote address; SRNIC_WR_REG: the region's base */
+	u32	rkey;	/* remote STag; SRNIC_WR_REG and _INV: the local one */
 	u32	bytes;	/* sum of the lengths */
 	u8	op;	/* enum srnic_wr_op */
 	u8	flags;	/* SRNIC_WQE_* */
@@ -228,7 +230,7 @@ struct srnic_wqe {
 	bool	done;	/* may retire; under srnic_sq.lock */
 	u8	status;	/* enum ib_wc_status, when @done */
 	union {
-		/* a Read's: sink; as many as srnic_sq.wqe_size has room for */
+		/* SGEs: a Read's sink, or the source; see srnic_wqe_size() */
 		DECLARE_FLEX_ARRAY(struct ib_sge, sge);
 		u8		data[SRNIC_MAX_INLINE]; /* SRNIC_WQE_INLINE */
 		struct {
@@ -239,10 +241,10 @@ struct srnic_wqe {
 };
 
 /*
- * A send queue; sq.c says what the indices count. @lock protects all but
- * @uring. The sender (see struct srnic_tx) reads @put and writes @next also
- * without @lock, with acquire and release. If there is a @uring, the sender
- * alone writes @put, and without @lock.
+ * A send queue; the first comment of sq.c says what its indices count. @lock
+ * protects all members but @uring. Without @lock, the sender (the holder of
+ * srnic_tx.lock) also reads @put with acquire and writes @next with release. If
+ * there is a @uring, only the sender writes @put, without @lock.
  */
 struct srnic_sq {
 	spinlock_t		lock;
@@ -253,13 +255,16 @@ struct srnic_sq {
 	u32			next;
 	u32			sent;
 	u32			get;
-	u32			read;	/* before it all Reads have completed */
-	u32			reads;	/* count against ORD; with RTR's */
-	u32			limit;	/* send until here; under tx.lock */
+	u32			read;	/* search unanswered Reads from here */
+	/* how many Reads are unanswered, RTR message included; at most ORD */
+	u32			reads;
+	/* index of the first WQE that is not to be sent; under tx.lock */
+	u32			limit;
 	bool			limited; /* @limit is set; under tx.lock */
-	bool			failed;	/* a WQE failed: none later succeeds */
-	bool			rtr_read; /* the oldest is the RTR message */
-	bool			waits;	/* the sender, for a WQE to complete */
+	bool			failed;	/* a WQE failed: flush the later ones */
+	bool			rtr_read; /* oldest Read is RTR message */
+	/* kick the sender when a WQE completes: it has found none to send */
+	bool			waits;
 	struct siw_sqe		*uring;	/* an application's, in @shared */
 	struct srnic_ring	*shared;
 };
@@ -271,11 +276,11 @@ struct srnic_rwqe {
 	struct ib_sge	sge[SRNIC_MAX_SGE];
 };
 
-/* A receive queue, of a QP or shared */
+/* A receive queue, of one QP or of an SRQ */
 struct srnic_rq {
 	spinlock_t		lock;	/* all of it */
 	u32			size;	/* a power of two */
-	u32			put;	/* a kernel ULP's receives so far */
+	u32			put;	/* receives a kernel ULP posted */
 	u32			get;	/* receives used so far */
 	struct srnic_rwqe	*kring;	/* a kernel ULP's receives */
 	struct siw_rqe		*uring;	/* an application's, in @shared */
@@ -286,113 +291,122 @@ struct srnic_srq {
 	struct ib_srq		ibsrq;
 	struct srnic_rq		rq;
 	u32			max_sge; /* of a receive */
-	u32			limit;	/* report if fewer left; 0: never */
-	struct work_struct	event_work; /* reports that */
+	/* IB_EVENT_SRQ_LIMIT_REACHED if fewer receives are left; 0: never */
+	u32			limit;
+	struct work_struct	event_work; /* raises that event */
 };
 
-/* A Read Request that is to be answered */
+/* A peer's Read Request, kept until its Read Response is in a batch */
 struct srnic_irqe {
-	u8	hdr[SRNIC_READ_ULPDU];	/* DDP and RDMAP header as received */
+	u8	hdr[SRNIC_READ_ULPDU];	/* DDP and RDMAP headers as received */
 };
 
-/* Read Requests of the peer, in a ring: put - get <= ird <= mask + 1 */
+/* Ring of the peer's unanswered Read Requests: put - get <= ird <= mask + 1 */
 struct srnic_irq {
 	struct srnic_irqe	*ring;
 	u32			mask;
 	u32			ird;	/* as negotiated */
 	u32			put;	/* received; RX writes it */
 	u32			get;	/* answered; the sender writes it */
-	u32			limit;	/* when TX ends: answer until here */
+	/* in SRNIC_TX_ANSWERING: the sender answers up to this index */
+	u32			limit;
 };
 
 /*
- * FPDUs on their way to TCP. This is the largest part of a QP. A QP of more
- * than 2 KiB takes twice the memory.
+ * FPDUs that the sender has built and TCP has not accepted yet. The batch is
+ * the largest member of struct srnic_qp. That should not exceed 2 KiB, since
+ * the next size of kmalloc() is 4 KiB.
  */
 struct srnic_batch {
 	struct bio_vec	bv[SRNIC_BATCH_BVECS];	/* each holds its page */
-	u16		ends[SRNIC_BATCH_FPDUS]; /* of FPDUs, in 4 bytes */
+	u16		ends[SRNIC_BATCH_FPDUS]; /* of FPDUs, in 4-byte units */
 	u8		nbv;
 	u8		fpdus;
 	u32		len;			/* bytes */
-	u32		done;			/* of these, accepted by TCP */
+	u32		done; /* bytes of @len accepted by TCP */
 };
 
-/* Kinds of messages that the sender makes */
+/* Messages that the sender builds: of work requests, or Read Responses */
 enum srnic_msg_kind {
 	SRNIC_MSG_NONE,
 	SRNIC_MSG_WR,
 	SRNIC_MSG_RESP,
 };
 
-/* A region, as a work request or a segment names it */
+/* An STag of a work request or DDP segment, and the rights that it needs */
 struct srnic_name {
-	const struct ib_pd	*pd;	/* of the QP, or of the SRQ */
+	/* protection domain of the QP; for SGEs of an SRQ's receive, its own */
+	const struct ib_pd	*pd;
 	u32			stag;
-	u32			rights;	/* IB_ACCESS_* needed; 0: local read */
+	u32			rights;	/* IB_ACCESS_*; 0: local read */
 	bool			kernel;	/* may be SRNIC_LOCAL_DMA_LKEY */
 };
 
-/* A place in the payload of a message */
+/* Position in the payload of the message that is being sent */
 struct srnic_msg_cursor {
-	u64	addr;	/* in the region, or in inline data */
-	u32	run;	/* bytes from here to the end of the SGE */
+	u64	addr;	/* address of the next byte, in SGE or Read's source */
+	u32	run;	/* bytes from @addr to the end of the SGE or source */
 	u8	sge;	/* the next SGE */
 };
 
-/* The message that the sender is in the middle of */
+/* The message of which the sender has built only some segments */
 struct srnic_msg {
 	enum srnic_msg_kind	kind;
-	enum srnic_msg_kind	last;	/* the other kind has the next turn */
+	/* kind of the last message; the other kind has the next turn */
+	enum srnic_msg_kind	last;
 	u8			op;	/* enum srnic_opcode */
 	u8			head_len;
-	/* ULPDU_Length and DDP header; a segment overwrites what differs */
+	/* ULPDU_Length and DDP header; segments change length, L, TO and MO */
 	u8			head[2 + SRNIC_DDP_HDR_MAX];
 	u32			len;
-	u32			left;	/* of @len, not yet in a batch */
-	u64			off;	/* tagged or message offset to send */
+	u32			left;	/* bytes of @len not yet in a batch */
+	u64			off;	/* TO or MO of the next segment */
 	struct srnic_name	src;
-	struct srnic_msg_cursor	cur;	/* in @src, as sent next */
+	struct srnic_msg_cursor	cur;	/* next byte, in @src */
 	struct srnic_wqe	*wqe;	/* SRNIC_MSG_WR */
 };
 
 /*
- * The sending half of a QP's stream. The holder of @lock is "the sender", and
- * owns all other members, except the work items and members that say otherwise.
+ * The sending half of a QP's stream. The task that holds @lock is "the sender".
+ * It owns all members except the work items and members with a rule of their
+ * own.
  */
 struct srnic_tx {
 	struct mutex		lock;
 	struct work_struct	work;
-	struct delayed_work	retry;	/* queues @work: memory, @deadline */
+	/* timer that queues @work: after ENOMEM, or at @deadline */
+	struct delayed_work	retry;
 	struct socket		*sock;	/* valid unless @state is CLOSED */
 	/*
-	 * enum srnic_tx_state. Written under srnic_qp.lock, and except for
-	 * open_tx under @lock, too; only a hint if read without these locks.
+	 * enum srnic_tx_state. Writers hold srnic_qp.lock and, except in
+	 * srnic_tx_open(), also @lock. A value that is read without a lock is
+	 * only a hint.
 	 */
 	u8			state;
 	bool			starved; /* no memory: wait for @retry */
-	/* jiffies: when to give the Terminate message up; 0: there is none */
+	/* jiffies at which the sender gives up the Terminate; 0: not set yet */
 	unsigned long		deadline;
-	unsigned long		give_up; /* even if the peer acks: jiffies */
-	u32			acked;	/* by the peer as @deadline was set */
-	u32			pos;	/* bytes since SeqStart, with Markers */
-	/* time of prepare, then of open_tx: seconds; under srnic_qp.lock */
+	unsigned long		give_up; /* jiffies; limits @deadline */
+	u32			acked;	/* snd_una when @deadline was set */
+	u32			pos;	/* stream position of the batch's end */
+	/* seconds: time of prepare(), then of open_tx(); under srnic_qp.lock */
 	u32			opened;
 	u32			msn[SRNIC_QN_COUNT]; /* next of each queue */
 	struct srnic_msg	msg;
 	struct srnic_batch	batch;	/* not yet accepted by TCP */
 };
 
-/* The receiving half of a QP's stream; under the socket's lock */
+/* The receiving half of a QP's stream; protected by the socket's lock */
 struct srnic_rx {
-	struct delayed_work	work;	/* after the budget; allocates @part */
+	/* work item: receives what RX's budget has left; allocates @part */
+	struct delayed_work	work;
 	struct sock		*sk;	/* from prepare to stop */
 	bool			first;	/* no FPDU was validated yet */
 	bool			ended;	/* the peer's FIN was reached */
-	bool			send_busy; /* a Send has begun, into @rwqe */
+	bool			send_busy; /* @rwqe has a part of a Send */
 	u8			send_op; /* its enum srnic_opcode */
 	bool			write_busy; /* a Write has begun */
-	u8			rtr;	/* RTR types valid as first FPDU */
+	u8			rtr;	/* RTR types accepted as first FPDU */
 	struct {
 		u8		layer, etype, code;
 	} term;				/* with SRNIC_ERR_TERM_RECEIVED */
@@ -402,32 +416,34 @@ struct srnic_rx {
 	u32			send_inv; /* STag that the Send invalidates */
 	u32			send_len; /* bytes of the Send placed */
 	struct srnic_rwqe	rwqe;
-	struct srnic_wqe	*read;	/* its response has begun, or NULL */
+	/* Read of which a part of the response was placed, or NULL */
+	struct srnic_wqe	*read;
 	u32			read_len; /* bytes of the response placed */
-	u8			*part;	/* an FPDU too large for TCP, or NULL */
+	u8			*part;	/* FPDU that TCP cannot hold, or NULL */
 	u32			part_len; /* bytes in @part */
-	u32			part_size; /* of @part, or to allocate, or 0 */
+	/* allocated size of @part, or the size to allocate, or 0 */
+	u32			part_size;
 };
 
 struct srnic_qp {
 	struct ib_qp		ibqp;
 	struct srnic_dev	*dev;
-	struct kref		ref;	/* for its life; iw_cm; iw_mpa */
+	struct kref		ref;	/* create_qp's, iw_cm's and iw_mpa's */
 	struct completion	free;	/* when @ref is 0 */
 
-	/* RCU state of the last iw_get_qp; under the lock of srnic_dev.qps */
+	/* RCU state at the last iw_get_qp(); under xa_lock of srnic_dev.qps */
 	unsigned long		found;
-	spinlock_t		lock;	/* the next members, up to @events */
+	spinlock_t		lock;	/* protects @state up to @events */
 	u8			state;	/* enum srnic_state */
 	u8			idle_state; /* IB_QPS_RESET, INIT or RTR */
-	/* in destroy_qp; written under the lock of srnic_dev.qps, too */
+	/* destroy_qp has begun; written under xa_lock of srnic_dev.qps, too */
 	bool			dying;
 	bool			broken_off; /* the ULP has aborted the stream */
 	struct iw_mpa_ep	*ep;	/* while there is a stream */
 	struct srnic_fault	fault;	/* the first error */
 	unsigned long		events;	/* BIT(ib_event_type) to report */
 
-	/* of this or the last stream; prepare writes it, before it begins */
+	/* parameters of the present or last stream; written before it begins */
 	struct iw_mpa_params	params;
 	bool			user;	/* an application's, with rings */
 	bool			sig_all; /* every WQE is signaled */
@@ -455,7 +471,7 @@ static inline struct srnic_qp *to_srnic_qp(const struct ib_qp *ibqp)
 	return container_of(ibqp, struct srnic_qp, ibqp);
 }
 
-/* A thread of an application can delay work for the application's QPs. */
+/* Applications' QPs use srnic_user_wq: their threads must not delay storage. */
 static inline struct workqueue_struct *srnic_qp_wq(const struct srnic_qp *qp)
 {
 	return qp->user ? srnic_user_wq : srnic_wq;
