@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reading TCP's receive queue in place.
+ * Cursors read the bytes in TCP's receive queue in place.
  *
- * The queue is walked as tcp_recv_skb() does it: a segment may overlap what was
- * read before, so a place in a segment is found by the sequence number. A
- * buffer here is the linear part or a page fragment of an skb; all have a
- * kernel address, since there is no high memory. Nothing here consumes bytes,
- * allocates, or changes the queue.
+ * Cursors walk the queue as tcp_recv_skb() does. An skb may overlap bytes that
+ * were read from the skb before it, so the offset in an skb is computed from
+ * its sequence number. A buffer is the linear part or a page fragment of an
+ * skb. Each has a kernel address, since srnic requires a kernel without high
+ * memory. No function here consumes bytes, allocates, or changes the queue.
  *
- * Functions with "raw" in their name read the stream with its Markers, the
- * others leave Markers out.
+ * srnic_cursor_crc(), srnic_cursor_skip() and functions with "raw" in their
+ * name read Markers like other bytes. srnic_cursor_read() and
+ * srnic_cursor_piece() leave Markers out.
  */
 
 #include "cursor.h"
@@ -18,7 +19,7 @@
 #include <linux/crc32c.h>
 #include <net/tcp.h>
 
-/* Go to the next buffer of the segment; false if there is none. */
+/* Go to @cur->skb's next buffer that is not empty; false if there is none. */
 static bool cursor_next_in_skb(struct srnic_cursor *cur)
 {
 	for (;;) {
@@ -63,7 +64,7 @@ static void cursor_enter(struct srnic_cursor *cur, struct sk_buff *skb, u32 off)
 	cur->left -= off;
 }
 
-/* The caller expects more bytes. If there are none the cursor is broken. */
+/* Go to the next buffer. If TCP has no more bytes set @cur->broken. */
 void srnic_cursor_refill(struct srnic_cursor *cur)
 {
 	struct sk_buff *skb = cur->skb;
@@ -82,7 +83,7 @@ void srnic_cursor_refill(struct srnic_cursor *cur)
 	cur->broken |= !cur->left;
 }
 
-/* cursor_next_in_skb() does not look for a fragment list in a fragment list. */
+/* cursor_next_in_skb() does not handle a frag_list within a frag_list. */
 static bool cursor_is_flat(const struct sk_buff *skb)
 {
 	const struct sk_buff *part;
@@ -103,7 +104,7 @@ static bool cursor_is_readable(const struct sk_buff_head *queue)
 	return true;
 }
 
-/* @pos and @seq_start are set: TCP's next unread byte is at @pos. */
+/* The caller has set @seq_start, and @pos to that of TCP's next unread byte. */
 bool srnic_cursor_at(struct srnic_cursor *cur, struct sock *sk)
 {
 	struct sk_buff *skb;
@@ -127,7 +128,7 @@ void srnic_cursor_at_memory(struct srnic_cursor *cur, const u8 *bytes, u32 len)
 	cur->left = len;
 }
 
-/* How many of @len bytes stand at @cur->ptr; 0 if the cursor is broken */
+/* Returns how many of @len bytes are contiguous at @cur->ptr; 0 if broken. */
 static u32 cursor_piece(struct srnic_cursor *cur, u32 len)
 {
 	if (!cur->left)
@@ -149,7 +150,7 @@ u32 srnic_cursor_crc(struct srnic_cursor *cur, u32 crc, u32 len)
 	return crc;
 }
 
-/* @to is NULL: skip the bytes. */
+/* Copy @len raw bytes to @to, or skip them if @to is NULL. */
 void srnic_cursor_read_raw(struct srnic_cursor *cur, void *to, u32 len)
 {
 	while (len) {
@@ -167,8 +168,8 @@ void srnic_cursor_read_raw(struct srnic_cursor *cur, void *to, u32 len)
 }
 
 /*
- * Skip a Marker, if one is here. Returns how many of @len bytes stand at
- * @cur->ptr before the next Marker; 0 if the cursor is broken.
+ * Skip a Marker at the cursor's position. Returns how many of @len bytes are
+ * contiguous at @cur->ptr before the next Marker; 0 if @cur->broken.
  */
 u32 srnic_cursor_piece(struct srnic_cursor *cur, u32 len)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A cursor is a place in the bytes that TCP has received, which stay in TCP's
- * queue. To read them twice, copy the cursor first.
+ * A cursor is a position in TCP's receive queue. Reading at a cursor leaves the
+ * bytes in the queue: to read them twice, copy the cursor before the first
+ * time.
  */
 #ifndef _SRNIC_CURSOR_H
 #define _SRNIC_CURSOR_H
@@ -14,17 +15,17 @@ struct sock;
 struct srnic_cursor {
 	struct sk_buff_head	*queue;	/* TCP's; NULL: plain memory */
 	struct sk_buff		*skb;	/* in @queue */
-	struct sk_buff		*part;	/* @skb, or one of its fragment list */
+	struct sk_buff		*part;	/* @skb, or an skb of its frag_list */
 	unsigned int		frag;	/* next fragment of @part */
 	const u8		*ptr;	/* next byte */
 	u32			left;	/* bytes at @ptr */
-	u32			pos;	/* of @ptr in the stream: wire.h */
-	u32			seq_start; /* TCP's number of position 0 */
+	u32			pos;	/* stream position of @ptr: wire.h */
+	u32			seq_start; /* sequence number of position 0 */
 	bool			markers; /* the stream has Markers */
-	bool			broken;	/* fewer bytes than TCP has reported */
+	bool			broken;	/* TCP reported more bytes than exist */
 };
 
-/* NULL if the caller has to copy the bytes: Markers may be among them. */
+/* Returns @ptr if @len bytes are contiguous there, without Markers; or NULL. */
 static inline const u8 *srnic_cursor_peek(const struct srnic_cursor *cur,
 					  u32 len)
 {
@@ -48,8 +49,9 @@ static inline void srnic_cursor_advance(struct srnic_cursor *cur, u32 len)
 }
 
 /*
- * The caller knows that there are more bytes. Many network cards put each FPDU
- * into a buffer of its own, so the next byte is often in the next buffer.
+ * Go to the next buffer if the present one has no byte left; more bytes must
+ * have arrived. Many network cards put each FPDU into a buffer of its own, so
+ * @left is often 0 here.
  */
 static inline void srnic_cursor_settle(struct srnic_cursor *cur)
 {

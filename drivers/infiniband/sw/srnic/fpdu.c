@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * FPDUs in memory that TCP sends without a copy.
+ * Build FPDUs in pages that TCP sends without a copy.
  *
- * A batch is whole FPDUs in a row, in page fragments. While a batch is built
- * the fragment belongs to its writer, and otherwise to the CPU, so an idle QP
- * holds no fragment. Each bvec entry of a batch has a reference on its page,
- * until the peer has acknowledged its bytes. Bytes are added to the CRC soon
- * after they were written, and as many at once as are contiguous, since a call
- * costs more than the CRC of 64 bytes.
+ * A batch is a sequence of whole FPDUs, in page fragments. While the sender
+ * builds a batch, its writer owns one fragment; at other times that is in the
+ * CPU's cache of fragments, so an idle QP keeps none. Each bvec entry of a
+ * batch has a reference on its page. TCP takes references of its own, until the
+ * peer has acknowledged the bytes. The writer computes the CRC of bytes soon
+ * after it wrote them, while they are in the data cache, and of as many
+ * contiguous bytes as it can, since a call of crc32c() costs more than the CRC
+ * of 64 bytes.
  *
- * Each CPU caches a few fragments, the oldest first. A writer takes the newest,
- * which may have room left. When that is full, the oldest is used again if the
- * cache has the only reference on it. So a CPU that sends all the time, to
- * peers that acknowledge, neither allocates nor clears pages, and writes to
- * memory that is still in the caches of this CPU.
+ * Each CPU caches a few fragments, the oldest first. A writer takes the newest
+ * one, which may have room left. When that is full, the writer takes the oldest
+ * one if the cache has the only reference on it. So a CPU that sends all the
+ * time, to peers that acknowledge, neither allocates nor clears pages, and
+ * writes to memory that is still in its data cache.
  *
- * A page from the emergency reserves does not stay in the cache. Neither does a
- * single page, which was used because memory was fragmented at that time.
+ * The cache does not keep a page of the emergency reserves, which are for work
+ * that frees memory, nor a single page, which was used only because memory was
+ * fragmented.
  */
 
 #include "fpdu.h"
@@ -30,7 +33,7 @@
 
 #define FRAG_ROW	8	/* 256 KiB for each CPU */
 
-/* Storage may wait for the sender. Without memory the timer tries again. */
+/* NOIO: storage may wait for the sender. NORETRY: tx.retry tries again. */
 #define FRAG_GFP	(GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN)
 
 /* Fragments that a CPU caches, the oldest first */
@@ -48,14 +51,14 @@ static void row_take_oldest(struct frag_row *row, struct page_frag *frag)
 	memmove(row->frag, row->frag + 1, row->n * sizeof(row->frag[0]));
 }
 
-/* A page of the emergency reserves is for work that frees memory. */
+/* True if the CPU's cache keeps it: full size, not of the reserves */
 static bool frag_is_worth_keeping(const struct page_frag *frag)
 {
 	return frag->size == PAGE_SIZE << SKB_FRAG_PAGE_ORDER &&
 	       !page_is_pfmemalloc(frag->page);
 }
 
-/* Only a writer adds references. The caller is one, so a count of 1 stays 1. */
+/* Page count 1 stays 1: only the fragment's writer, the caller, raises it. */
 static bool frag_is_free(const struct page_frag *frag)
 {
 	return page_ref_count(frag->page) == 1;
@@ -96,7 +99,7 @@ void srnic_frag_give(struct page_frag *frag)
 	frag_put(&oldest);
 }
 
-/* Swap a full fragment for this CPU's oldest, or for none if that is in use. */
+/* Swap a full fragment for the CPU's oldest, or for none if skbs use that. */
 static void frag_swap(struct page_frag *frag)
 {
 	struct page_frag oldest = {};
@@ -115,8 +118,10 @@ static bool frag_has_room(const struct page_frag *frag)
 }
 
 /*
- * From the emergency reserves only a single page is taken: no other sender
- * could use the rest of a fragment until the peer has acknowledged the batch.
+ * Make room in the writer's fragment. A sender with PF_MEMALLOC takes only a
+ * single page of the emergency reserves: the cache does not keep those, so no
+ * other sender could use the rest of a fragment until the peer has acknowledged
+ * the batch.
  */
 bool srnic_frag_refill(struct page_frag *frag)
 {
@@ -147,15 +152,16 @@ void srnic_frag_exit(void)
 }
 
 /*
- * The number of bvec entries for the longest FPDU: if memory is short,
- * fragments are single pages. At most one byte of 64 is a Marker's.
+ * Returns the most bvec entries that an FPDU of @mulpdu bytes needs: while
+ * memory is fragmented, each fragment is a single page. Of 64 bytes, at most
+ * one is a Marker's.
  */
 static u8 writer_pieces(u32 mulpdu)
 {
 	return (mulpdu + mulpdu / 64) / (PAGE_SIZE - SRNIC_FRAG_MIN) + 2;
 }
 
-/* What is written from now on is in @w->frag, and needs a bvec entry. */
+/* Begin a bvec entry for the bytes that will be written to @w->frag. */
 static void writer_begin_piece(struct srnic_writer *w)
 {
 	struct srnic_batch *batch = w->batch;
@@ -187,7 +193,7 @@ void srnic_writer_open(struct srnic_writer *w, struct srnic_qp *qp, u16 mulpdu,
 		.pos		= tx->pos - tx->batch.len,
 	};
 	srnic_frag_take(&w->frag);
-	/* Without an allocation: srnic_fpdu_more() allocates if need be. */
+	/* srnic_frag_refill() allocates nothing here; srnic_fpdu_more() may. */
 	if (w->frag.page &&
 	    (frag_is_free(&w->frag) || frag_has_room(&w->frag)) &&
 	    srnic_frag_refill(&w->frag)) {
@@ -234,8 +240,9 @@ void srnic_batch_reset(struct srnic_batch *batch)
 }
 
 /*
- * Drop the FPDUs that TCP has not begun to send; one that it has begun has to
- * go out in whole. Positions, and so Markers, count on from that one's end.
+ * After an error, drop the FPDUs of which TCP has no byte. If TCP has a part of
+ * an FPDU, the rest must follow, or the peer could not find where the next one
+ * begins. tx->pos, which decides where Markers stand, becomes that FPDU's end.
  */
 void srnic_batch_cut(struct srnic_tx *tx)
 {
@@ -249,7 +256,7 @@ void srnic_batch_cut(struct srnic_tx *tx)
 	batch->fpdus = fpdus;
 }
 
-/* For srnic_fpdu_undo(): the FPDU goes on in another fragment. */
+/* Record for srnic_fpdu_undo() where the FPDU leaves its first fragment. */
 static void fpdu_leave(struct srnic_writer *w)
 {
 	if (w->moved)
@@ -259,7 +266,7 @@ static void fpdu_leave(struct srnic_writer *w)
 	w->nbv = w->batch->nbv - (w->at && !w->last);
 }
 
-/* The only place where the sender allocates */
+/* The sender allocates only here, after it has dropped its held region. */
 static int fpdu_refill(struct srnic_writer *w)
 {
 	srnic_hold_drop(&w->hold);
@@ -285,7 +292,7 @@ static u32 fpdu_pos(const struct srnic_writer *w)
 	return w->pos + srnic_writer_len(w);
 }
 
-/* Set @stop to where a Marker, a CRC or another fragment is due. */
+/* Set @stop to the next place for a Marker, a CRC update or a new fragment. */
 static void fpdu_set_stop(struct srnic_writer *w)
 {
 	w->stop = w->end;
@@ -297,8 +304,8 @@ static void fpdu_set_stop(struct srnic_writer *w)
 }
 
 /*
- * @at has reached @stop: update the CRC, take another fragment or write a
- * Marker, whichever is due. 0 or -ENOMEM.
+ * The writer has reached @stop: update the CRC, take another fragment or write
+ * a Marker, whichever is due there. Returns 0 or -ENOMEM.
  */
 int srnic_fpdu_more(struct srnic_writer *w)
 {
@@ -349,9 +356,9 @@ void srnic_fpdu_put_crc(struct srnic_writer *w)
 }
 
 /*
- * Remove from the batch the FPDU that is being written. If it began in another
- * fragment, the writer does not own that fragment any more, and the next FPDU
- * begins a new bvec entry.
+ * Remove from the batch the FPDU that is being written. If it began in an
+ * earlier fragment, the writer does not own that fragment any more, so the next
+ * FPDU begins a new bvec entry.
  */
 void srnic_fpdu_undo(struct srnic_writer *w)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* FPDUs are written into a batch: length, ULPDU, Markers, padding, CRC. */
+/* FPDUs (RFC 5044 4) in a batch: length, ULPDU, Markers, padding, CRC */
 #ifndef _SRNIC_FPDU_H
 #define _SRNIC_FPDU_H
 
@@ -12,7 +12,7 @@
 #include <linux/string.h>
 #include <linux/unaligned.h>
 
-/* A writer takes another fragment if fewer bytes than this are left. */
+/* A writer takes another fragment if its own has fewer bytes left than this. */
 #define SRNIC_FRAG_MIN	64
 
 void srnic_frag_take(struct page_frag *frag);
@@ -20,7 +20,7 @@ void srnic_frag_give(struct page_frag *frag);
 bool srnic_frag_refill(struct page_frag *frag);
 void srnic_frag_exit(void);
 
-/* Bytes per CRC call: few enough to be in the first-level cache still */
+/* Bytes per call of crc32c(): few enough to be in the first-level data cache */
 #define SRNIC_FPDU_PIECE	8192
 
 /* ULPDU_Length and the longest header */
@@ -29,33 +29,33 @@ void srnic_frag_exit(void);
 /*
  * A writer adds FPDUs at the end of a batch. FPDUs, Markers and fragments begin
  * and end at multiples of 4 bytes, in memory and in the stream, so no Marker,
- * padding or CRC is ever split.
+ * padding or CRC is split between two fragments.
  */
 struct srnic_writer {
 	struct srnic_batch	*batch;
 	struct page_frag	frag;	/* offset: of its bvec entry */
 	struct srnic_hold	hold;	/* the region of the payload */
 	u8			pieces;	/* bvec entries that an FPDU may need */
-	u32			full;	/* at so many bytes the batch is full */
+	u32			full;	/* bytes at which the batch is full */
 	bool			crc;
 	bool			markers;
 
-	u8			*at;	/* next byte; NULL: no fragment yet */
+	u8			*at;	/* next byte to write, or NULL */
 	u8			*stop;	/* call srnic_fpdu_more() there */
 	u8			*end;	/* of the fragment */
 
 	u8			*start;	/* of the last bvec entry */
 	u32			len;	/* bytes of the batch up to @start */
-	u32			pos;	/* of the batch in the stream */
+	u32			pos;	/* of the batch: see wire.h */
 
-	u8			*from;	/* the CRC covers what is before it */
+	u8			*from;	/* @sum covers the bytes before it */
 	u32			sum;	/* CRC so far */
 	u32			fpdu;	/* position of ULPDU_Length */
 
 	/*
-	 * For srnic_fpdu_undo(): the FPDU's first byte; if it has @moved to
-	 * another fragment, how many bvec entries there were before, and the
-	 * length of the last entry.
+	 * For srnic_fpdu_undo(): @begin is the FPDU's first byte. If the FPDU
+	 * has @moved to another fragment, @nbv is the number of bvec entries
+	 * before it, and @last the length of the last one of these.
 	 */
 	u8			*begin;
 	bool			moved;
@@ -77,7 +77,7 @@ static inline u32 srnic_writer_len(const struct srnic_writer *w)
 	return w->len + (w->at - w->start);
 }
 
-/* An empty batch has room for any FPDU. */
+/* False if the batch is full; an empty batch has room for any FPDU. */
 static inline bool srnic_writer_has_room(const struct srnic_writer *w)
 {
 	const struct srnic_batch *batch = w->batch;
@@ -87,7 +87,7 @@ static inline bool srnic_writer_has_room(const struct srnic_writer *w)
 	       batch->nbv + w->pieces <= SRNIC_BATCH_BVECS;
 }
 
-/* FPDUs of @size that fit into the batch, at least 1, bvec entries aside */
+/* FPDUs of @size that SRNIC_BATCH_FPDUS and @w->full allow, at least 1 */
 static inline u32 srnic_writer_room(const struct srnic_writer *w, u32 size)
 {
 	u32 len = srnic_writer_len(w);
@@ -97,9 +97,9 @@ static inline u32 srnic_writer_room(const struct srnic_writer *w, u32 size)
 }
 
 /*
- * Begin an FPDU with @len bytes of ULPDU_Length and header; @head has room for
- * SRNIC_FPDU_HEAD. A Marker that is due here belongs to this FPDU. 0 or
- * -ENOMEM.
+ * Begin an FPDU with the first @len bytes of @head, ULPDU_Length and headers;
+ * @head must have SRNIC_FPDU_HEAD bytes. A Marker that is due at this position
+ * belongs to this FPDU. Returns 0 or -ENOMEM.
  */
 static __always_inline int srnic_fpdu_begin(struct srnic_writer *w,
 					    const u8 *head, u32 len)
@@ -115,15 +115,15 @@ static __always_inline int srnic_fpdu_begin(struct srnic_writer *w,
 	}
 	if (unlikely(w->stop - w->at < SRNIC_FPDU_HEAD))
 		return srnic_fpdu_put(w, head, len);
-	/* A constant size is faster. Payload overwrites what is too much. */
+	/* memcpy() of constant size is faster; payload overwrites the rest. */
 	memcpy(w->at, head, SRNIC_FPDU_HEAD);
 	w->at += len;
 	return 0;
 }
 
 /*
- * End an FPDU by padding and CRC, or 0 without CRC (RFC 5044 4.4). A Marker
- * between padding and CRC is covered by the CRC. Returns 0 or -ENOMEM.
+ * End an FPDU: write its padding, and its CRC, or 0 if CRC is off (RFC 5044
+ * 4.4). The CRC covers a Marker between padding and CRC. Returns 0 or -ENOMEM.
  */
 static __always_inline int srnic_fpdu_end(struct srnic_writer *w, u16 ulpdu_len)
 {
@@ -144,15 +144,15 @@ static __always_inline int srnic_fpdu_end(struct srnic_writer *w, u16 ulpdu_len)
 }
 
 /*
- * End an FPDU of @size bytes that was written at @w->at, contiguous and without
- * Markers; @len bytes of it precede the padding.
+ * End an FPDU of @size bytes of which the caller has written the first @len, up
+ * to the padding, at @w->at. The FPDU is contiguous and without Markers.
  */
 static __always_inline void srnic_fpdu_close(struct srnic_writer *w, u32 len,
 					     u32 size)
 {
 	struct srnic_batch *batch = w->batch;
 
-	/* 4 zeroes are more than the padding: the CRC overwrites the rest. */
+	/* Write 4 zeroes for up to 3 bytes of padding; the CRC follows it. */
 	put_unaligned_le32(0, w->at + len);
 	put_unaligned_le32(w->crc ? ~crc32c(~0, w->at, size - SRNIC_CRC_LEN) :
 				    0,

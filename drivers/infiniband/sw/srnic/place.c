@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The meaning of a segment, by its opcode (RFC 5040 5). These functions get one
- * whole, verified FPDU at a time, under the socket's lock. Sends, Writes and
- * Read Responses have states of their own, since a segment of a Write may come
- * between two segments of a Send (RFC 5041 5.3).
+ * Handle a DDP segment by its RDMAP opcode (RFC 5040 5). These functions get
+ * one whole FPDU at a time, with CRC and Markers verified, under the socket's
+ * lock. struct srnic_rx has separate states of Sends, Writes and Read
+ * Responses, since a segment of a Write may arrive between two segments of a
+ * Send (RFC 5041 5.3).
  */
 
 #include "place.h"
@@ -13,7 +14,7 @@
 #include "state.h"
 #include "trace.h"
 
-/* The only place where a peer's bytes get into memory. The region is held. */
+/* Copy payload to the held region; no other function places a peer's bytes. */
 noinline void srnic_place_bytes(struct srnic_hold *hold, const u8 *from,
 				u32 len)
 {
@@ -27,7 +28,7 @@ noinline void srnic_place_bytes(struct srnic_hold *hold, const u8 *from,
 	}
 }
 
-/* Place @len bytes, buffer by buffer of TCP's queue and without Markers. */
+/* Place @len bytes from TCP's queue, buffer by buffer and without Markers. */
 static void place_fill(struct srnic_arrival *arr, u32 len)
 {
 	struct srnic_cursor *cur = arr->cur;
@@ -43,21 +44,21 @@ static void place_fill(struct srnic_arrival *arr, u32 len)
 	}
 }
 
-/* The segment is not the last: the next one's payload goes on at @hold. */
+/* More segments follow: record where the next one's payload will be placed. */
 static void place_goes_on(struct srnic_arrival *arr, u64 room, u32 *done)
 {
 	struct srnic_hold *hold = &arr->hold;
 
 	if (hold->mr)
 		room = min(room, srnic_hold_room(hold));
-	/* One call of RX never has more bytes than S32_MAX. */
+	/* In one call RX never gets more than S32_MAX bytes from TCP. */
 	room = min_t(u64, room, S32_MAX);
 	if (!hold->mr)
 		hold->left = room;
 	arr->run = (struct srnic_run) { .room = room, .done = done };
 }
 
-/* Place all of @len bytes in the region that @name names, or none. */
+/* Place all @len bytes at @addr of the region that @name names, or none. */
 static enum srnic_mem_fault place_at(struct srnic_qp *qp,
 				     struct srnic_arrival *arr,
 				     const struct srnic_name *name, u64 addr,
@@ -92,7 +93,7 @@ static enum srnic_err place_write(struct srnic_qp *qp,
 	return SRNIC_ERR_NONE;
 }
 
-/* The source is checked once more for each segment of the response. */
+/* Check a Read's source now; each segment of the response checks it again. */
 static enum srnic_err place_check_source(struct srnic_qp *qp,
 					 struct srnic_arrival *arr,
 					 const struct srnic_read *read)
@@ -135,7 +136,7 @@ enum srnic_err place_read_req(struct srnic_qp *qp, struct srnic_arrival *arr)
 	return SRNIC_ERR_NONE;
 }
 
-/* The response to an RTR message has no payload. */
+/* A Read as RTR message has length zero, so its response has no payload. */
 static enum srnic_err place_resp_to_rtr(struct srnic_qp *qp,
 					struct srnic_arrival *arr)
 {
@@ -159,16 +160,16 @@ static void place_read_ends(struct srnic_qp *qp, enum ib_wc_status status,
 }
 
 /*
- * Place payload of a Read Response in the sink of the oldest Read, in order,
- * and only as much as was asked for (RFC 5040 5.2.2). A last segment that is
- * too short is not placed.
+ * Place payload of a Read Response in the sink of the oldest unanswered Read,
+ * in order, and no more than that Read asked for (RFC 5040 5.2.2). If the last
+ * segment is too short, its payload is not placed.
  */
 static enum srnic_err place_resp_payload(struct srnic_qp *qp,
 					 struct srnic_arrival *arr)
 {
 	const struct srnic_wqe *wqe = qp->rx.read;
 	const struct srnic_seg *seg = &arr->seg;
-	/* As in the request: a Read of length zero may have no SGE. */
+	/* A Read of length zero may have no SGE; its request had STag 0. */
 	const struct ib_sge none = {};
 	const struct ib_sge *sink = wqe->num_sge ? &wqe->sge[0] : &none;
 	u32 left = wqe->bytes - qp->rx.read_len;
@@ -193,9 +194,9 @@ static enum srnic_err place_resp_payload(struct srnic_qp *qp,
 }
 
 /*
- * READ_INV invalidates its sink; false if that fails. The STag that the ULP
- * names separately is not used: the RDMA core has filled in that STag before it
- * chose the key.
+ * A Read with invalidate invalidates the STag of its own sink; false if that
+ * fails. The work request's ex.invalidate_rkey is not used: the RDMA core sets
+ * that before it chooses the region's key.
  */
 static bool place_invalidate_sink(struct srnic_qp *qp)
 {
@@ -252,7 +253,7 @@ static void place_send_fails(struct srnic_qp *qp, enum ib_wc_status status,
 	srnic_recv_complete(qp, qp->rx.rwqe.id, status, up);
 }
 
-/* The RTR message uses an MSN, but no receive of the ULP (RFC 6581 9.2). */
+/* An RTR message by Send has an MSN, but takes no receive (RFC 6581 9.2). */
 static bool place_is_rtr_send(const struct srnic_qp *qp,
 			      const struct srnic_seg *seg)
 {
@@ -282,8 +283,9 @@ static enum srnic_err place_send_begins(struct srnic_qp *qp,
 }
 
 /*
- * Copy payload to the SGEs, from the segment's offset in the message on. The
- * SGEs are large enough. Without @fill they are only checked.
+ * Copy a segment's payload to the SGEs of the receive, from the segment's
+ * message offset on; the caller has checked that it fits. Without @fill only
+ * check that the SGEs can be written.
  */
 static enum srnic_err place_scatter(struct srnic_qp *qp,
 				    struct srnic_arrival *arr, bool fill)
@@ -368,9 +370,10 @@ static noinline enum srnic_err place_send(struct srnic_qp *qp,
 	if (!rx->send_busy) {
 		err = place_send_begins(qp, arr);
 		/*
-		 * A receive posted after a modify to ERR must be flushed. If
-		 * the modify came before this receive was taken, this check
-		 * sees it; else the receive was posted earlier.
+		 * A receive that is posted after a modify to ERR must be
+		 * flushed, not filled. If the modify was earlier than
+		 * srnic_recv_take(), the state shows it here; if it was later,
+		 * the receive was posted before it.
 		 */
 		if (!srnic_is_flowing(qp))
 			return SRNIC_ERR_NONE;
@@ -381,14 +384,14 @@ static noinline enum srnic_err place_send(struct srnic_qp *qp,
 	}
 	if (seg->mo != rx->send_len)
 		return SRNIC_ERR_MO;
-	/* A message is shorter than 2^32 bytes, even if the receive has room. */
+	/* The receive may be larger, but a message has less than 2^32 bytes. */
 	if ((u64)seg->mo + seg->len >
 	    min_t(u64, srnic_rwqe_size(&rx->rwqe), U32_MAX)) {
 		srnic_hold_drop(&arr->hold);
 		place_send_fails(qp, IB_WC_LOC_LEN_ERR, arr->up);
 		return SRNIC_ERR_TOO_LONG;
 	}
-	/* If one of several SGEs cannot be used, nothing is placed. */
+	/* Check several SGEs first: if one cannot be used, place nothing. */
 	err = rx->rwqe.num_sge > 1 ? place_scatter(qp, arr, false) :
 				     SRNIC_ERR_NONE;
 	err = err ?: place_scatter(qp, arr, true);
@@ -400,7 +403,7 @@ static noinline enum srnic_err place_send(struct srnic_qp *qp,
 	return seg->last ? place_deliver(qp, arr) : SRNIC_ERR_NONE;
 }
 
-/* The last message, which is not answered (RFC 5040 4.8) */
+/* The peer's last message, which must not be answered (RFC 5040 4.8) */
 static noinline_for_stack
 enum srnic_err place_terminate(struct srnic_qp *qp, struct srnic_arrival *arr)
 {
@@ -438,7 +441,7 @@ enum srnic_err srnic_place(struct srnic_qp *qp, struct srnic_arrival *arr)
 	}
 }
 
-/* The Send has taken its receive, so that one completes before the others. */
+/* Flush the receive that an incomplete Send has taken: it was posted first. */
 void srnic_place_flush(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
 	if (qp->rx.send_busy) {

@@ -9,28 +9,28 @@
 
 /*
  * A run of segments of one message. A segment continues the run if its header
- * is that of the segment before, but for the offset, which is where that
- * segment ends. Then nothing else has to be checked, as long as the segment has
- * at most @room bytes, and the hold of the segment before goes on.
+ * is that of the segment before, except for the offset, which must be where
+ * that segment ends. Then only its CRC has to be checked, if it has at most
+ * @room bytes and the hold of the memory region goes on.
  */
 struct srnic_run {
 	u32	room;	/* 0: there is no run */
-	u32	*done;	/* counts the bytes of the message; or NULL */
+	u32	*done;	/* bytes of the message placed so far; or NULL */
 };
 
-/* A segment that has arrived, and the state of one call of RX */
+/* The DDP segment that RX handles, and the state of this call of RX */
 struct srnic_arrival {
 	struct srnic_seg	seg;
-	struct srnic_cursor	*cur;	/* at the payload, as far as unread */
-	/* DDP header as received; a Read Request's own header follows */
+	struct srnic_cursor	*cur;	/* at payload not read yet */
+	/* DDP header as received; a Read Request's RDMAP header follows */
 	u8			hdr[SRNIC_READ_ULPDU];
 	struct srnic_upcalls	*up;
 	struct srnic_run	run;
-	/* Sums over the segments of this call: */
+	/* Sums over the segments of this call of RX: */
 	u32			fpdus;
 	u32			bytes;	/* of ULPDUs */
 	u32			cost;	/* time, in bytes */
-	struct srnic_hold	hold;	/* the caller drops it after an error */
+	struct srnic_hold	hold;	/* dropped by caller on error */
 };
 
 void srnic_place_bytes(struct srnic_hold *hold, const u8 *from, u32 len);

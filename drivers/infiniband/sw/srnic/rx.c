@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Receiving: measure, verify and place FPDUs.
+ * Receive FPDUs from TCP: measure, verify and place them.
  *
- * RX consumes nothing of TCP's queue before a whole FPDU is there, and places
- * nothing of the FPDU before its CRC and its Markers were found good (RFC 5044
- * 6). It reads the bytes in TCP's queue, first for the CRC, then for the
- * payload, and frees the bytes of all FPDUs of a call at once.
+ * RX consumes no byte of an FPDU before the whole FPDU is in TCP's queue,
+ * except for FPDUs that TCP cannot hold (rx_take_part()). It places nothing of
+ * an FPDU before its CRC and its Markers were found good (RFC 5044 6). It reads
+ * the bytes in TCP's queue, first for the CRC, then for the payload. At the end
+ * of a call it frees the bytes of all FPDUs that the call has handled.
  *
- * The socket's lock protects all state: softirqs hold the spinlock, processes
- * own the socket. Nothing here sends: RX kicks the sender, which sends Read
- * Responses and Terminate messages.
+ * The socket's lock protects struct srnic_rx: a softirq holds the spinlock, a
+ * process owns the socket. RX does not send: it kicks the sender, which sends
+ * Read Responses and Terminate messages.
  */
 
 #include "rx.h"
@@ -34,7 +35,7 @@ static u32 rx_pos(const struct srnic_rx *rx, const struct sock *sk)
 	return tcp_sk(sk)->copied_seq - rx->seq_start;
 }
 
-/* Bytes that are needed to know how long the FPDU at @pos is */
+/* Bytes up to the end of ULPDU_Length, for an FPDU at stream position @pos */
 static u32 rx_head(const struct srnic_qp *qp, u32 pos)
 {
 	return RX_LEN_SIZE +
@@ -51,7 +52,7 @@ static u16 rx_ulpdu_len(const struct srnic_cursor *cur)
 	if (at) {
 		u16 flat = get_unaligned_be16(at);
 
-		/* The memory may change: the compiler must read it once. */
+		/* Read the memory once: a peer on this host may change it. */
 		OPTIMIZER_HIDE_VAR(flat);
 		return flat;
 	}
@@ -61,9 +62,10 @@ static u16 rx_ulpdu_len(const struct srnic_cursor *cur)
 }
 
 /*
- * How many bytes have to arrive before RX can go on. If @left bytes do not
- * reach the end of the next FPDU's ULPDU_Length: the bytes up to there. Else
- * all bytes of the FPDU, with its Markers; then @ulpdu_len is set.
+ * Returns how many bytes from the cursor on RX needs to go on; @left bytes have
+ * arrived. If these end before the next FPDU's ULPDU_Length does: the bytes up
+ * to the end of ULPDU_Length. Otherwise all bytes of the FPDU, with its
+ * Markers; then @ulpdu_len is set.
  */
 static inline u32 rx_measure(const struct srnic_qp *qp,
 			     const struct srnic_cursor *cur, u32 left,
@@ -80,7 +82,7 @@ static inline u32 rx_measure(const struct srnic_qp *qp,
 	return raw;
 }
 
-/* TCP may have fewer bytes than it has reported: checked without CRC, too. */
+/* Check the CRC, unless it is off, and that TCP has all bytes it reported. */
 static enum srnic_err rx_verify_pieces(const struct srnic_qp *qp,
 				       struct srnic_cursor cur, u32 raw)
 {
@@ -98,7 +100,7 @@ static enum srnic_err rx_verify_pieces(const struct srnic_qp *qp,
 							      SRNIC_ERR_NONE;
 }
 
-/* Each Marker has to point to where the FPDU begins (RFC 5044 8, code 3). */
+/* Each Marker must point to the FPDU's first byte (RFC 5044 8, code 3). */
 static bool rx_markers_are_good(struct srnic_cursor cur, u32 raw)
 {
 	u32 start = cur.pos, fpdu_pos = start;
@@ -130,7 +132,7 @@ enum srnic_err rx_verify_slow(const struct srnic_qp *qp,
 	return err;
 }
 
-/* @flat is the whole FPDU, or NULL if it is not contiguous. */
+/* Verify the whole FPDU: at @flat, or in pieces from @cur if that is NULL. */
 static inline enum srnic_err rx_verify(const struct srnic_qp *qp,
 				       const struct srnic_cursor *cur,
 				       const u8 *flat, u32 raw)
@@ -146,8 +148,9 @@ static inline enum srnic_err rx_verify(const struct srnic_qp *qp,
 }
 
 /*
- * Read as much of the DDP header as there is. The memory in TCP's queue may
- * belong to the sending process, which may change it. So only the copy counts.
+ * Copy the DDP header, as much of it as the ULPDU has. TCP's queue may have
+ * pages of a sending process on this host, which may still change them, so RX
+ * checks and uses only the copy.
  */
 static noinline void rx_read_hdr(struct srnic_arrival *arr, u16 ulpdu_len)
 {
@@ -177,8 +180,9 @@ static inline enum srnic_err rx_take_hdr(struct srnic_arrival *arr,
 }
 
 /*
- * A responder that has received no good FPDU must not send (RFC 5044 7.1.2),
- * not even a Terminate message. If the setting fence is off it may: TX is open.
+ * Record an error. A responder that has received no good FPDU must not send
+ * (RFC 5044 7.1.2), not even a Terminate message: fault.silent. If the setting
+ * fence is off it may, since TX was opened before.
  */
 static noinline_for_stack void rx_fail(struct srnic_qp *qp, enum srnic_err err,
 				       const struct srnic_arrival *arr,
@@ -199,9 +203,10 @@ static noinline_for_stack void rx_fail(struct srnic_qp *qp, enum srnic_err err,
 }
 
 /*
- * The first FPDU is good. The responder may send before the segment is placed,
- * as it may have to answer the segment. A Terminate message, good or not, is no
- * RTR message, and nothing is sent after it.
+ * The stream's first FPDU has a good CRC. iw_mpa opens the responder's TX
+ * before RX places the segment, since the responder may have to answer it. A
+ * Terminate message, valid or not, is no RTR message, and nothing is sent after
+ * it, so it opens nothing.
  */
 static void rx_first(struct srnic_qp *qp, const struct srnic_arrival *arr,
 		     enum srnic_err err)
@@ -209,12 +214,12 @@ static void rx_first(struct srnic_qp *qp, const struct srnic_arrival *arr,
 	bool is_term = err ? err == SRNIC_ERR_TERM_BAD :
 			     arr->seg.op == SRNIC_OP_TERMINATE;
 
-	/* No segment was placed before, so no region is held. */
+	/* No region is held: no segment of this stream was placed before. */
 	if (!qp->params.initiator && !is_term)
 		iw_mpa_first_fpdu(qp->ep);
 }
 
-/* Count an RTR message; a first Read Request counts whatever it asks for. */
+/* Count the first FPDU if it is an RTR message; a Read may be of any length. */
 static void rx_first_done(struct srnic_qp *qp, const struct srnic_seg *seg,
 			  enum srnic_err err)
 {
@@ -230,7 +235,7 @@ static void rx_first_done(struct srnic_qp *qp, const struct srnic_seg *seg,
 		srnic_count(qp->dev, rx_rtr);
 }
 
-/* Handle a whole FPDU; @cur ends after it. False: the stream failed. */
+/* Handle a whole FPDU; @cur ends after it. False if the stream has failed. */
 static bool rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 raw,
 		    u16 ulpdu_len, struct srnic_arrival *arr)
 {
@@ -272,9 +277,10 @@ static bool rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 raw,
 }
 
 /*
- * Place the FPDUs that continue the message of the last FPDU, which has decided
- * where their bytes go. Each is contiguous, and verified before it is placed.
- * An FPDU that is not as expected is left to rx_take(), which finds the error.
+ * Place further FPDUs of the message of which rx_take() has handled an FPDU,
+ * and so decided where their payload goes. Each must be contiguous, and is
+ * verified before it is placed. An FPDU that does not continue the message is
+ * left to rx_take(), which also finds errors.
  *
  * Returns how many bytes were consumed, of @left.
  */
@@ -290,7 +296,7 @@ static u32 rx_run(struct srnic_qp *qp, struct srnic_cursor *cur, u32 left,
 	u8 head[SRNIC_FPDU_HEAD];
 	u32 i, n;
 
-	/* Version 0 is counted by segment; Markers make no FPDU contiguous. */
+	/* Leave RDMAP version 0, to be counted, and Markers to rx_take(). */
 	if (!run->room || arr->cost >= budget || qp->params.rx_markers ||
 	    unlikely(!(arr->hdr[1] & SRNIC_RDMAP_RV)))
 		return 0;
@@ -320,7 +326,7 @@ static u32 rx_run(struct srnic_qp *qp, struct srnic_cursor *cur, u32 left,
 	return i * raw;
 }
 
-/* The longest FPDU, if TCP has too few bytes to show the length. */
+/* Size of the incomplete FPDU; of the longest one if its length is unknown */
 u32 srnic_rx_part_size(const struct srnic_qp *qp, u32 pos)
 {
 	u32 size = iw_mpa_fpdu_size(U16_MAX);
@@ -332,7 +338,7 @@ u32 srnic_rx_part_size(const struct srnic_qp *qp, u32 pos)
 	return size;
 }
 
-/* A cursor at the bytes in @part, which end at position @end */
+/* A cursor at the bytes in rx->part, whose end is at stream position @end */
 static struct srnic_cursor rx_at_part(const struct srnic_qp *qp, u32 end)
 {
 	struct srnic_cursor at = {
@@ -345,8 +351,9 @@ static struct srnic_cursor rx_at_part(const struct srnic_qp *qp, u32 end)
 }
 
 /*
- * Collect an FPDU that TCP's receive buffer is too small for: first its length,
- * then the rest. Returns false if the stream has failed.
+ * Copy an FPDU for which TCP's receive buffer is too small to rx->part: first
+ * up to ULPDU_Length, then the rest. Handle it when it is complete. Returns
+ * false if the stream has failed.
  */
 static bool rx_take_part(struct srnic_qp *qp, struct srnic_cursor *cur,
 			 u32 left, u32 *used, struct srnic_arrival *arr)
@@ -358,7 +365,7 @@ static bool rx_take_part(struct srnic_qp *qp, struct srnic_cursor *cur,
 	bool good;
 
 	size = rx_measure(qp, &at, rx->part_len, &ulpdu_len);
-	/* The length in TCP's queue may have changed since it was copied. */
+	/* A peer on this host may have changed ULPDU_Length meanwhile. */
 	if (size > rx->part_size) {
 		rx_fail(qp, SRNIC_ERR_UNREADABLE, NULL, 0);
 		return false;
@@ -385,8 +392,8 @@ static bool rx_take_part(struct srnic_qp *qp, struct srnic_cursor *cur,
 }
 
 /*
- * Returns how many bytes were consumed; all, if the stream has failed or was
- * aborted, since no later byte counts.
+ * Handle the bytes that TCP has. Returns how many were consumed: all, if the
+ * stream has failed or was aborted, since later bytes are dropped.
  */
 u32 srnic_rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail,
 		  u32 budget, struct srnic_upcalls *up)
@@ -417,7 +424,7 @@ u32 srnic_rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail,
 			used += rx_run(qp, cur, avail - used, budget, ulpdu_len,
 				       &arr);
 		}
-		/* Failed, or the stream has ended by now. */
+		/* The stream has failed, or the ULP has aborted it. */
 		if (!good || !srnic_is_flowing(qp)) {
 			used = avail;
 			break;
@@ -429,22 +436,23 @@ u32 srnic_rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail,
 	return used;
 }
 
-/* Might TCP close its window before the rest arrives, as without memory? */
+/* Returns true if TCP may close its window before the FPDU is complete. */
 static bool rx_is_stuck(const struct sock *sk)
 {
 	return tcp_epollin_ready(sk, INT_MAX);
 }
 
-/* A work item that waits for memory runs sooner now. */
+/* Queue RX's work item, or run it earlier if it is to retry for memory. */
 static void rx_defer(struct srnic_qp *qp)
 {
 	mod_delayed_work(srnic_qp_wq(qp), &qp->rx.work, 0);
 }
 
 /*
- * If the host or the cgroup lacks memory, any FPDU that is not whole counts as
- * one that TCP cannot hold. Nearly always its rest arrives in a moment, and a
- * copy of each would use up memory. So the work item runs after that moment.
+ * Queue RX's work item for an FPDU that TCP cannot hold. If the host or the
+ * cgroup lacks memory, TCP reports that for any incomplete FPDU. Nearly always
+ * the rest arrives within SRNIC_RETRY_MS, and a copy of each FPDU would use up
+ * memory, so the work item runs only after that time.
  */
 static void rx_defer_part(struct srnic_qp *qp, const struct sock *sk)
 {
@@ -456,12 +464,12 @@ static void rx_defer_part(struct srnic_qp *qp, const struct sock *sk)
 			   msecs_to_jiffies(SRNIC_RETRY_MS));
 }
 
-/* Drop bytes after urgent data, too, where tcp_inq() ends. */
+/* Drop all bytes in TCP's queue; tcp_inq() would stop at urgent data. */
 static void rx_drop_all(struct srnic_qp *qp, struct sock *sk)
 {
 	u32 avail = tcp_sk(sk)->rcv_nxt - tcp_sk(sk)->copied_seq;
 
-	/* TCP counts the FIN as a byte. */
+	/* In rcv_nxt TCP counts the FIN as a byte. */
 	if (avail && sock_flag(sk, SOCK_DONE))
 		avail--;
 	if (avail)
@@ -475,7 +483,7 @@ static void rx_finish(struct srnic_qp *qp, struct srnic_upcalls *up)
 		srnic_tx_kick(qp);
 }
 
-/* TCP's bytes cannot be read. Drop all, so that the peer can send the rest. */
+/* Fail the stream, and drop TCP's bytes, so that the peer's FIN can arrive. */
 static void rx_refuse(struct srnic_qp *qp, struct sock *sk, enum srnic_err err)
 {
 	rx_fail(qp, err, NULL, 0);
@@ -490,7 +498,7 @@ void srnic_rx_run(struct srnic_qp *qp, struct sock *sk, u32 budget)
 	struct srnic_cursor cur = {};
 	u32 avail, used;
 
-	/* After a modify to ERR nothing is placed or delivered any more. */
+	/* After a modify to ERR nothing is placed or completed any more. */
 	if (!srnic_is_flowing(qp)) {
 		rx_drop_all(qp, sk);
 		return;
@@ -513,7 +521,7 @@ void srnic_rx_run(struct srnic_qp *qp, struct sock *sk, u32 budget)
 	if (used)
 		tcp_read_done(sk, used);
 	rx_finish(qp, &up);
-	/* TCP calls again for an FPDU that is not whole, but not for others. */
+	/* sk_data_ready follows for an incomplete FPDU, not for whole ones. */
 	if (used < avail && !rx->need) {
 		srnic_count(qp->dev, rx_deferred);
 		rx_defer(qp);
@@ -524,9 +532,10 @@ void srnic_rx_run(struct srnic_qp *qp, struct sock *sk, u32 budget)
 }
 
 /*
- * Does the sender have to know that the peer has closed? Yes, if the sender
- * reports an error, or waits for answers before the FIN. A sender that begins
- * to finish later sees rx.ended: iw_mpa calls kick_rx and finish_tx in turn.
+ * Returns true if the sender must be woken for the peer's FIN: if it is to send
+ * a Terminate message, or waits for answers to Reads before its own FIN. A
+ * sender that begins to finish later reads rx.ended: iw_mpa does not call
+ * kick_rx and finish_tx at the same time.
  */
 static bool rx_end_is_awaited(const struct srnic_qp *qp)
 {
@@ -535,8 +544,9 @@ static bool rx_end_is_awaited(const struct srnic_qp *qp)
 }
 
 /*
- * This reads without a budget, since all bytes before the peer's FIN count. A
- * stream that ends within an FPDU is an error (RFC 5044 8, code 1).
+ * iw_mpa's kick_rx. It has no budget: all bytes before the peer's FIN must be
+ * handled before iw_mpa acts on the FIN. If the stream ends within an FPDU,
+ * that is an error (RFC 5044 8, code 1).
  */
 void srnic_rx_look(struct ib_qp *ibqp)
 {
@@ -552,7 +562,7 @@ void srnic_rx_look(struct ib_qp *ibqp)
 	if ((sk->sk_shutdown & RCV_SHUTDOWN) && !rx->ended) {
 		if (srnic_is_flowing(qp) && (rx->part || tcp_inq(sk) > 0))
 			srnic_fail(qp, SRNIC_ERR_STREAM);
-		/* Pairs with tx_build(): first all answered Reads completed. */
+		/* Pairs with tx_build(): answered Reads completed before. */
 		smp_store_release(&rx->ended, true);
 		if (rx_end_is_awaited(qp))
 			srnic_tx_kick(qp);
@@ -561,8 +571,9 @@ void srnic_rx_look(struct ib_qp *ibqp)
 }
 
 /*
- * A buffer for an FPDU that TCP cannot hold, allocated without the socket's
- * lock. NORETRY: other QPs wait for the worker as long as the allocation tries.
+ * Allocate a buffer for an FPDU that TCP cannot hold, without the socket's
+ * lock. NORETRY: a long allocation in this work item would delay work of other
+ * QPs.
  */
 static void *rx_alloc_part(struct srnic_qp *qp, struct sock *sk, u32 *size)
 {
@@ -631,7 +642,7 @@ void srnic_rx_start(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
 	rx->read_len = 0;
 }
 
-/* Does the stream end within an FPDU or a message? */
+/* Returns true if the stream ends within an FPDU, or within a message. */
 bool srnic_rx_is_cut(const struct srnic_qp *qp)
 {
 	const struct srnic_rx *rx = &qp->rx;
