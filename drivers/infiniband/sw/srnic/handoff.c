@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * srnic's half of the hand-off: a QP gets a stream, and loses it again.
+ * srnic's ops for iw_mpa, by which a QP gets a stream, and loses it again.
  *
- * States of the QP and of its sender, in the order of the calls:
+ * States of the QP and of its sender, in the order in which iw_mpa calls the
+ * ops:
  *
  *	prepare		qp->state is RTS: the ULP may post
  *	prepare, end	qp->tx.state is SHUT: the sender has a socket
  *	open_tx		qp->tx.state is OPEN: the sender may send
- *	stop		qp->state is ENDING: what is posted now is flushed soon
+ *	stop		qp->state is ENDING: what is posted is flushed
  *	stop		qp->tx.state is CLOSED: no sender uses the socket
- *	stop, end	qp->state is ERROR: what was posted is flushed; the QP
- *			may get another stream
+ *	stop, end	qp->state is ERROR: all was flushed; the QP may get
+ *			another stream
  *
- * So a ULP may post before the sender has a socket: srnic_tx_open() wakes the
- * sender for such posts.
+ * A ULP may post before the sender may send. For such work requests
+ * srnic_tx_open() wakes the sender.
  */
 
 #include "qp.h"
@@ -31,9 +32,10 @@
 #include <trace/events/sock.h>
 
 /*
- * The sender's lock keeps away a modify to RESET, which discards what was
- * posted. Events of the previous stream that were not yet reported are dropped:
- * the ULP would attribute them to this stream.
+ * Begin a stream on an idle QP. The sender's lock excludes a modify to RESET,
+ * which discards posted work requests. Asynchronous events of the previous
+ * stream that were not yet reported are dropped, since the ULP would attribute
+ * them to the new stream.
  */
 static int handoff_claim(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
 {
@@ -48,7 +50,10 @@ static int handoff_claim(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
 		qp->events = 0;
 		qp->fault = (struct srnic_fault) { .err = SRNIC_ERR_NONE };
 		qp->sq.limited = false;
-		/* Until TX is opened a ULP may accept again: qp_is_taken(). */
+		/*
+		 * qp_is_taken() reads this until srnic_tx_start(): the old
+		 * tx.state, CLOSED, counts as opened.
+		 */
 		qp->tx.opened = ktime_get_seconds();
 		srnic_state_change(qp, SRNIC_EV_BEGIN);
 		err = 0;
@@ -59,10 +64,11 @@ static int handoff_claim(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
 }
 
 /*
- * TCP's switch for sockets that may use the emergency reserves cannot be turned
- * while a CPU goes offline. The CPU waits for its I/O, which may wait until a
- * connection has ended, or is made again. So no connection waits for the
- * switch: a work item turns it on, for each device once until its removal.
+ * Turn on memalloc_socks_key, without which TCP ignores SOCK_MEMALLOC. The key
+ * cannot be changed while a CPU goes offline. That CPU waits for its I/O, which
+ * may wait until a connection has ended, or is made again. So no connection
+ * waits for the key: a work item turns it on, once for each device until the
+ * device's removal.
  */
 static void handoff_open_reserves(struct work_struct *work)
 {
@@ -79,7 +85,7 @@ void srnic_reserves_setup(struct srnic_dev *dev)
 	INIT_WORK(&dev->reserves, handoff_open_reserves);
 }
 
-/* The device has no QP any more. */
+/* Called when the device has no QP: nothing queues @dev->reserves then. */
 void srnic_reserves_end(struct srnic_dev *dev)
 {
 	cancel_work_sync(&dev->reserves);
@@ -88,13 +94,13 @@ void srnic_reserves_end(struct srnic_dev *dev)
 }
 
 /*
- * A sender for storage may use the emergency reserves of memory. The peer's
- * answers then arrive in such memory, and TCP must accept them: see "Memory
- * reclaim" in srnic_design.rst.
+ * The sender of a QP that may serve storage may use the emergency reserves of
+ * memory. The peer's answers then arrive in memory of the reserves, and TCP
+ * must accept them: see "Memory reclaim" in srnic_design.rst.
  *
- * SOCK_MEMALLOC stays on the socket, beyond the stream. TCP checks the flag
- * before it checks whether the socket is locked. If a packet then waits for the
- * lock the flag must still be set afterwards: if not, there is a BUG_ON().
+ * SOCK_MEMALLOC stays on the socket when the stream ends. TCP checks the flag
+ * before it checks whether the socket is locked. A packet in such memory then
+ * waits for the lock, and if the flag is clear afterwards there is a BUG_ON().
  */
 static void handoff_share_reserves(const struct srnic_qp *qp, struct sock *sk)
 {
@@ -143,7 +149,7 @@ static void srnic_sk_data_ready(struct sock *sk)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
-/* TCP's callback clears SOCK_NOSPACE, so check for room before the call. */
+/* If there is room TCP's callback clears SOCK_NOSPACE: kick the sender. */
 static void srnic_sk_write_space(struct sock *sk)
 {
 	struct iw_mpa_stream *stream;
@@ -169,8 +175,8 @@ static void handoff_attach(struct ib_qp *ibqp, struct sock *sk,
 }
 
 /*
- * Did the peer close or fall silent within an FPDU or a message, or with a Read
- * unanswered?
+ * Returns true if the peer closed, or stopped responding, within an FPDU or a
+ * message, or before it had answered all Reads.
  */
 static bool handoff_is_cut(struct srnic_qp *qp)
 {
@@ -182,11 +188,11 @@ static bool handoff_is_cut(struct srnic_qp *qp)
 	lock_sock(sk);
 	cut = srnic_rx_is_cut(qp);
 	release_sock(sk);
-	/* A hint: the sender may send another Read at any time. */
+	/* A hint: without sq.lock the sender may add a Read at any time. */
 	return cut || data_race(qp->sq.reads);
 }
 
-/* Does the end of the stream count as an error (RFC 5044 8, code 1)? */
+/* Returns true if the stream's end is an error (RFC 5044 8, code 1). */
 static bool handoff_is_abort(struct srnic_qp *qp, enum iw_mpa_reason why)
 {
 	switch (why) {
@@ -221,10 +227,12 @@ static unsigned long handoff_events(const struct srnic_qp *qp)
 }
 
 /*
- * iw_mpa has restored the socket's callbacks, so RX runs in its work item only.
- * Order matters: the work item ends first; then the sender, after its last try
- * to send a Terminate message; then the state is ERROR, which the ULP may
- * reset, and work is flushed; then the ULP gets its events.
+ * iw_mpa has restored the socket's callbacks, so RX runs only in its work item.
+ * The work item ends first; then the sender, after its last try to send a
+ * Terminate message; then the state becomes ERROR, from which the ULP may reset
+ * the QP, and posted work is flushed; then the ULP gets its asynchronous
+ * events. If the flush came earlier, RX or the sender could still use what is
+ * flushed.
  */
 static void handoff_stop(struct ib_qp *ibqp, enum iw_mpa_reason why)
 {

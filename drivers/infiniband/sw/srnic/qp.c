@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * QPs: changes of state that a ULP asks for, flushing of work without a stream,
- * events, and destruction. The table of states is in qp_state.c.
+ * QPs: changes of state that a ULP asks for, flushes of posted work while there
+ * is no stream, asynchronous events, and destruction. The table of states is in
+ * qp_state.c.
  *
- * qp->lock protects the state, and is held only to read and change it.
+ * qp->lock protects qp->state, and is held only to read and change it.
  */
 
 #include "qp.h"
@@ -63,7 +64,7 @@ static void srnic_qp_event_work(struct work_struct *work)
 	}
 }
 
-/* A receive that a message has begun to fill was flushed before these. */
+/* Flush posted receives; srnic_place_flush() has flushed that of a Send. */
 static bool qp_flush_rq(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
 	struct srnic_rwqe rwqe;
@@ -82,8 +83,9 @@ static bool qp_flush_rq(struct srnic_qp *qp, struct srnic_upcalls *up)
 }
 
 /*
- * Flush all that was posted, if there is no stream. The caller holds the
- * sender's lock: it keeps away the sender, other flushes and changes to IDLE.
+ * Flush all posted work if the QP is in ERROR, that is, has no stream. The
+ * caller holds tx.lock, which excludes the sender, other flushes and a change
+ * to IDLE.
  */
 static void qp_flush_locked(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
@@ -92,8 +94,9 @@ static void qp_flush_locked(struct srnic_qp *qp, struct srnic_upcalls *up)
 
 	lockdep_assert_held(&qp->tx.lock);
 	/*
-	 * Pairs with the barrier in verbs.c: either the poster sees the state,
-	 * or the flush sees what was posted.
+	 * Pairs with the barrier in state_after_post() of verbs.c: either the
+	 * poster reads ERROR and queues a flush, or this flush finds what was
+	 * posted.
 	 */
 	smp_mb();
 	if (srnic_state(qp) != SRNIC_ERROR)
@@ -103,28 +106,28 @@ static void qp_flush_locked(struct srnic_qp *qp, struct srnic_upcalls *up)
 	found = qp_flush_rq(qp, up);
 
 	/*
-	 * Nothing reports what an application adds to its rings, so poll them.
-	 * A QP with an SRQ has no receives of its own. Its send queue is polled
-	 * only if this flush has left a work request in the ring.
+	 * An application adds to its rings without a system call, so poll them.
+	 * A QP with an SRQ has no receive ring. Its send ring is polled only if
+	 * this flush has left a work request in it.
 	 */
 	if (!qp->user || (qp->srq && !more))
 		return;
 	if (found || more)
 		qp->flush_ms = SRNIC_FLUSH_MIN_MS;
 	delay = msecs_to_jiffies(qp->flush_ms);
-	/* The poll that is queued may be far away, but work was just found. */
+	/* Work was just found, so poll sooner than the queued poll is due. */
 	if (!READ_ONCE(qp->dying) && (found || more))
 		mod_delayed_work(srnic_qp_wq(qp), &qp->flush_work, delay);
 	else if (!READ_ONCE(qp->dying))
 		queue_delayed_work(srnic_qp_wq(qp), &qp->flush_work, delay);
-	/* Grow by 1/8: a delay is short beside the idle time before it. */
+	/* Grow by 1/8: the next delay is short beside the idle time so far. */
 	qp->flush_ms = min_t(u32, qp->flush_ms + DIV_ROUND_UP(qp->flush_ms, 8),
 			     SRNIC_FLUSH_MAX_MS);
 }
 
 /*
- * The stream has ended. A ULP may change the QP's state as soon as it polls a
- * completion, so the state is ERROR before anything is flushed.
+ * Flush the QP at the end of its stream. A ULP may modify the QP as soon as it
+ * polls a flushed completion, so the state is ERROR before the flush begins.
  */
 void srnic_qp_forget(struct srnic_qp *qp)
 {
@@ -137,7 +140,7 @@ void srnic_qp_forget(struct srnic_qp *qp)
 	srnic_cq_call(&up);
 }
 
-/* Only for what was in an application's ring: see qp_flush_locked(). */
+/* Flush what was posted in ERROR, and poll an application's rings for more. */
 static void srnic_qp_flush_work(struct work_struct *work)
 {
 	struct srnic_qp *qp = container_of(to_delayed_work(work),
@@ -166,7 +169,7 @@ void srnic_qp_setup(struct srnic_qp *qp)
 	INIT_WORK(&qp->event_work, srnic_qp_event_work);
 	qp->flush_ms = SRNIC_FLUSH_MIN_MS;
 	qp->found = get_completed_synchronize_rcu();
-	/* In RESET receives cannot be posted, and RNICs have no such state. */
+	/* A new QP is in INIT: a ULP may post receives, unlike in RESET. */
 	qp->idle_state = IB_QPS_INIT;
 	srnic_rx_setup(qp);
 	srnic_tx_setup(qp);
@@ -183,15 +186,15 @@ void srnic_qp_put(struct srnic_qp *qp)
 }
 
 /*
- * Numbers are given in turn, so that a number stays unused for a while after
- * its QP: an application must not take completions of the old QP, still in its
- * queue, for those of a new one. But numbers stay low: they are from the lowest
- * range in which three of four are free. An XArray needs a node wherever one of
- * 64 numbers is used, and nodes above these nodes. A node that is allocated and
- * freed for one QP costs as much as a queue, also in the tables of the RDMA
- * core and of iw_mpa.
+ * QPNs are assigned in turn, so that a QPN stays unused for a while after its
+ * QP: an application must not take completions of the old QP, which may still
+ * be in its CQ, for those of a new QP. They are assigned from the lowest range
+ * in which three of four are free, since an XArray needs a node for every 64
+ * QPNs of which one is used, and nodes above these. To allocate and free a node
+ * for a single QP costs as much as to create a queue, also in the tables of the
+ * RDMA core and of iw_mpa.
  *
- * The caller has counted the QP in @dev->objects.
+ * The caller has counted the new QP in @dev->objects.
  */
 int srnic_qp_take_number(struct srnic_dev *dev, u32 *qpn)
 {
@@ -206,10 +209,10 @@ int srnic_qp_take_number(struct srnic_dev *dev, u32 *qpn)
 }
 
 /*
- * Must the QP not be found for a new connection? iw_cm lets a ULP accept once
- * more with the same QP until it has handled ESTABLISHED, which comes after
- * open_tx. So a responder's QP is found for some time after open_tx, longer
- * than iw_cm takes.
+ * Returns true if iw_get_qp must not find the QP for a new connection. iw_cm
+ * lets a ULP accept once more with the same QP until it has handled
+ * ESTABLISHED, which follows open_tx. So a responder's QP is found until
+ * SRNIC_FOUND_S after open_tx, longer than iw_cm takes.
  */
 static bool qp_is_taken(struct srnic_qp *qp)
 {
@@ -227,11 +230,11 @@ static bool qp_is_taken(struct srnic_qp *qp)
 }
 
 /*
- * iw_cm calls this and then iw_add_ref in one critical section of a spinlock
- * with interrupts off, which is an RCU read-side critical section, on real-time
- * kernels, too. qp_hide() first makes the QP unfindable, then waits for a grace
- * period that began after it was last found. After that each finder has its
- * reference, or does not want one.
+ * iw_cm calls iw_get_qp, which calls this, and then iw_add_ref in one critical
+ * section of a spinlock with interrupts off. On real-time kernels, too, that is
+ * an RCU read-side critical section. qp_hide() first hides the QP from lookups,
+ * then waits for a grace period that began after the QP was last found. After
+ * that each caller that found the QP has taken its reference, or takes none.
  *
  * Returns the QP, without a reference; NULL if there is none, or it is being
  * destroyed, or has a connection that must not be replaced.
@@ -251,7 +254,7 @@ struct srnic_qp *srnic_qp_find(struct srnic_dev *dev, u32 qpn)
 	return qp;
 }
 
-/* After this the QP is not found, and all that found it have a reference. */
+/* After this no lookup finds the QP, and earlier finders have references. */
 static void qp_hide(struct srnic_qp *qp)
 {
 	unsigned long found;
@@ -266,15 +269,16 @@ static void qp_hide(struct srnic_qp *qp)
 }
 
 /*
- * 1. The QP is hidden, so no connection begins.
- * 2. iw_mpa ends the connection that there is. When it returns, stop has run:
- *    no callback of the socket runs, no sender has the socket, and the sender's
- *    timer has ended.
- * 3. iw_cm drops its references when it has handled its events. As long as it
- *    has a reference it may modify the QP to ERR, which queues a flush.
- * 4. From then on no work item is queued: RX and stop have ended, the ULP must
- *    not post to a QP that it destroys, and work items check @dying before they
- *    queue themselves. So a work item that is cancelled stays away.
+ * 1. qp_hide() hides the QP from iw_get_qp, so no connection begins.
+ * 2. iw_mpa_qp_gone() ends the QP's connection. When it returns, the stop op
+ *    has returned: no callback of the socket runs, no sender uses the socket,
+ *    and the sender's timer, tx.retry, is cancelled.
+ * 3. iw_cm drops its references when it has handled its events. While it has
+ *    one it may modify the QP to ERR, which queues a flush.
+ * 4. After the last reference no work item is queued: RX and the stop op have
+ *    ended, the ULP must not post to a QP that it destroys, and work items
+ *    check qp->dying before they queue themselves. So a work item that is
+ *    cancelled does not run again.
  */
 void srnic_qp_end(struct srnic_qp *qp)
 {
@@ -320,7 +324,7 @@ static bool qp_is_empty(struct srnic_qp *qp)
 	return empty;
 }
 
-/* Discard all that was posted, without completions. An SRQ keeps receives. */
+/* Discard all posted work without completions; an SRQ keeps its receives. */
 static void qp_discard(struct srnic_qp *qp)
 {
 	struct srnic_rwqe rwqe;
@@ -335,11 +339,11 @@ static void qp_discard(struct srnic_qp *qp)
 }
 
 /*
- * Return the QP to a state in which a connection can begin, or keep it there.
- * What was posted in ERR is flushed first, since it must not become part of the
- * next connection. A flush goes once around an application's ring, which may
- * have been filled again before it began: a second flush takes the rest. If the
- * application posts still more while these run, the QP stays in ERR.
+ * Return the QP to RESET, INIT or RTR, from which a connection can begin, or
+ * keep it there. What was posted in ERROR is flushed first, since it must not
+ * be sent on the next connection. A flush copies an application's ring only as
+ * far as WQEs are free, and the ring may hold more: a second flush takes the
+ * rest. If the application posts still more meanwhile, the QP stays in ERROR.
  */
 static int qp_to_idle(struct srnic_qp *qp, enum ib_qp_state state)
 {
@@ -368,7 +372,7 @@ static int qp_to_idle(struct srnic_qp *qp, enum ib_qp_state state)
 	return err;
 }
 
-/* No sender runs, and nothing is left to send. Both may change at any time. */
+/* True if no sender runs and the send queue is empty; only a hint. */
 static bool qp_is_quiet(struct srnic_qp *qp)
 {
 	return !mutex_is_locked(&qp->tx.lock) && srnic_sq_is_empty(qp) &&
@@ -376,16 +380,16 @@ static bool qp_is_quiet(struct srnic_qp *qp)
 }
 
 /*
- * When a ULP disconnects, iw_cm and librdmacm ask for SQD, even if the
- * connection has ended. That is no error. What is posted after this call does
- * not go out, however late the FIN is. If an application's QP has nothing to
- * send but the FIN, the FIN is sent here. Otherwise iw_mpa's work item sends
- * what was posted.
+ * iw_cm and librdmacm ask for SQD when a ULP disconnects, even if the
+ * connection has ended, so that is no error. What is posted after this call is
+ * not sent, even if the FIN is sent later. If an application's QP has nothing
+ * left to send, iw_mpa_close() sends the FIN here. Otherwise iw_mpa's work item
+ * lets the sender send what was posted, and then sends the FIN.
  *
- * To send a FIN locks the socket, and when it is unlocked RX may run and call
- * completion handlers. A kernel ULP's handler must not be called within a verb
- * (core_locking.rst). The handler of an application's queue is the RDMA core's
- * own, and only wakes the application.
+ * To send the FIN iw_mpa locks the socket. When it unlocks it, RX may run and
+ * call completion handlers. A verb must not call a kernel ULP's handler
+ * (core_locking.rst). The handler of an application's CQ is the RDMA core's,
+ * and only wakes the application.
  */
 static int qp_to_closing(struct srnic_qp *qp)
 {
@@ -411,7 +415,7 @@ static int qp_to_closing(struct srnic_qp *qp)
 	return from == SRNIC_IDLE ? -EINVAL : 0;
 }
 
-/* Without a connection no stop flushes the QP and reports events. */
+/* Modify to ERR; without a stream no stop op will flush or report events. */
 static int qp_to_err(struct srnic_qp *qp)
 {
 	enum srnic_state from;
@@ -443,7 +447,7 @@ static int qp_check(const struct ib_qp_init_attr *init, bool user)
 	    cap->max_send_sge > max_send_sge ||
 	    cap->max_inline_data > SRNIC_MAX_INLINE)
 		return -EINVAL;
-	/* With an SRQ both values are ignored: ibv_create_qp(3). */
+	/* max_recv_wr and _sge are ignored with an SRQ: ibv_create_qp(3). */
 	if (!init->srq && (cap->max_recv_wr > SRNIC_MAX_WR ||
 			   cap->max_recv_sge > SRNIC_MAX_SGE))
 		return -EINVAL;
@@ -456,7 +460,7 @@ static void qp_destroy_queues(struct srnic_qp *qp)
 	srnic_sq_destroy(&qp->sq);
 }
 
-/* libsiw maps a receive queue of any size, so it has at least one entry. */
+/* libsiw maps a receive ring even of size 0, so it has at least one entry. */
 static int qp_create_queues(struct srnic_qp *qp, const struct ib_qp_cap *cap,
 			    struct ib_udata *udata)
 {
@@ -492,7 +496,7 @@ static void qp_grant(struct srnic_qp *qp, struct ib_qp_cap *cap)
 	qp->cap = *cap;
 }
 
-/* The number is reserved first, but finds the QP only once it is complete. */
+/* The QPN is reserved first, but finds the QP only when that is complete. */
 int srnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 		    struct ib_udata *udata)
 {
@@ -540,21 +544,21 @@ count:
 }
 
 /*
- * Attributes that iWARP's QPs do not have, or that are fixed by create_qp; and
- * the event for a drained send queue in SQD: an iWARP connection closes in SQD,
- * and that has an event of its own.
+ * Attributes that iWARP QPs do not have, or that create_qp has fixed; and the
+ * event for a send queue that is drained in SQD: an iWARP connection closes in
+ * SQD, and iw_cm reports its end.
  */
 #define QP_NEVER_MODIFIED	(IB_QP_CAP | IB_QP_QKEY | IB_QP_ALT_PATH | \
 				 IB_QP_PATH_MIG_STATE | \
 				 IB_QP_EN_SQD_ASYNC_NOTIFY)
 
 /*
- * Only rights of memory regions count, not those of the QP: before a connection
- * rdma_cm sets a QP's rights to none, whatever the ULP wants, and does not set
- * them later.
+ * attr->qp_access_flags is ignored: before a connection rdma_cm sets a QP's
+ * rights to none, whatever the ULP asks for, and does not set them later. So
+ * only the rights of memory regions are checked.
  *
- * This verb has to be quick, since libsiw holds spinlocks while it runs. It
- * waits for the sender, and for the owner of the socket, but not for the peer.
+ * This verb must return soon, since libsiw holds spinlocks during the call. It
+ * may wait for tx.lock and for the owner of the socket, but never for the peer.
  *
  * Returns 0; -EINVAL if the change is not possible now, or another error.
  */
@@ -605,9 +609,9 @@ int srnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 					  IB_ACCESS_REMOTE_WRITE |
 					  IB_ACCESS_REMOTE_READ,
 		.cap			= qp->cap,
-		/* prepare may write it at this time: either value is right. */
+		/* handoff_prepare() may write ORD now: either is right. */
 		.max_rd_atomic		= data_race(qp->params.ord),
-		/* The same holds here. */
+		/* handoff_prepare() may write IRD now: either is right. */
 		.max_dest_rd_atomic	= data_race(qp->irq.ird),
 		.port_num		= 1,
 	};

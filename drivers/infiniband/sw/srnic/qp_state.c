@@ -2,7 +2,8 @@
 #include "qp_state.h"
 
 /*
- * The next state of a QP for each state and event; a dot: no change.
+ * The next state of a QP, SRNIC_*, for each state and event, SRNIC_EV_*; a dot
+ * means no change.
  *
  *		BEGIN	CLOSE	ABORT	FAULT		STOP	FORGET	RESET
  *  IDLE	RTS	.	ERROR	.		.	.	.
@@ -38,7 +39,8 @@ enum srnic_state srnic_state_next(enum srnic_state state,
 }
 
 /*
- * The next state of a QP's sender for each state and event; a dot: no change.
+ * The next state of a QP's sender, SRNIC_TX_*, for each state and event,
+ * SRNIC_TX_EV_*; a dot means no change.
  *
  *	     OPEN	FINISH	  ANSWER    ALL_SENT  TERM	CLOSE
  * SHUT	     OPEN	.	  .	    .	      .		CLOSED
@@ -50,10 +52,11 @@ enum srnic_state srnic_state_next(enum srnic_state state,
  * CLOSED    .		.	  .	    .	      .		.
  *
  * A new QP is CLOSED. START leads from each state to SHUT. OPEN and FINISH may
- * find the sender CLOSED, since it may give up at any time.
+ * find the sender CLOSED, since the sender may give up the stream at any time.
  *
- * An error of the stream is a matter of qp->state: the sender then sends only
- * the Terminate message, but not before TX was opened or after the FIN.
+ * An error of the stream changes qp->state, not this state: the sender then
+ * sends only the Terminate message, and none before TX was opened or after the
+ * FIN.
  */
 enum srnic_tx_state srnic_tx_next(enum srnic_tx_state state,
 				  enum srnic_tx_event event)

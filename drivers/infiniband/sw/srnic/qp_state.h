@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The states of a QP, and of its sender; no locks, no side effects. */
+/* States of a QP and of its sender. No locks, no side effects */
 #ifndef _SRNIC_QP_STATE_H
 #define _SRNIC_QP_STATE_H
 
 #include <linux/types.h>
 
 /*
- * States of a QP; their order matters. RX places and the sender builds FPDUs in
- * RTS and CLOSING only. From RTS to ENDING there is a stream, and qp->ep is
- * valid.
+ * States of a QP; comparisons rely on their order. Only in RTS and CLOSING RX
+ * places payload and the sender builds FPDUs. From RTS to ENDING the QP has a
+ * stream, and qp->ep is valid.
  */
 enum srnic_state {
-	SRNIC_IDLE,		/* no stream: the ULP sets RESET, INIT or RTR */
-	SRNIC_RTS,		/* the ULP may post; prepare opens the stream */
-	SRNIC_CLOSING,		/* disconnected: what was posted goes out */
-	SRNIC_ABORTED,		/* broken off: what was posted is flushed */
-	SRNIC_TERMINATE,	/* failed: a Terminate message goes out */
+	SRNIC_IDLE,		/* no stream; IB_QPS_RESET, INIT or RTR */
+	SRNIC_RTS, /* handoff_prepare() has begun: the ULP may post */
+	SRNIC_CLOSING,		/* modify to SQD: what was posted is sent */
+	SRNIC_ABORTED,		/* modify to ERR: what was posted is not sent */
+	SRNIC_TERMINATE,	/* stream failed: only a Terminate is sent */
 	SRNIC_ENDING,		/* stop has begun */
 	SRNIC_ERROR,		/* no stream: what is posted is flushed */
 	SRNIC_STATES
@@ -23,12 +23,12 @@ enum srnic_state {
 
 /* What changes the state */
 enum srnic_event {
-	SRNIC_EV_BEGIN,		/* prepare: the QP gets a stream */
+	SRNIC_EV_BEGIN,		/* handoff_prepare(): the QP gets a stream */
 	SRNIC_EV_CLOSE,		/* modify to SQD */
 	SRNIC_EV_ABORT,		/* modify to ERR; destroy_qp */
 	SRNIC_EV_FAULT,		/* the first error of the stream */
 	SRNIC_EV_STOP,		/* stop begins */
-	SRNIC_EV_FORGET,	/* the stream has ended; the flush follows */
+	SRNIC_EV_FORGET,	/* handoff_stop() ends, and flushes the QP */
 	SRNIC_EV_RESET,		/* modify to RESET or INIT */
 	SRNIC_EVENTS
 };
@@ -41,27 +41,27 @@ static inline bool srnic_state_has_stream(enum srnic_state state)
 	return state >= SRNIC_RTS && state <= SRNIC_ENDING;
 }
 
-/* States of the sender; their order matters. */
+/* States of the sender; comparisons rely on their order. */
 enum srnic_tx_state {
-	SRNIC_TX_SHUT,		/* nothing may go out yet */
-	SRNIC_TX_OPEN,		/* all that is posted goes out */
-	SRNIC_TX_FINISHING,	/* what was posted before finish_tx goes out */
-	SRNIC_TX_ANSWERING,	/* then the answers to Reads received so far */
-	SRNIC_TX_TERM,		/* the batch ends with the Terminate message */
-	SRNIC_TX_FINISHED,	/* TCP has it all, and iw_mpa sends the FIN */
-	SRNIC_TX_CLOSED,	/* nothing goes out any more */
+	SRNIC_TX_SHUT,		/* may send nothing yet */
+	SRNIC_TX_OPEN,		/* sends all that is posted */
+	SRNIC_TX_FINISHING,	/* sends what was posted before finish_tx */
+	SRNIC_TX_ANSWERING, /* last WQE sent; answers Reads received so far */
+	SRNIC_TX_TERM, /* pushes a batch that ends with the Terminate */
+	SRNIC_TX_FINISHED,	/* has sent everything; iw_mpa sends the FIN */
+	SRNIC_TX_CLOSED,	/* sends nothing; may have no socket */
 	SRNIC_TX_STATES
 };
 
 /* What changes the state of the sender */
 enum srnic_tx_event {
-	SRNIC_TX_EV_START,	/* prepare: the QP gets a stream */
+	SRNIC_TX_EV_START,	/* handoff_prepare(): the QP gets a stream */
 	SRNIC_TX_EV_OPEN,	/* open_tx, send_rtr */
 	SRNIC_TX_EV_FINISH,	/* finish_tx */
 	SRNIC_TX_EV_ANSWER,	/* the last WQE was sent */
-	SRNIC_TX_EV_ALL_SENT,	/* the last answer, too, or the peer closed */
+	SRNIC_TX_EV_ALL_SENT,	/* last Read answered, or the peer closed */
 	SRNIC_TX_EV_TERM,	/* the Terminate message is in the batch */
-	SRNIC_TX_EV_CLOSE,	/* the sender has ended or given up; stop */
+	SRNIC_TX_EV_CLOSE,	/* handoff_stop(), or the sender gives up */
 	SRNIC_TX_EVENTS
 };
 

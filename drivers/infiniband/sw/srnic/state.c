@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The state of a QP, which changes only here, by the table in qp_state.c; and
- * the first error of its stream in either direction, which is recorded here.
- * The ULP gets the first error only (RFC 5040 7.1).
+ * A QP's state, which changes only here, by the table in qp_state.c; and the
+ * first error of its stream in either direction, qp->fault, which is recorded
+ * here. The ULP gets only the first error (RFC 5040 7.1).
  */
 
 #include "state.h"
@@ -31,7 +31,7 @@ void srnic_state_event(struct srnic_qp *qp, enum srnic_event event)
 	spin_unlock_irqrestore(&qp->lock, flags);
 }
 
-/* Only the first fault counts. The caller or the sender ends the stream. */
+/* Record only the first error; the caller or the sender ends the stream. */
 void srnic_fault_record(struct srnic_qp *qp, const struct srnic_fault *fault)
 {
 	unsigned long flags;
@@ -57,7 +57,7 @@ void srnic_fail(struct srnic_qp *qp, enum srnic_err err)
 	srnic_fault_record(qp, &fault);
 }
 
-/* Does a Terminate message report the first fault to the peer? */
+/* Returns true if the peer is to get a Terminate for the first error. */
 bool srnic_term_is_due(const struct srnic_qp *qp)
 {
 	return srnic_errs[qp->fault.err].form != SRNIC_TERM_SILENT &&
@@ -65,8 +65,8 @@ bool srnic_term_is_due(const struct srnic_qp *qp)
 }
 
 /*
- * Describe the first fault for iw_mpa's log. @sent: TCP has the Terminate
- * message
+ * Describe the stream's first error for iw_mpa's log. @sent: TCP has accepted
+ * all of srnic's Terminate message.
  */
 struct iw_mpa_fault srnic_fault_describe(const struct srnic_qp *qp, bool sent)
 {

@@ -12,20 +12,20 @@ void srnic_fail(struct srnic_qp *qp, enum srnic_err err);
 bool srnic_term_is_due(const struct srnic_qp *qp);
 struct iw_mpa_fault srnic_fault_describe(const struct srnic_qp *qp, bool sent);
 
-/* Without qp->lock the state may change before the caller uses it. */
+/* Returns qp->state, which without qp->lock may change before it is used. */
 static inline enum srnic_state srnic_state(const struct srnic_qp *qp)
 {
-	/* The caller also sees writes before the change, as of qp->fault. */
+	/* Acquire: the caller also reads earlier writes, as of qp->fault. */
 	return smp_load_acquire(&qp->state);
 }
 
-/* RX places and the sender builds FPDUs. Neither runs in SRNIC_IDLE. */
+/* True if RX may place and the sender build FPDUs; in IDLE neither runs. */
 static inline bool srnic_is_flowing(const struct srnic_qp *qp)
 {
 	return srnic_state(qp) <= SRNIC_CLOSING;
 }
 
-/* If so qp->fault does not change any more. */
+/* True from TERMINATE on: qp->fault does not change any more. */
 static inline bool srnic_has_failed(const struct srnic_qp *qp)
 {
 	return srnic_state(qp) >= SRNIC_TERMINATE;
