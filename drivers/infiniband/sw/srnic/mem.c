@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * STags: 24 bits of index, chosen at random, and 8 bits of key.
+ * An STag is 24 bits of index, chosen at random, and 8 bits of key.
  *
- * To access a region RX or the sender "holds" it: finds it under RCU, and takes
- * mr->lock for reading. Key, protection domain, rights and size cannot change
- * then, so they are checked once for a run of segments. Invalidation and
- * deregistration take the lock for writing: after they return the memory is
- * never touched again (RFC 5040 8.1.1). Softirqs are off under the lock, so a
- * hold ends after SRNIC_MEM_HOLD bytes, or one FPDU if that is longer.
+ * To access a memory region, RX or the sender "holds" it: it finds the region
+ * under RCU, and takes mr->lock for reading. While it holds the region, key,
+ * protection domain, rights and size cannot change, so they are checked once
+ * for a run of segments. Invalidation and deregistration take mr->lock for
+ * writing: after they return the memory is never accessed again (RFC 5040
+ * 8.1.1). Softirqs are off while mr->lock is held, so a hold ends after
+ * SRNIC_MEM_HOLD bytes, or after one FPDU if that is longer.
  *
- * A reader with softirqs off overtakes a writer that waits for an rwlock. If
- * peers kept two CPUs busy with a region the writer would never get the lock.
- * So a writer first closes a gate. A holder checks the gate before each FPDU,
- * and ends its hold if the gate is closed; each CPU has at most one holder. All
- * other readers wait at the gate until the writer is done.
+ * A reader with softirqs off gets an rwlock before a writer that waits for it.
+ * If peers kept two CPUs busy with one region, a writer would never get
+ * mr->lock. So a writer first closes a gate: it takes mr->gate and sets
+ * mr->closed. A holder checks mr->closed before each FPDU, and ends its hold if
+ * that is set; each CPU has at most one holder. Readers that find mr->closed
+ * set wait for mr->gate, until the writer is done.
  *
- * The device has no DMA: the RDMA core gives it virtual addresses in place of
- * bus addresses, and ensures that there is no high memory.
+ * srnic devices have no DMA: the RDMA core passes virtual addresses in place of
+ * bus addresses, and each page has one, since Kconfig excludes high memory.
  */
 
 #include "mem.h"
@@ -73,9 +75,9 @@ static u32 stag_index(u32 stag)
 }
 
 /*
- * Returns 0; -EOPNOTSUPP for a right that no region of the device has; -EINVAL
- * if a right is missing that another right needs: a peer's right to write needs
- * the device's own right to write.
+ * Checks the access flags of a registration. Returns 0; -EOPNOTSUPP for a right
+ * that srnic does not support; -EINVAL if a right is missing that another one
+ * needs: IB_ACCESS_REMOTE_WRITE needs IB_ACCESS_LOCAL_WRITE.
  */
 int srnic_stag_check_access(struct ib_device *ibdev, int access)
 {
@@ -84,7 +86,7 @@ int srnic_stag_check_access(struct ib_device *ibdev, int access)
 	return ib_check_mr_access(ibdev, access);
 }
 
-/* Index and key are random (RFC 5040 8.1.1, rule 8). 0 or -ENOMEM. */
+/* Give @mr a random index and key (RFC 5040 8.1.1, rule 8). 0 or -ENOMEM. */
 int srnic_stag_add(struct srnic_dev *dev, struct srnic_mr *mr)
 {
 	int tries, err = -EBUSY;
@@ -125,10 +127,10 @@ static enum srnic_mem_fault hold_check(const struct srnic_mr *mr,
 }
 
 /*
- * End the present hold, and hold the region that @name names. The cursor starts
- * at the region's first byte, since the name may stand for other memory than
- * before. No region is held after a fault, nor for SRNIC_LOCAL_DMA_LKEY: its
- * memory is never invalidated.
+ * End the present hold, and hold the region that @name names. The cursor
+ * restarts at the region's first byte, since the same STag may have been
+ * registered for other memory. After a fault no region is held. Nor is one for
+ * SRNIC_LOCAL_DMA_LKEY: the kernel's own memory is never invalidated.
  */
 enum srnic_mem_fault srnic_hold_take(struct srnic_dev *dev,
 				     struct srnic_hold *hold,
@@ -181,7 +183,7 @@ static int stag_register(struct srnic_mr *mr, const struct ib_pd *pd, u32 stag,
 {
 	u8 table = mr->active ^ mr->mapped;
 
-	/* The region may have been removed since the sender has found it. */
+	/* srnic_stag_remove() may have run since the caller found @mr. */
 	if (mr->removed || mr->kind != SRNIC_MR_FAST || mr->valid ||
 	    mr->ibmr.pd != pd)
 		return -EINVAL;
@@ -198,11 +200,11 @@ static int stag_register(struct srnic_mr *mr, const struct ib_pd *pd, u32 stag,
 }
 
 /*
- * Register a region with the pages that map_mr_sg has mapped last, or with its
- * previous pages if map_mr_sg was not called since the last registration.
+ * Register a region with the pages of the last ib_map_mr_sg(), or with its
+ * previous pages if there was no such call since the last registration.
  *
- * Returns 0; -EINVAL if the region is valid, of another protection domain, not
- * fast-registered, or too small, or does not exist.
+ * Returns 0; -EINVAL if no region has the STag's index, or that region is valid
+ * already, of another protection domain, not fast-registered, or too small.
  */
 int srnic_stag_register(struct srnic_dev *dev, const struct ib_pd *pd, u32 stag,
 			u64 base, u64 size, u32 access)
@@ -237,10 +239,11 @@ static enum srnic_err stag_may_invalidate(const struct srnic_mr *mr,
 }
 
 /*
- * For the ULP an STag that is invalid already is no error: a Send of the peer
- * may have invalidated it after the work request was posted. A peer, @remote,
- * may invalidate an STag of the QP's protection domain that is valid,
- * fast-registered and has a remote right (RFC 5040 5.3, 8.1.1).
+ * Invalidate an STag. If the ULP asks for that and the STag is invalid already,
+ * that is no error: a Send of the peer may have invalidated it after the work
+ * request was posted. A peer, @remote, may invalidate only an STag of the QP's
+ * protection domain that is valid, fast-registered and has a remote right (RFC
+ * 5040 5.3, 8.1.1).
  */
 enum srnic_err srnic_stag_invalidate(struct srnic_dev *dev,
 				     const struct ib_pd *pd, u32 stag,
@@ -262,7 +265,7 @@ enum srnic_err srnic_stag_invalidate(struct srnic_dev *dev,
 	return err;
 }
 
-/* Index of the first extent that ends after @off */
+/* Returns the index of the first extent that ends after offset @off. */
 static u32 target_find(const struct srnic_mr *mr, u64 off)
 {
 	const struct srnic_extent *map = mr->map[mr->active];
@@ -279,7 +282,7 @@ static u32 target_find(const struct srnic_mr *mr, u64 off)
 	return low;
 }
 
-/* @off is within the region. */
+/* Move the cursor to offset @off, which must be within the region. */
 void srnic_hold_seek(struct srnic_hold *hold, u64 off)
 {
 	hold->off = off;
@@ -348,7 +351,7 @@ u64 srnic_target_size(const struct srnic_mr *mr, u8 table)
 	return n ? mr->map[table][n - 1].end : 0;
 }
 
-/* An entry that begins where the one before ends does not need an extent. */
+/* Append memory; if it begins where the last extent ends, extend that one. */
 static bool target_append(struct srnic_extent *map, u32 *n, u32 max, void *va,
 			  u32 len)
 {
@@ -367,10 +370,11 @@ static bool target_append(struct srnic_extent *map, u32 *n, u32 max, void *va,
 }
 
 /*
- * A valid registration keeps the table that it has. Entries of @sgl may begin
- * and end anywhere; the region joins them. Its first address is not that of the
- * memory, but only the offset in the page: ULPs send it to their peers, which
- * need not know the kernel's addresses.
+ * Fill the table of extents that is not in use: a valid registration keeps its
+ * own. Entries of @sgl may begin and end anywhere; in the region they follow
+ * each other without gaps. ibmr->iova is not the memory's address, but only the
+ * first entry's offset in its page: ULPs send it to their peers, which need not
+ * learn the kernel's addresses.
  *
  * Returns how many entries were mapped; -EINVAL if there are none, or @off is
  * beyond the first entry.
@@ -407,12 +411,12 @@ int srnic_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sgl, int nents,
 	return i;
 }
 
-/* Block sizes of pinned memory: pages and huge pages */
+/* Sizes of the blocks in which mr->blocks records memory: pages, huge pages */
 #define MR_BLOCKS	(PAGE_SIZE | SZ_2M | SZ_1G)
 
 /*
- * A region of an application's memory is charged to its cgroup, others to none.
- * The table of STags is charged for either: see "Security" in srnic.rst.
+ * An application's region is charged to its cgroup, any other region to none.
+ * The XArray of STags is charged for both: see "Security" in srnic.rst.
  */
 static struct srnic_mr *mr_alloc(struct ib_pd *pd, enum srnic_mr_kind kind)
 {
@@ -435,7 +439,7 @@ static struct srnic_mr *mr_alloc(struct ib_pd *pd, enum srnic_mr_kind kind)
 	return mr;
 }
 
-/* The memory is not accessed any more; lookups may still read the struct. */
+/* Free a region that is not accessed any more; RCU: lookups may read @mr. */
 static void mr_free(struct srnic_mr *mr)
 {
 	struct srnic_dev *dev = to_srnic_dev(mr->ibmr.device);
@@ -469,7 +473,7 @@ static struct ib_mr *mr_publish(struct srnic_mr *mr)
 	return &mr->ibmr;
 }
 
-/* All memory of the kernel, for local work requests. Peers get no right. */
+/* A region of all kernel memory, for local access only: peers get no right. */
 struct ib_mr *srnic_get_dma_mr(struct ib_pd *pd, int access)
 {
 	struct srnic_mr *mr;
@@ -585,7 +589,7 @@ struct ib_mr *srnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg)
 	return mr_publish(mr);
 }
 
-/* After the return the memory is not accessed any more. */
+/* After dereg_mr neither RX nor the sender accesses the memory any more. */
 int srnic_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
 	struct srnic_mr *mr = to_srnic_mr(ibmr);

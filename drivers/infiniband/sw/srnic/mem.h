@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* STags, and the memory that they stand for. */
+/* STags, and access to the memory regions that they name */
 #ifndef _SRNIC_MEM_H
 #define _SRNIC_MEM_H
 
@@ -11,8 +11,8 @@
 #include <rdma/ib_verbs.h>
 
 /*
- * For kernel ULPs: this STag stands for all memory of the kernel. Its index is
- * in no table, so neither a peer nor an application can use it.
+ * A kernel ULP may name all memory of the kernel by this STag (local_dma_lkey).
+ * Its index is not in dev->mrs, so no peer and no application can use it.
  */
 #define SRNIC_LOCAL_DMA_LKEY	0xffffff00
 #define SRNIC_STAG_MAX_INDEX	0xfffffe
@@ -23,34 +23,36 @@
 #define SRNIC_ACCESS_VOID	(IB_ACCESS_REMOTE_ATOMIC | \
 				 IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL)
 
-/* A hold ends after so many bytes, and then softirqs run. */
+/* Bytes after which a hold of a region ends, so that softirqs can run */
 #define SRNIC_MEM_HOLD		SZ_32K
-/* The least that an FPDU counts as, however short it is */
+/* Bytes that an FPDU counts as in quotas, if it is shorter than that */
 #define SRNIC_FPDU_COST		256
 
 /*
- * A region that is held, so that several segments can access it, with a cursor.
- * It is on the stack of one call, zeroed at first. While a region is held, the
- * caller takes no lock, calls neither TCP nor iw_mpa, completes nothing and
- * does not allocate: it drops the hold before. So mr->lock is the innermost
- * lock, and a hold cannot wait for its own end.
+ * A held memory region, so that several segments can access it, with a cursor.
+ * The structure is on the stack of one call of RX or the sender, zeroed at
+ * first. While a region is held, the caller takes no lock, calls neither TCP
+ * nor iw_mpa, adds no completion and does not allocate: it drops the hold
+ * before. So mr->lock is the innermost lock, and the holder never waits for a
+ * task that waits for the hold to end.
  */
 struct srnic_hold {
-	/* with mr->lock, softirqs off, in rcu_read_lock(); NULL: none held */
+	/* found under RCU, mr->lock taken, softirqs off; NULL: none is held */
 	struct srnic_mr		*mr;
-	struct srnic_name	is;	/* under which it was found */
+	struct srnic_name	is;	/* name by which @mr was found */
 	s32			quota;	/* bytes until the hold has to end */
-	u32			cost;	/* bytes that the FPDU counts as */
+	u32			cost;	/* bytes that the present FPDU costs */
 	/* The cursor: */
 	u64			off;	/* in the region */
 	u8			*va;	/* of the byte there */
-	u32			left;	/* contiguous bytes; 0: look them up */
-	u32			next;	/* MR_FAST: extent of @off, or before */
+	u32			left;	/* contiguous bytes at @va, or 0 */
+	u32			next;	/* MR_FAST: extent at @off or before */
 };
 
 /*
- * On a machine of 32 bits the RDMA core pins memory by the lower halves of
- * these numbers: a region must not be larger than what was pinned.
+ * Returns true if @len bytes at @start end by @max. On a 32-bit machine the
+ * RDMA core pins memory by the lower halves of @start and @len: a region that
+ * exceeds 32 bits would be larger than the memory that was pinned.
  */
 static inline bool srnic_stag_is_possible(u64 start, u64 len, u64 max)
 {
@@ -75,8 +77,9 @@ void srnic_hold_next_piece(struct srnic_hold *hold);
 void srnic_hold_read(struct srnic_hold *hold, u8 *to, u32 len);
 
 /*
- * Returns the address of the next bytes, at most *@len, which is > 0, and in
- * @len how many are contiguous. The cursor moves over them.
+ * Returns the address of the bytes at the cursor, and moves the cursor over
+ * them. *@len, which must be > 0, is set to how many bytes are contiguous
+ * there, at most its old value.
  */
 static inline u8 *srnic_hold_piece(struct srnic_hold *hold, u32 *len)
 {
@@ -99,9 +102,9 @@ static inline void srnic_hold_drop(struct srnic_hold *hold)
 }
 
 /*
- * Call this before anything else for each FPDU, even an empty one: it ends the
- * hold if the quota is used up, or if a writer waits. So a writer waits for one
- * FPDU of each CPU at most.
+ * Call this first for each FPDU, even an empty one. It ends the hold if the
+ * quota is used up, or if a writer of mr->lock waits. So a writer waits for at
+ * most one FPDU of each CPU.
  */
 static inline void srnic_hold_yield(struct srnic_hold *hold, u32 bytes)
 {
@@ -114,9 +117,10 @@ static inline void srnic_hold_yield(struct srnic_hold *hold, u32 bytes)
 }
 
 /*
- * Take @cost off the hold's quota, for an FPDU that continues at the cursor.
- * False if the quota does not suffice, or the region is being closed: then the
- * FPDU has to begin a new run, for which srnic_hold_yield() ends the hold.
+ * Take @cost off the hold's quota, for an FPDU whose payload continues at the
+ * cursor. Returns false if the quota does not suffice, or a writer of mr->lock
+ * waits: then the FPDU has to begin a new run, and srnic_hold_yield() ends the
+ * hold.
  */
 static inline bool srnic_hold_spend(struct srnic_hold *hold, s32 cost)
 {
@@ -136,9 +140,10 @@ static inline u64 srnic_hold_room(const struct srnic_hold *hold)
 
 /*
  * Move the cursor to [@addr, @addr + @len) in the region that @name names, and
- * first hold the region if it is not held. What was checked when the hold began
- * cannot have changed, so only the range is checked each time, in the order of
- * enum srnic_mem_fault. After a fault nothing is held.
+ * first hold the region if it is not held. STag, protection domain and rights
+ * were checked when the hold began, and cannot have changed since, so only the
+ * range is checked each time, as the last faults of enum srnic_mem_fault. After
+ * a fault no region is held.
  */
 static inline enum srnic_mem_fault
 srnic_hold_at(struct srnic_dev *dev, struct srnic_hold *hold,
@@ -156,7 +161,7 @@ srnic_hold_at(struct srnic_dev *dev, struct srnic_hold *hold,
 		if (fault)
 			return fault;
 		if (!hold->mr) {
-			/* Kernel memory by its virtual address */
+			/* SRNIC_LOCAL_DMA_LKEY: @addr is a kernel address */
 			hold->va = ib_virt_dma_to_ptr(addr);
 			hold->left = len;
 			return SRNIC_MEM_OK;

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory shared with an application: rings of WQEs and completions.
+ * Memory that an application shares with the kernel: rings of work requests,
+ * receives and completions.
  *
- * The pages of a ring are charged to the application's memory cgroup and
+ * The pages of a ring are charged to the application's memory cgroup and to
  * RLIMIT_MEMLOCK, as registered memory is. The kernel maps them contiguously.
- * The application's mapping has a reference on each page, so pages stay as long
- * as they are mapped. srnic puts the pages with the last reference on the mmap
- * entry. An mmap call in progress has a reference on the entry, too, so
- * destroying an object never frees pages under an mmap call.
+ * The application's mapping has a reference on each page, so pages stay
+ * allocated as long as they are mapped. srnic puts its own references with the
+ * last reference on the ring's mmap entry. An mmap() call in progress has a
+ * reference on that entry, too, so destroying a CQ, QP or SRQ never frees pages
+ * that such a call maps.
  *
- * An application may write any byte at any time. So the kernel reads the flags
- * of an element with acquire, copies the element once, and uses only the copy.
+ * An application may write any byte of a ring at any time. So the kernel reads
+ * the flags of an element with acquire, copies the element once, and uses only
+ * the copy.
  */
 
 #include "ring.h"
@@ -23,13 +26,14 @@
 #include <linux/string.h>
 #include <linux/vmalloc.h>
 
-/* libsiw takes SIW_INVAL_UOBJ_KEY for "no key". */
+/* mmap keys are above SIW_INVAL_UOBJ_KEY, which libsiw takes for "no key". */
 #define RING_FIRST_PAGE		((SIW_INVAL_UOBJ_KEY >> PAGE_SHIFT) + 1)
 
 /*
- * No verb has driver-specific input. Input of a later libsiw is refused, except
- * zeroes, which ask for nothing: today's libsiw sends zeroes to register
- * memory. Few zeroes are read without an allocation.
+ * Checks the driver-specific data of a verb, of which srnic has no input. Input
+ * of a later libsiw is refused, except zeroes, which ask for nothing: today's
+ * libsiw sends zeroes to register memory. The first bytes are checked without
+ * ib_is_udata_cleared(), which allocates.
  *
  * Returns 0; -EINVAL if there is no room for the response; -EOPNOTSUPP for
  * input that is not all zeroes; -EFAULT if the input cannot be read.
@@ -53,14 +57,14 @@ int srnic_udata_check(struct ib_udata *udata, size_t room)
 	return 0;
 }
 
-/* Pages that stay mapped after this count as any of the process's pages. */
+/* Undo ring_charge(). Pages that the process still maps count in its RSS. */
 static void ring_uncharge(struct srnic_ring *ring)
 {
 	atomic64_sub(ring->npages, &ring->mm->pinned_vm);
 	mmdrop(ring->mm);
 }
 
-/* As in ib_umem_get(): regions and rings count against one limit. */
+/* Charge a ring to RLIMIT_MEMLOCK, as ib_umem_get() charges a region. */
 static int ring_charge(struct srnic_ring *ring)
 {
 	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
@@ -133,7 +137,7 @@ struct srnic_ring *srnic_ring_create(struct ib_ucontext *ctx, size_t size,
 	return ring;
 }
 
-/* @ring may be NULL, or what srnic_ring_create() has returned as an error. */
+/* @ring may be NULL, or an ERR_PTR() of srnic_ring_create(). */
 void srnic_ring_destroy(struct srnic_ring *ring)
 {
 	if (!IS_ERR_OR_NULL(ring))
@@ -159,23 +163,23 @@ void srnic_ring_mmap_free(struct rdma_user_mmap_entry *entry)
 	ring_free(container_of(entry, struct srnic_ring, entry));
 }
 
-/* A hint: the application may change it at any time. */
+/* A hint: the application may change the flags at any time. */
 bool srnic_ring_has_sqe(const struct siw_sqe *slot)
 {
 	return READ_ONCE(slot->flags) & SIW_WQE_VALID;
 }
 
-/* Returns false, and does not write @copy, if the element is not valid. */
+/* Copy an element; return false, and leave @copy, if it is not valid. */
 static __always_inline bool ring_copy(const void *slot, const u16 *slot_flags,
 				      void *copy, u16 *copy_flags, size_t size)
 {
-	/* The application writes the flags last. */
+	/* Acquire: the application writes an element, then its flags. */
 	u16 flags = smp_load_acquire(slot_flags);
 
 	if (!(flags & SIW_WQE_VALID))
 		return false;
 	memcpy(copy, slot, size);
-	/* The compiler must not read @slot a second time. */
+	/* Only @copy is used: the compiler must not read @slot again. */
 	barrier();
 	*copy_flags = flags;
 	return true;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Resources for a peer's untagged messages (RFC 5040 4.2): a Send takes a
- * receive from a queue of the QP, or a shared one; a Read Request takes a slot.
+ * receive from the QP's receive queue, or from an SRQ; a Read Request takes a
+ * slot.
  *
- * There are as many slots as were negotiated; if a request finds no slot the
- * peer is in error (RFC 5040 6.1). RX passes the requests to the sender, in a
- * ring that needs no lock.
+ * The number of slots is the negotiated IRD. A Read Request that finds no free
+ * slot is an error of the peer (RFC 5040 6.1). RX passes Read Requests to the
+ * sender in a ring, struct srnic_irq, which needs no lock: each of its indices
+ * has one writer.
  */
 
 #include "rq.h"
@@ -32,7 +34,7 @@ static int rq_post_one(struct srnic_rq *rq, const struct ib_recv_wr *wr,
 	return 0;
 }
 
-/* Returns 0; -EINVAL for too many SGEs; -ENOMEM if the queue is full. */
+/* Post receives. 0; -EINVAL for too many SGEs; -ENOMEM if the queue is full */
 int srnic_rq_post(struct srnic_rq *rq, const struct ib_recv_wr *wr,
 		  u32 max_sge, const struct ib_recv_wr **bad)
 {
@@ -51,7 +53,7 @@ int srnic_rq_post(struct srnic_rq *rq, const struct ib_recv_wr *wr,
 	return err;
 }
 
-/* The application may change a slot at any time: copy first, then check. */
+/* Copy the slot, then check the copy: the application may change the slot. */
 static int rq_take_user(struct srnic_rq *rq, struct srnic_rwqe *rwqe)
 {
 	struct siw_rqe *slot = &rq->uring[rq->get & (rq->size - 1)];
@@ -60,7 +62,7 @@ static int rq_take_user(struct srnic_rq *rq, struct srnic_rwqe *rwqe)
 
 	if (!srnic_ring_copy_rqe(slot, &rqe))
 		return -ENOENT;
-	/* The slot was copied before it becomes the application's again. */
+	/* Release: the slot was copied before the application may fill it. */
 	smp_store_release(&slot->flags, 0);
 	rwqe->id = rqe.id;
 	rwqe->num_sge = 0;
@@ -84,7 +86,7 @@ static int rq_take_kernel(struct srnic_rq *rq, struct srnic_rwqe *rwqe)
 	return 0;
 }
 
-/* Receives are posted in order: if the last of @n is there, all are. */
+/* Are @n receives posted? They are posted in order, so check the last one. */
 bool srnic_rq_has(const struct srnic_rq *rq, u32 n)
 {
 	lockdep_assert_held(&rq->lock);
@@ -97,9 +99,9 @@ bool srnic_rq_has(const struct srnic_rq *rq, u32 n)
 }
 
 /*
- * Take the oldest receive. Returns 0; -ENOENT if there is none; -EINVAL if the
- * application's element is invalid, which is taken nevertheless: then only
- * @rwqe->id is set.
+ * Take the oldest receive. Returns 0; -ENOENT if there is none; -EINVAL if an
+ * application's element has too many SGEs: it is taken nevertheless, and @rwqe
+ * gets only its id.
  */
 int srnic_rq_take(struct srnic_rq *rq, struct srnic_rwqe *rwqe)
 {
@@ -160,7 +162,7 @@ static void srnic_srq_event_work(struct work_struct *work)
 		srq->ibsrq.event_handler(&event, srq->ibsrq.srq_context);
 }
 
-/* ibv_create_srq(3) ignores the limit, and applications leave it unset. */
+/* attr->srq_limit is ignored, as in ibv_create_srq(3): it may be unset. */
 int srnic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 		     struct ib_udata *udata)
 {
@@ -201,8 +203,9 @@ int srnic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 }
 
 /*
- * If fewer receives than the new limit are left, the event for that is raised
- * at once: the ULP may wait for it before it posts more.
+ * Set the SRQ's limit. If fewer receives than that are posted already, raise
+ * IB_EVENT_SRQ_LIMIT_REACHED at once: the ULP may wait for it before it posts
+ * more.
  */
 int srnic_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		     enum ib_srq_attr_mask mask, struct ib_udata *udata)
@@ -309,24 +312,24 @@ void srnic_irq_free(struct srnic_irq *irq)
 
 bool srnic_irq_is_full(const struct srnic_irq *irq)
 {
-	/* Pairs with srnic_irq_get(): the response has ended, or just ends. */
+	/* Pairs with srnic_irq_get(): the sender has read the freed slot. */
 	return irq->put - smp_load_acquire(&irq->get) >= irq->ird;
 }
 
 void srnic_irq_put(struct srnic_irq *irq, const u8 hdr[SRNIC_READ_ULPDU])
 {
 	memcpy(irq->ring[irq->put & irq->mask].hdr, hdr, SRNIC_READ_ULPDU);
-	/* The request is written before the index that shows it. */
+	/* Release: write the Read Request, then the index that shows it. */
 	smp_store_release(&irq->put, irq->put + 1);
 }
 
-/* The oldest Read Request; NULL if there is none, or none before the limit */
+/* Returns the oldest unanswered Read Request; NULL: none before the limit. */
 const struct srnic_irqe *srnic_irq_head(const struct srnic_qp *qp)
 {
 	const struct srnic_irq *irq = &qp->irq;
 	u32 end;
 
-	/* Pairs with srnic_irq_put(): the request is there. */
+	/* Pairs with srnic_irq_put(): read the index, then the request. */
 	end = smp_load_acquire(&irq->put);
 	if (READ_ONCE(qp->tx.state) == SRNIC_TX_ANSWERING)
 		end = irq->limit;
@@ -334,11 +337,12 @@ const struct srnic_irqe *srnic_irq_head(const struct srnic_qp *qp)
 }
 
 /*
- * The sender calls this before the last byte of the response can reach the
- * peer: with that byte the peer may send its next request.
+ * Free the slot of the oldest Read Request. The sender calls this before the
+ * last byte of the Read Response can reach the peer: when the peer has that
+ * byte, it may send its next Read Request, which needs a slot.
  */
 void srnic_irq_get(struct srnic_irq *irq)
 {
-	/* The request was read before its slot becomes free. */
+	/* Release: read the Read Request, then let RX reuse its slot. */
 	smp_store_release(&irq->get, irq->get + 1);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Resources for untagged messages of the peer: receives, slots for Reads. */
+/* Resources for a peer's Sends and Read Requests: receives and IRD slots */
 #ifndef _SRNIC_RQ_H
 #define _SRNIC_RQ_H
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * From work requests and Read Requests to FPDUs in a batch.
+ * Build FPDUs in a batch, from work requests and a peer's Read Requests.
  *
- * Only the sender, which holds tx.lock, calls these functions. Messages are
- * never mixed (RFC 5041 5.3). The payload of a segment is copied when the
- * segment is made. The segments of a message that are made in a row hold its
- * region; nothing is held when another message begins, or a fault is recorded.
- * If a segment cannot be made, nothing of it stays in the batch.
+ * Only the QP's sender, the holder of tx.lock, calls these functions. Segments
+ * of two messages are never mixed (RFC 5041 5.3). The payload of a segment is
+ * copied when the segment is built. Consecutive segments of a message hold its
+ * memory region; no region is held when another message begins, or a fault is
+ * recorded. If a segment cannot be built, none of its bytes stays in the batch.
  */
 
 #include "tx.h"
@@ -22,10 +22,10 @@
 #include <linux/tcp.h>
 #include <linux/unaligned.h>
 
-/* Work requests without a segment that are done in a row */
+/* Limit of steps in srnic_send_fill(): REG_MR and LOCAL_INV fill no batch */
 #define SEND_STEPS	256
 
-/* A local error: a Terminate message is sent instead (RFC 5040 7.1). */
+/* Fail a WQE; instead of it the peer gets a Terminate (RFC 5040 7.1). */
 static void send_fail(struct srnic_qp *qp, struct srnic_wqe *wqe,
 		      enum ib_wc_status status)
 {
@@ -38,7 +38,7 @@ static void send_fail(struct srnic_qp *qp, struct srnic_wqe *wqe,
 	srnic_fault_record(qp, &fault);
 }
 
-/* REG_MR and LOCAL_INV, in order: all earlier WQEs are in a batch. */
+/* Execute REG_MR or LOCAL_INV in order: all earlier WQEs are in a batch. */
 static void send_local(struct srnic_qp *qp, struct srnic_wqe *wqe)
 {
 	int err;
@@ -56,7 +56,7 @@ static void send_local(struct srnic_qp *qp, struct srnic_wqe *wqe)
 		srnic_sq_done(qp, wqe, IB_WC_SUCCESS);
 }
 
-/* The next SGE with payload. The caller knows that there is one. */
+/* Go to the WQE's next SGE with payload; there must be one. */
 static void send_next_sge(struct srnic_msg *msg)
 {
 	const struct ib_sge *sge = &msg->wqe->sge[msg->cur.sge];
@@ -116,7 +116,7 @@ static void send_begin_wr(struct srnic_qp *qp, struct srnic_wqe *wqe)
 		send_next_sge(msg);
 }
 
-/* False: the send queue has nothing, or it has to wait. */
+/* Returns false if there is no WQE to send, or the next one has to wait. */
 static bool send_next_wr(struct srnic_qp *qp)
 {
 	struct srnic_wqe *wqe = srnic_sq_next(qp);
@@ -160,7 +160,7 @@ static bool send_next_resp(struct srnic_qp *qp)
 	return true;
 }
 
-/* Read Responses and work requests take turns. */
+/* Read Responses and work requests take turns, message by message. */
 static bool send_next(struct srnic_qp *qp)
 {
 	if (qp->tx.msg.last == SRNIC_MSG_RESP)
@@ -169,8 +169,9 @@ static bool send_next(struct srnic_qp *qp)
 }
 
 /*
- * Copy payload from registered memory; the key of an SGE without bytes is not
- * checked. Returns 0; -ENOMEM; enum srnic_mem_fault.
+ * Copy @len bytes of payload from registered memory. An SGE of length zero is
+ * skipped, and its key is not checked. Returns 0; -ENOMEM; enum
+ * srnic_mem_fault.
  */
 static int send_gather(struct srnic_qp *qp, struct srnic_writer *w, u32 len)
 {
@@ -198,7 +199,7 @@ static int send_gather(struct srnic_qp *qp, struct srnic_writer *w, u32 len)
 	return 0;
 }
 
-/* Check the sink before a Read is sent. The response checks it once more. */
+/* Check a Read's sink before sending it; the response is checked again. */
 static int send_put_read(struct srnic_qp *qp, struct srnic_writer *w,
 			 const struct srnic_wqe *wqe)
 {
@@ -245,10 +246,10 @@ static int send_payload(struct srnic_qp *qp, struct srnic_writer *w, u32 len)
 	return send_gather(qp, w, len);
 }
 
-/* Report which part of the Read was not answered (RFC 5040 4.8). */
+/* The Terminate names the unanswered part of the Read (RFC 5040 4.8). */
 static void send_fail_resp(struct srnic_qp *qp, enum srnic_mem_fault mem)
 {
-	/* The request stays in the ring until its response has ended. */
+	/* srnic_irq_get() frees the slot only after the Read Response. */
 	const u8 *hdr = srnic_irq_head(qp)->hdr;
 	const struct srnic_msg *msg = &qp->tx.msg;
 	struct srnic_read read;
@@ -281,7 +282,7 @@ static void send_end(struct srnic_qp *qp)
 	msg->kind = SRNIC_MSG_NONE;
 }
 
-/* Make one segment, or nothing. Returns 0; -ENOMEM; enum srnic_mem_fault. */
+/* Build a whole segment, or nothing. 0; -ENOMEM; enum srnic_mem_fault */
 static inline int send_segment(struct srnic_qp *qp, struct srnic_writer *w,
 			       u32 len)
 {
@@ -310,7 +311,7 @@ static inline int send_segment(struct srnic_qp *qp, struct srnic_writer *w,
 	return 0;
 }
 
-/* Payload from the kernel's own memory, for which no region has to be held */
+/* Copy payload of SGEs with local_dma_lkey, for which no region is held. */
 static void send_copy(struct srnic_msg *msg, u8 *to, u32 len)
 {
 	struct srnic_msg_cursor *cur = &msg->cur;
@@ -330,10 +331,11 @@ static void send_copy(struct srnic_msg *msg, u8 *to, u32 len)
 }
 
 /*
- * Make further segments of @len bytes while they are not the message's last,
- * are from the same region or the kernel's memory, fit into the fragment, and
- * have no Markers. The conditions are checked once for all these segments, so
- * that each costs little more than its header and its copy.
+ * Build further segments of @len bytes, none of them the message's last, if
+ * their payload is in the held region or in kernel memory (local_dma_lkey),
+ * they fit into the page fragment, and there are no Markers. These conditions
+ * are checked once for all the segments, so that each costs little more than
+ * its header and its copy.
  */
 static inline void send_run(struct srnic_writer *w, struct srnic_msg *msg,
 			    const u32 len)
@@ -376,8 +378,9 @@ static inline void send_run(struct srnic_writer *w, struct srnic_msg *msg,
 }
 
 /*
- * An FPDU of several TCP segments ends where TCP's packet ends, as batches do.
- * Otherwise the last part of the FPDU would go out in a packet of its own.
+ * Returns the MULPDU for the next FPDU. With large_fpdu, an FPDU of several TCP
+ * segments ends at the end of a TCP packet, as batches do: otherwise TCP would
+ * send its last part in a packet of its own.
  */
 static u16 send_room(const struct srnic_qp *qp, const struct srnic_writer *w,
 		     u16 mulpdu, u32 emss)
@@ -391,7 +394,7 @@ static u16 send_room(const struct srnic_qp *qp, const struct srnic_writer *w,
 		       SRNIC_MULPDU_MIN, mulpdu);
 }
 
-/* 0: the message has ended, or the batch is full; else as send_segment() */
+/* Build segments up to the message's end, a full batch or an error. */
 static int send_msg(struct srnic_qp *qp, struct srnic_writer *w, u16 mulpdu,
 		    u32 emss)
 {
@@ -405,7 +408,7 @@ static int send_msg(struct srnic_qp *qp, struct srnic_writer *w, u16 mulpdu,
 		u32 len = srnic_segment_len(msg->left, room, hdr_len);
 
 		err = send_segment(qp, w, len);
-		/* A large FPDU's end depends on where it begins. */
+		/* With large_fpdu, an FPDU's size depends on its position. */
 		if (!err && !w->markers && !qp->params.large_fpdu && msg->left > len &&
 		    srnic_writer_has_room(w))
 			send_run(w, msg, len);
@@ -430,8 +433,8 @@ static void send_fail_msg(struct srnic_qp *qp, enum srnic_mem_fault fault)
 }
 
 /*
- * An FPDU has to fit into a segment of TCP (RFC 5044 4.5), or, if both ends
- * allow it, into a packet that TCP splits into segments.
+ * Returns EMSS. An FPDU has to fit into a TCP segment (RFC 5044 4.5), or, if
+ * both ends allow large_fpdu, into a packet that TCP splits into segments.
  */
 static u32 send_emss(const struct srnic_qp *qp, const struct tcp_sock *tp,
 		     u32 mss)
@@ -441,9 +444,10 @@ static u32 send_emss(const struct srnic_qp *qp, const struct tcp_sock *tp,
 }
 
 /*
- * The bytes at which a batch is full: at the end of one or several packets of
- * TCP, so that the last FPDU of a batch does not go out in a packet of its own.
- * If a packet holds one FPDU, or TCP has sent nothing yet, that gains nothing.
+ * Returns the number of bytes at which a batch is full: near the end of one or
+ * several TCP packets, so that TCP does not send the batch's last FPDU in a
+ * packet of its own. That gains nothing if a packet holds one FPDU, or TCP has
+ * sent none yet.
  */
 static u32 send_full(const struct tcp_sock *tp, u32 mss)
 {
@@ -455,10 +459,11 @@ static u32 send_full(const struct tcp_sock *tp, u32 mss)
 }
 
 /*
- * False only if srnic_send_fill() would do nothing at all. A poster kicks the
- * sender after it has posted, and so does RX for a Read Request. But an
- * application rings no doorbell if the element before the new one still has its
- * valid flag. srnic_sq_sent() clears these flags, so call this afterwards.
+ * Returns false only if srnic_send_fill() would do nothing at all. A poster
+ * kicks the sender after it has posted, and so does RX for a Read Request. But
+ * an application rings no doorbell if the element before the new one still has
+ * SIW_WQE_VALID. srnic_sq_sent() clears that, so call this afterwards, to find
+ * the new element.
  */
 bool srnic_send_has_work(const struct srnic_qp *qp)
 {
@@ -467,23 +472,24 @@ bool srnic_send_has_work(const struct srnic_qp *qp)
 	if (qp->tx.msg.kind != SRNIC_MSG_NONE || srnic_irq_head(qp) ||
 	    srnic_sq_has_more(qp))
 		return true;
-	/* Without room for a WQE the sender has to record that it waits. */
+	/* If no WQE is free srnic_send_fill() must record that (sq->waits). */
 	return sq->uring && sq->put - READ_ONCE(sq->get) == sq->size;
 }
 
 /*
- * Fill an empty batch. A batch ends at the first error of a work request or a
- * Read Response, maybe within the message. The error is recorded; the batch is
- * sent before the Terminate message.
+ * Fill an empty batch. At the first error of a work request or a Read Response
+ * the batch ends, maybe within the message, and the error is recorded. The
+ * batch is sent before the Terminate message.
  *
- * Returns 1 if there is something for TCP, or a work request was done; 0 if
- * there was nothing to do; -ENOMEM if there was no memory for a single FPDU.
+ * Returns 1 if there are bytes for TCP, or a work request without any was done;
+ * 0 if there was nothing to do; -ENOMEM if there was no memory for a single
+ * FPDU.
  */
 int srnic_send_fill(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = &qp->tx;
 	const struct tcp_sock *tp = tcp_sk(tx->sock->sk);
-	/* EMSS may change. What is in a batch is not segmented again. */
+	/* EMSS may change, but FPDUs in a batch are not segmented again. */
 	u32 mss = READ_ONCE(tp->mss_cache);
 	u32 emss = send_emss(qp, tp, mss);
 	u16 mulpdu = srnic_mulpdu(emss, qp->params.tx_markers);
@@ -510,7 +516,7 @@ int srnic_send_fill(struct srnic_qp *qp)
 	return err == -ENOMEM ? err : 0;
 }
 
-/* Make an FPDU of a whole ULPDU; @head has room for its length first. */
+/* Build the FPDU of a ULPDU, which is in @head after room for its length. */
 static int send_ulpdu(struct srnic_qp *qp, u8 *head, u16 len)
 {
 	struct srnic_writer w;
@@ -546,8 +552,8 @@ int srnic_send_term(struct srnic_qp *qp)
 }
 
 /*
- * Make the RTR message. It uses an MSN, but no work request; a Read counts
- * against ORD. Returns 0; -ENOMEM; -EIO for a Read with ORD 0.
+ * Build the RTR message. As a Send or Read it uses an MSN, but no work request;
+ * a Read counts against ORD. Returns 0; -ENOMEM; -EIO for a Read with ORD 0.
  */
 int srnic_send_rtr(struct srnic_qp *qp, u8 rtr)
 {

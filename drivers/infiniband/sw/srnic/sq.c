@@ -1,29 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The send queue: what is posted, and what the sender takes of it.
+ * The send queue: what is posted, and what of it the sender has sent.
  *
  *	get <= sent <= next <= put <= get + size
  *
  * put    is advanced by a kernel ULP's post, or by the sender when it copies an
  *        element of an application's ring;
  * next   by the sender, when all segments of a WQE are in a batch, or a WQE
- *        without any is done;
- * sent   by the sender, when TCP has accepted that batch;
+ *        without segments is done;
+ * sent   by the sender, when TCP has accepted the batch with the WQE;
  * get    by sender, RX or flush, whichever finds that the WQE there is done.
  *
- * A work request becomes a WQE. A kernel ULP gets an error at once if something
- * is invalid; an application's WQE is made all the same, and completes in error
- * in its turn. No memory of the ULP is touched but its inline data.
+ * Each work request becomes a WQE. If a work request is invalid, a kernel ULP's
+ * post fails at once; of an application's element a WQE is made nevertheless,
+ * which completes in error in its turn. Of the ULP's memory, only inline data
+ * is read here.
  *
- * WQEs retire at the head only. So completions are in the order of posting, and
- * no WQE succeeds after another has failed (RFC 5040 5.5). A Read is done when
- * its response is complete. That may be before the sender knows that TCP has
- * accepted the request: then the Read retires after "sent" has passed it.
+ * WQEs retire only at "get". So completions are in the order of posting, and no
+ * WQE succeeds after another has failed (RFC 5040 5.5). A Read is done when its
+ * response is complete. That may be before the sender has advanced "sent" past
+ * the Read: then the Read retires after that.
  *
- * An application's element has the index of its WQE. The element is returned
- * when "sent" passes the WQE, before the completion. After that the sender
- * executes a full barrier and checks the next element, because the application
- * rings no doorbell while the element before the next is still valid.
+ * An application's element has the index of its WQE. The element is returned,
+ * its SIW_WQE_VALID cleared, when "sent" passes the WQE, before the completion.
+ * Then the sender executes a full barrier and checks the next element, because
+ * the application rings no doorbell for an element if the one before is still
+ * valid.
  */
 
 #include "sq.h"
@@ -64,7 +66,7 @@ static u8 wqe_flags(const struct srnic_qp *qp, bool signaled, bool solicited,
 	       (fence ? SRNIC_WQE_FENCE : 0);
 }
 
-/* Inline: the ULP may use its buffers again as soon as it has posted. */
+/* Copy inline data: the ULP may reuse its buffers as soon as it has posted. */
 static int wqe_copy_inline(struct srnic_wqe *wqe, const struct ib_send_wr *wr)
 {
 	int i;
@@ -120,7 +122,7 @@ static int wqe_fill_data(const struct srnic_qp *qp, struct srnic_wqe *wqe,
 	return wqe_set_sge(wqe, wr->sg_list, wr->num_sge);
 }
 
-/* Base and length are the region's as of now; key and rights are the WR's. */
+/* Take base and length from the region now, key and rights from the request. */
 static int wqe_fill_reg(const struct srnic_qp *qp, struct srnic_wqe *wqe,
 			const struct ib_send_wr *wr)
 {
@@ -136,8 +138,9 @@ static int wqe_fill_reg(const struct srnic_qp *qp, struct srnic_wqe *wqe,
 }
 
 /*
- * Returns 0; -EINVAL for impossible SGEs, lengths, STags or rights; -EOPNOTSUPP
- * for an operation unknown to iWARP, or a right unknown to the device.
+ * Make a WQE of a kernel ULP's work request. Returns 0; -EINVAL for impossible
+ * SGEs, lengths, STags or rights; -EOPNOTSUPP for an operation that iWARP does
+ * not have, or a right that srnic does not support.
  */
 int srnic_wqe_fill(const struct srnic_qp *qp, struct srnic_wqe *wqe,
 		   const struct ib_send_wr *wr)
@@ -174,7 +177,7 @@ int srnic_wqe_fill(const struct srnic_qp *qp, struct srnic_wqe *wqe,
 	}
 }
 
-/* Fewer operations than for kernel ULPs: no registration, no READ_INV */
+/* An application cannot post REG_MR, LOCAL_INV or RDMA_READ_WITH_INV. */
 static int wqe_op_of_user(u8 opcode)
 {
 	switch (opcode) {
@@ -191,7 +194,7 @@ static int wqe_op_of_user(u8 opcode)
 	}
 }
 
-/* libsiw puts inline data after the first SGE, and keeps the number of SGEs. */
+/* libsiw puts inline data after sge[0], which has its length. */
 static int wqe_fill_user_data(struct srnic_wqe *wqe, const struct siw_sqe *sqe)
 {
 	u64 bytes = 0;
@@ -245,7 +248,7 @@ void srnic_wqe_fill_user(const struct srnic_qp *qp, struct srnic_wqe *wqe,
 	}
 }
 
-/* As srnic_wqe_fill(); or -ENOMEM if the queue is full */
+/* Returns as srnic_wqe_fill(), or -ENOMEM if the send queue is full. */
 int srnic_sq_post(struct srnic_qp *qp, const struct ib_send_wr *wr,
 		  const struct ib_send_wr **bad)
 {
@@ -261,7 +264,7 @@ int srnic_sq_post(struct srnic_qp *qp, const struct ib_send_wr *wr,
 			err = srnic_wqe_fill(qp, srnic_sq_wqe(sq, sq->put), wr);
 		if (err)
 			break;
-		/* Pairs with srnic_sq_next(): the WQE before the index */
+		/* Release: write the WQE, then the index (srnic_sq_next()). */
 		smp_store_release(&sq->put, sq->put + 1);
 	}
 	if (err)
@@ -270,7 +273,7 @@ int srnic_sq_post(struct srnic_qp *qp, const struct ib_send_wr *wr,
 	return err;
 }
 
-/* False: there is no element. */
+/* Returns false if the application's ring has no further element. */
 bool srnic_sq_fetch(struct srnic_qp *qp)
 {
 	struct srnic_sq *sq = &qp->sq;
@@ -283,7 +286,7 @@ bool srnic_sq_fetch(struct srnic_qp *qp)
 	return true;
 }
 
-/* A WQE that cannot be sent at all does not wait, but fails at once. */
+/* True if the WQE must wait for answers to Reads; one that fails does not. */
 static bool sq_has_to_wait(const struct srnic_sq *sq,
 			   const struct srnic_wqe *wqe, u16 ord)
 {
@@ -297,11 +300,11 @@ static bool sq_has_to_wait(const struct srnic_sq *sq,
 	return (wqe->flags & SRNIC_WQE_FENCE) && sq->reads;
 }
 
-/* Copy the next element of an application's ring. False: none, or no room. */
+/* Copy an application's next element to a WQE. False: no element, or no WQE. */
 static bool sq_copy_next(struct srnic_qp *qp)
 {
 	struct srnic_sq *sq = &qp->sq;
-	/* Pairs with retire_some(): the slot was read before it is reused. */
+	/* Pairs with retire_some(): its read of the WQE precedes the reuse. */
 	bool room = sq->put - smp_load_acquire(&sq->get) < sq->size;
 
 	if (!room) {
@@ -314,16 +317,16 @@ static bool sq_copy_next(struct srnic_qp *qp)
 }
 
 /*
- * At most ORD Reads may be unanswered (RFC 5040 6.1). A WQE with a fence waits
- * until all are answered.
+ * Returns the next WQE to be sent. At most ORD Reads may be unanswered (RFC
+ * 5040 6.1), and a WQE with a fence waits until all Reads are answered.
  *
- * What a ULP posts after a modify to ERR must be flushed, since the ULP waits
- * for the flush. So the sender first reads what is posted, then whether the ULP
- * has aborted the stream. The acquire of "put", or of an element's flags, keeps
- * that order.
+ * What a ULP posts after a modify to ERR must be flushed, not sent, since the
+ * ULP waits for the flush. So the sender first reads what is posted, then
+ * qp->state. The acquire of "put", or of an element's flags, keeps that order.
  *
- * Returns the WQE; NULL if there is none before the limit, if what is left is
- * to be flushed, or if the WQE has to wait: then the sender will be kicked.
+ * Returns NULL if there is no WQE before the limit, if what is left is to be
+ * flushed, or if the WQE has to wait: then whoever retires a WQE kicks the
+ * sender, as sq->waits is set.
  */
 struct srnic_wqe *srnic_sq_next(struct srnic_qp *qp)
 {
@@ -332,7 +335,7 @@ struct srnic_wqe *srnic_sq_next(struct srnic_qp *qp)
 
 	if (srnic_sq_is_at_limit(qp))
 		return NULL;
-	/* Pairs with srnic_sq_post(): the index before the WQE */
+	/* Acquire: read the index, then the WQE (srnic_sq_post()). */
 	if (sq->next == smp_load_acquire(&sq->put) &&
 	    (!sq->uring || !sq_copy_next(qp)))
 		return NULL;
@@ -348,7 +351,7 @@ struct srnic_wqe *srnic_sq_next(struct srnic_qp *qp)
 	return srnic_is_flowing(qp) ? wqe : NULL;
 }
 
-/* A WQE, or an element of an application's ring that is no WQE yet */
+/* True if a WQE, or an element of an application's ring, is in no batch yet. */
 bool srnic_sq_has_more(const struct srnic_qp *qp)
 {
 	const struct srnic_sq *sq = &qp->sq;
@@ -359,7 +362,7 @@ bool srnic_sq_has_more(const struct srnic_qp *qp)
 		srnic_ring_has_sqe(&sq->uring[put & (sq->size - 1)]));
 }
 
-/* How many elements of an application's ring the sender has not yet copied */
+/* Count elements of an application's ring that have not become WQEs yet. */
 static u32 sq_count_user(const struct srnic_sq *sq)
 {
 	u32 n, room = sq->size - (sq->put - sq->sent);
@@ -373,9 +376,10 @@ static u32 sq_count_user(const struct srnic_sq *sq)
 }
 
 /*
- * The ULP closes (RFC 5041 6.2.1), or the peer has closed. The first call for a
- * stream counts: what is posted later does not go out. The caller holds the
- * sender's lock, under which the limit is read.
+ * Send only what is posted by now: the ULP closes (RFC 5041 6.2.1), or the peer
+ * has closed. Only the first call for a stream sets the limit, so what is
+ * posted later is not sent. The caller holds tx.lock, under which the limit is
+ * read.
  */
 void srnic_sq_limit(struct srnic_qp *qp)
 {
@@ -391,19 +395,19 @@ void srnic_sq_limit(struct srnic_qp *qp)
 	sq->limited = true;
 }
 
-/* False if there is no limit */
+/* False if srnic_sq_limit() has set no limit */
 bool srnic_sq_is_at_limit(const struct srnic_qp *qp)
 {
 	return qp->sq.limited && qp->sq.next == qp->sq.limit;
 }
 
-/* All segments of the WQE are in a batch. Only Reads concern RX. */
+/* Advance "next" past a WQE whose segments are all in a batch. */
 void srnic_sq_taken(struct srnic_qp *qp, const struct srnic_wqe *wqe)
 {
 	struct srnic_sq *sq = &qp->sq;
 
 	if (!srnic_wqe_is_read(wqe)) {
-		/* Pairs with sq_seek_read() of RX: the WQE before the index */
+		/* Release: write the WQE, then the index (sq_seek_read()). */
 		smp_store_release(&sq->next, sq->next + 1);
 		return;
 	}
@@ -413,7 +417,7 @@ void srnic_sq_taken(struct srnic_qp *qp, const struct srnic_wqe *wqe)
 	spin_unlock_irq(&sq->lock);
 }
 
-/* The WQE completes after those before it. */
+/* A WQE that is not sent is done; it completes after those before it. */
 void srnic_sq_done(struct srnic_qp *qp, struct srnic_wqe *wqe,
 		   enum ib_wc_status status)
 {
@@ -439,14 +443,14 @@ bool srnic_sq_expect_rtr(struct srnic_qp *qp)
 	return true;
 }
 
-/* Advance @read to a Read without a whole response; NULL: not within a step. */
+/* Advance @read to an unanswered Read; NULL: none in SRNIC_QUEUE_STEP WQEs. */
 static struct srnic_wqe *sq_seek_read(struct srnic_sq *sq)
 {
 	u32 n;
 
 	lockdep_assert_held(&sq->lock);
 	for (n = 0;
-	     /* Pairs with srnic_sq_taken(): the index before the WQE */
+	     /* Acquire: read the index, then the WQE (srnic_sq_taken()). */
 	     n < SRNIC_QUEUE_STEP && sq->read != smp_load_acquire(&sq->next);
 	     n++, sq->read++) {
 		struct srnic_wqe *wqe = srnic_sq_wqe(sq, sq->read);
@@ -457,7 +461,11 @@ static struct srnic_wqe *sq_seek_read(struct srnic_sq *sq)
 	return NULL;
 }
 
-/* The WQE stays until srnic_retire_read(). NULL: no Read, or @rtr is set. */
+/*
+ * Returns the oldest unanswered Read, whose WQE is valid until
+ * srnic_retire_read(). NULL if there is none, or if it is the RTR message: then
+ * *@rtr is set.
+ */
 struct srnic_wqe *srnic_sq_oldest_read(struct srnic_qp *qp, bool *rtr)
 {
 	struct srnic_sq *sq = &qp->sq;
@@ -477,7 +485,7 @@ struct srnic_wqe *srnic_sq_oldest_read(struct srnic_qp *qp, bool *rtr)
 	return found;
 }
 
-/* Elements of an application's ring that were not copied do not count. */
+/* True if all WQEs have retired, whatever an application's ring still has. */
 bool srnic_sq_is_empty(struct srnic_qp *qp)
 {
 	unsigned long flags;
@@ -506,8 +514,8 @@ static void retire_complete(struct srnic_qp *qp, const struct srnic_wqe *wqe,
 }
 
 /*
- * Retire a few WQEs before @to, which is "sent" or less. Not all at once, since
- * interrupts are off. True: there may be more.
+ * Retire WQEs that are done, before @to, which is "sent" or less: no more than
+ * SRNIC_QUEUE_STEP, since interrupts are off. True if there may be more.
  */
 static bool retire_some(struct srnic_qp *qp, u32 to, struct srnic_upcalls *up)
 {
@@ -521,17 +529,17 @@ static bool retire_some(struct srnic_qp *qp, u32 to, struct srnic_upcalls *up)
 	     n++) {
 		struct srnic_wqe *wqe = srnic_sq_wqe(sq, sq->get);
 
-		/* The peer may have the message, but an earlier WQE failed. */
+		/* The peer may have this message, but an earlier WQE failed. */
 		if (sq->failed && wqe->status == IB_WC_SUCCESS) {
 			wqe->status = IB_WC_WR_FLUSH_ERR;
 			srnic_count(qp->dev, wr_flushed);
 		}
 		sq->failed |= wqe->status != IB_WC_SUCCESS;
 		retire_complete(qp, wqe, up);
-		/* Pairs with sq_copy_next(): read the WQE, then reuse it. */
+		/* Release: read the WQE, then reuse it (sq_copy_next()). */
 		smp_store_release(&sq->get, sq->get + 1);
 	}
-	/* Indices wrap: @read must not fall behind by more than the queue. */
+	/* Indices wrap, so keep @read from lagging @get by half their range. */
 	if ((s32)(sq->get - sq->read) > 0)
 		sq->read = sq->get;
 	if (sq->waits && n) {
@@ -541,22 +549,23 @@ static bool retire_some(struct srnic_qp *qp, u32 to, struct srnic_upcalls *up)
 	return n == SRNIC_QUEUE_STEP;
 }
 
-/* Return elements, before completions and the check of the next element. */
+/* Return elements to the application, before their WQEs complete. */
 static void retire_give_back(struct srnic_sq *sq, u32 from, u32 to)
 {
 	for (; from != to; from++)
-		/* The element was copied before it becomes free. */
+		/* Release: copy the element, then let the ULP reuse it. */
 		smp_store_release(&sq->uring[from & (sq->size - 1)].flags, 0);
 	/*
-	 * The application has a barrier, too. The kernel frees an element, then
+	 * Pairs with a barrier in libsiw. The kernel returns an element, then
 	 * checks whether the next one is filled. The application fills the next
-	 * one, then checks whether the element before is free. So one of them
-	 * sees what the other did.
+	 * one, then checks whether the one before was returned; if not, it
+	 * rings no doorbell. So at least one of both reads what the other
+	 * wrote.
 	 */
 	smp_mb();
 }
 
-/* sq->lock is held, and dropped now and then. */
+/* Retire all WQEs that are done; sq->lock, held, is dropped between steps. */
 static void retire_all(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
 	struct srnic_sq *sq = &qp->sq;
@@ -568,15 +577,15 @@ static void retire_all(struct srnic_qp *qp, struct srnic_upcalls *up)
 	}
 }
 
-/* RX retires a few WQEs after a Read that has ended; the sender the rest. */
+/* RX retires a few WQEs after a Read has completed, the sender the rest. */
 void srnic_sq_retire(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
 	struct srnic_sq *sq = &qp->sq;
 	u32 get = READ_ONCE(sq->get);
 
 	/*
-	 * RX may have retired this WQE by now, and a poster may be reusing it.
-	 * In that case RX retires the rest, or kicks the sender.
+	 * Only a hint: RX may have retired this WQE, and a poster may be
+	 * reusing it. Then RX also retires the rest, or kicks the sender.
 	 */
 	if (get == sq->sent || !data_race(srnic_sq_wqe(sq, get)->done))
 		return;
@@ -585,7 +594,7 @@ void srnic_sq_retire(struct srnic_qp *qp, struct srnic_upcalls *up)
 	spin_unlock_irq(&sq->lock);
 }
 
-/* TCP has all that was in the batch. */
+/* TCP has accepted the batch: return elements, and retire its WQEs. */
 void srnic_sq_sent(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
 	struct srnic_sq *sq = &qp->sq;
@@ -628,7 +637,7 @@ void srnic_retire_read(struct srnic_qp *qp, struct srnic_wqe *wqe,
 	spin_unlock_irqrestore(&sq->lock, flags);
 }
 
-/* Flush few WQEs, since interrupts are off. False: @end is reached. */
+/* Flush at most SRNIC_QUEUE_STEP WQEs, as interrupts are off. False at @end */
 static bool retire_flush_step(struct srnic_qp *qp, u32 end,
 			      struct srnic_upcalls *up)
 {
@@ -649,7 +658,7 @@ static bool retire_flush_step(struct srnic_qp *qp, u32 end,
 	return to != end;
 }
 
-/* Copy an application's ring, once around at most, and return the elements. */
+/* Copy at most sq->size elements of an application's ring, and return them. */
 static void retire_fetch_all(struct srnic_qp *qp)
 {
 	struct srnic_sq *sq = &qp->sq;
@@ -664,10 +673,11 @@ static void retire_fetch_all(struct srnic_qp *qp)
 }
 
 /*
- * A WQE that is done already completes as it is, if all WQEs before it were
- * successful. The rest completes as flushed. An application's ring is flushed
- * once around at most, since the application can post as fast as this flushes.
- * If a kernel ULP posts while this runs, its post asks for another flush.
+ * Complete all WQEs. One that is done already completes with its status, if all
+ * WQEs before it were successful; the others complete as flushed. At most
+ * sq->size elements of an application's ring are flushed, since the application
+ * can post as fast as this flushes. If a kernel ULP posts while this runs, its
+ * post queues another flush. Returns true if more is posted.
  */
 bool srnic_retire_flush(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
@@ -704,7 +714,7 @@ void srnic_retire_discard(struct srnic_qp *qp)
 	spin_unlock_irq(&sq->lock);
 }
 
-/* An application may use all SGEs of an element, whatever it has asked for. */
+/* @sges is for kernel ULPs: an application may use all SGEs of an element. */
 int srnic_sq_create(struct srnic_sq *sq, u32 entries, u32 sges,
 		    struct ib_ucontext *ctx, u64 *key)
 {

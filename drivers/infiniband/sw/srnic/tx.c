@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The sender is the holder of tx.lock. It pushes the batch to TCP, builds the
- * next, and so on until there is nothing to do, nothing can be done, or its
- * quota is used up. If a poster finds the lock taken it queues the work item,
- * which waits for the lock: so nothing that was posted is overlooked. A table
- * in srnic_design.rst lists what a sender may leave, and what wakes it again.
+ * A QP's sender is the holder of tx.lock. It pushes the batch to TCP, builds
+ * the next, and so on until there is nothing to send, nothing can be sent, or
+ * its quota is used up. A poster that finds the lock taken queues the work
+ * item, which waits for the lock: so nothing that was posted is overlooked. A
+ * table in srnic_design.rst lists why a sender may stop with work left, and
+ * what starts it again.
  *
- * When the sender calls TCP, TCP may run RX for its backlog. RX takes no lock
- * that the sender holds.
+ * When the sender calls TCP, TCP may run RX for its backlog, in the sender's
+ * task. So RX takes no lock that the sender holds.
  *
- * A sender without memory waits for the timer only (tx.starved). TCP calls
- * write_space at once if it lacks memory while nothing is on its way; a sender
- * that tried again then would be refused again, without end.
+ * After a failed allocation the sender does nothing until its timer, tx.retry,
+ * has expired (tx.starved). TCP calls write_space at once if it lacks memory
+ * while it has nothing in flight. A sender that tried again then would get the
+ * same error and the same call, without end.
  */
 
 #include "tx.h"
@@ -29,17 +31,17 @@
 #include <linux/uio.h>
 #include <net/tcp.h>
 
-/* No sender tries again before the timer. */
+/* Retry after a failed allocation; until then the sender does nothing. */
 static void tx_push_later(struct srnic_qp *qp)
 {
 	srnic_count(qp->dev, tx_no_memory);
-	/* Set this before the timer, which clears it. */
+	/* Set this first: the timer clears it, and may expire at once. */
 	WRITE_ONCE(qp->tx.starved, true);
 	mod_delayed_work(srnic_qp_wq(qp), &qp->tx.retry,
 			 msecs_to_jiffies(SRNIC_RETRY_MS));
 }
 
-/* False: there is no room, and TCP will call write_space when there is. */
+/* False: TCP's send buffer is full; write_space follows when it has room. */
 static bool tx_ask_for_room(struct srnic_qp *qp)
 {
 	struct sock *sk = qp->tx.sock->sk;
@@ -47,7 +49,7 @@ static bool tx_ask_for_room(struct srnic_qp *qp)
 	if (sk_stream_memory_free(sk))
 		return true;
 	set_bit(SOCK_NOSPACE, &qp->tx.sock->flags);
-	/* Pairs with tcp_check_space(): TCP sees the bit, or we see room. */
+	/* Pairs with tcp_check_space(): TCP reads the bit, or this the room. */
 	smp_mb__after_atomic();
 	if (sk_stream_memory_free(sk))
 		return true;
@@ -56,11 +58,11 @@ static bool tx_ask_for_room(struct srnic_qp *qp)
 }
 
 /*
- * Pass bytes [@skip, @skip + @len) of @bv to TCP without a copy. Does not wait.
- * The driver does not write to these bytes while TCP has them, so the network
- * stack need not copy them before it makes a checksum. Returns how many bytes
- * TCP has accepted, or a negative errno. Security modules are not asked what
- * the current process may send: the stream is not its own.
+ * Pass bytes [@skip, @skip + @len) of @bv to TCP without a copy, and do not
+ * wait. srnic does not write to these bytes while TCP has them, so the network
+ * stack need not copy them before it computes a checksum (MSG_NO_SHARED_FRAGS).
+ * Returns how many bytes TCP has accepted, or a negative errno. No security
+ * module checks the current process: the stream need not be its own.
  */
 static int tcp_splice(struct socket *sock, struct bio_vec *bv,
 		      unsigned int nbv, u32 skip, u32 len)
@@ -80,8 +82,9 @@ static int tcp_splice(struct socket *sock, struct bio_vec *bv,
 }
 
 /*
- * TCP returns -EAGAIN without room and without memory. If a check finds room,
- * TCP may have freed that since: if TCP refuses once more, there is no memory.
+ * TCP returns -EAGAIN if its send buffer has no room, and also if memory is
+ * short. If there is room after the first -EAGAIN, TCP may have freed it
+ * meanwhile. If TCP then refuses once more, memory is short: -ENOMEM.
  */
 static int push_splice(struct srnic_qp *qp)
 {
@@ -98,10 +101,10 @@ static int push_splice(struct srnic_qp *qp)
 }
 
 /*
- * TCP may run RX for its backlog in here. Returns 0 if TCP has all, and the
- * batch is empty; -EAGAIN if TCP has no room, then it will call write_space, or
- * no memory, then the timer runs; another error if the stream has failed, which
- * TCP reports to iw_mpa, too.
+ * Push the batch to TCP, which may run RX for its backlog in here. Returns 0 if
+ * TCP has accepted all of it, and the batch is empty; -EAGAIN if TCP has no
+ * room, and will call write_space, or memory is short, and the timer is set;
+ * another error if the stream has failed, which TCP reports to iw_mpa, too.
  */
 static int tx_push(struct srnic_qp *qp)
 {
@@ -128,10 +131,10 @@ static int tx_push(struct srnic_qp *qp)
 	return 0;
 }
 
-/* Bytes that a turn counts as, if it sends fewer, or nothing (REG_MR) */
+/* Bytes that each turn counts beside those that it sends: REG_MR sends none. */
 #define TX_TURN_COST	SZ_16K
 
-/* How a turn of the sender ended */
+/* How a turn of the sender, tx_turn(), has ended */
 enum tx_next {
 	TX_GO_ON,	/* there may be more to do */
 	TX_WAIT,	/* the sender will be kicked */
@@ -143,8 +146,8 @@ static enum srnic_tx_state tx_state(const struct srnic_qp *qp)
 }
 
 /*
- * Every change of tx.state is made here, by the table in qp_state.c. Except for
- * opening TX the caller holds tx.lock. Returns the previous state.
+ * All changes of tx.state are made here, by the table in qp_state.c. The caller
+ * holds tx.lock, except to open TX, as RX may do. Returns the previous state.
  */
 static enum srnic_tx_state tx_event(struct srnic_qp *qp,
 				    enum srnic_tx_event event)
@@ -169,13 +172,13 @@ void srnic_tx_kick(struct srnic_qp *qp)
 	queue_work(srnic_qp_wq(qp), &qp->tx.work);
 }
 
-/* Has TCP taken all of the Terminate message? */
+/* Returns true if TCP has accepted all of the Terminate message. */
 static bool tx_term_is_out(const struct srnic_qp *qp)
 {
 	return tx_state(qp) == SRNIC_TX_TERM && !qp->tx.batch.len;
 }
 
-/* The stream ends: iw_mpa closes it, and its log says why. */
+/* End the stream: iw_mpa closes the connection, and logs the first error. */
 static enum tx_next tx_close(struct srnic_qp *qp)
 {
 	struct iw_mpa_fault why = srnic_fault_describe(qp, tx_term_is_out(qp));
@@ -186,7 +189,7 @@ static enum tx_next tx_close(struct srnic_qp *qp)
 	return TX_WAIT;
 }
 
-/* Push the rest of the batch, then the Terminate message. As tx_push() */
+/* Push the rest of the batch, then the Terminate. Returns as tx_push(). */
 static int tx_put_term(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
 	int err = tx_push(qp);
@@ -215,7 +218,7 @@ static void tx_term_gone(struct srnic_qp *qp)
 		srnic_count(qp->dev, tx_terminates_lost);
 }
 
-/* While the peer acks, the Terminate message may still get through. */
+/* Extend the deadline while the peer acks: it may still get the Terminate. */
 static void tx_extend_deadline(struct srnic_qp *qp)
 {
 	u32 acked = READ_ONCE(tcp_sk(qp->tx.sock->sk)->snd_una);
@@ -233,9 +236,9 @@ static void tx_extend_deadline(struct srnic_qp *qp)
 }
 
 /*
- * The stream has failed. If the sender has found a work request or Read
- * Response that cannot be sent, all that precedes it goes out. Otherwise the
- * batch is cut after the FPDU of which TCP has a part.
+ * End a failed stream. If the sender itself has found a work request or Read
+ * Response that cannot be sent, the FPDUs in the batch precede it, and are
+ * sent. Otherwise the batch is cut after the FPDU of which TCP has a part.
  */
 static enum tx_next tx_terminate(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
@@ -254,7 +257,7 @@ static enum tx_next tx_terminate(struct srnic_qp *qp, struct srnic_upcalls *up)
 		err = 0;
 	left = tx->deadline - jiffies;
 	if (err == -EAGAIN && left > 0) {
-		/* A timer that is set already, for memory, fires earlier. */
+		/* A timer that was set after ENOMEM expires earlier. */
 		queue_delayed_work(srnic_qp_wq(qp), &tx->retry, left + 1);
 		return TX_WAIT;
 	}
@@ -263,8 +266,9 @@ static enum tx_next tx_terminate(struct srnic_qp *qp, struct srnic_upcalls *up)
 }
 
 /*
- * Nothing is left to send, so iw_mpa sends the FIN, and RX goes on. If RX has
- * found an error by now, the peer gets the Terminate message before the FIN.
+ * Nothing is left to send, so iw_mpa sends the FIN, and RX goes on. But if RX
+ * has found an error by now, the peer gets the Terminate message before the
+ * FIN.
  */
 static enum tx_next tx_finish(struct srnic_qp *qp)
 {
@@ -281,16 +285,17 @@ static bool tx_is_done(const struct srnic_qp *qp)
 	       qp->tx.msg.kind == SRNIC_MSG_NONE && !srnic_irq_head(qp);
 }
 
-/* TX_GO_ON: a batch was built, or something was done that needs none. */
+/* Build a batch. TX_GO_ON: one was built, or WQEs without FPDUs were done. */
 static enum tx_next tx_build(struct srnic_qp *qp)
 {
 	bool ended;
 	int n;
 
 	/*
-	 * While the ULP's own work waits for answers, the peer's Reads are
-	 * answered: the peer may wait in the same way. After that only the
-	 * Reads that have arrived by now are answered.
+	 * While work that the ULP posted before its close waits for answers to
+	 * Reads, the peer's Reads are answered, too: the peer may wait in the
+	 * same way. When all that work is in a batch, only Reads that have
+	 * arrived by now are answered.
 	 */
 	if (tx_state(qp) == SRNIC_TX_FINISHING && srnic_sq_is_at_limit(qp)) {
 		qp->irq.limit = READ_ONCE(qp->irq.put);
@@ -298,10 +303,10 @@ static enum tx_next tx_build(struct srnic_qp *qp)
 	}
 	if (tx_is_done(qp))
 		return tx_finish(qp);
-	/* If the ULP aborts the stream, what is not on its way is flushed. */
+	/* After the ULP's abort no batch is built; handoff_stop() flushes. */
 	if (!srnic_is_flowing(qp) || !tx_ask_for_room(qp))
 		return TX_WAIT;
-	/* Read before the queues: after the peer's FIN Reads stay open. */
+	/* Read before the queues: after the peer's FIN no Read is answered. */
 	ended = smp_load_acquire(&qp->rx.ended);
 	n = srnic_send_fill(qp);
 	if (n > 0 || srnic_has_failed(qp))
@@ -314,7 +319,7 @@ static enum tx_next tx_build(struct srnic_qp *qp)
 							      TX_WAIT;
 }
 
-/* Build a batch, push it, retire what was sent. @spent counts bytes. */
+/* Build a batch, push it, and retire its WQEs. @spent counts bytes. */
 static enum tx_next tx_turn(struct srnic_qp *qp, struct srnic_upcalls *up,
 			    u32 *spent)
 {
@@ -324,7 +329,7 @@ static enum tx_next tx_turn(struct srnic_qp *qp, struct srnic_upcalls *up,
 
 	if (state == SRNIC_TX_CLOSED)
 		return TX_WAIT;
-	/* RX relies on this, even if nothing may be sent or TCP has no room. */
+	/* Retire WQEs that RX has left, even if nothing can be sent now. */
 	srnic_sq_retire(qp, up);
 	if (up->full)
 		srnic_fail(qp, SRNIC_ERR_CQ_FULL);
@@ -334,7 +339,7 @@ static enum tx_next tx_turn(struct srnic_qp *qp, struct srnic_upcalls *up,
 		return TX_WAIT;
 	if (!tx->batch.len && tx_build(qp) == TX_WAIT)
 		return TX_WAIT;
-	/* After an error tx_terminate() pushes the batch, within a limit. */
+	/* After an error tx_terminate() pushes the batch, with a deadline. */
 	if (srnic_has_failed(qp))
 		return TX_GO_ON;
 	*spent += tx->batch.len - tx->batch.done;
@@ -354,9 +359,9 @@ static enum tx_next tx_turn(struct srnic_qp *qp, struct srnic_upcalls *up,
 }
 
 /*
- * Be the sender until there is nothing to do, or the quota is used up: then the
- * work item goes on. Completion handlers are called after each turn, without
- * the lock.
+ * Send until there is nothing to do, or the quota is used up: then the work
+ * item goes on. Completion handlers are called after each turn, when tx.lock is
+ * released.
  */
 static void tx_run(struct srnic_qp *qp)
 {
@@ -387,7 +392,7 @@ static void tx_run(struct srnic_qp *qp)
 	}
 }
 
-/* The poster sends in its own context, unless there is a sender already. */
+/* Send in the poster's context, unless another task is the sender already. */
 void srnic_tx_doorbell(struct srnic_qp *qp)
 {
 	if (!mutex_trylock(&qp->tx.lock)) {
@@ -446,8 +451,9 @@ void srnic_tx_start(struct srnic_qp *qp, struct socket *sock)
 }
 
 /*
- * A sender that ran before has found TX shut, and sent nothing, so kick it.
- * tx.lock is not taken: this may run in RX, within the sender's call of TCP.
+ * Open TX. A sender that ran before has found TX shut, and sent nothing, so
+ * kick it if there is work. tx.lock is not taken, since RX may call this from
+ * within the sender's call of TCP.
  */
 void srnic_tx_open(struct ib_qp *ibqp)
 {
@@ -456,16 +462,17 @@ void srnic_tx_open(struct ib_qp *ibqp)
 	if (tx_event(qp, SRNIC_TX_EV_OPEN) != SRNIC_TX_SHUT)
 		return;
 	/*
-	 * Pairs with the barrier of the poster, or of the work item that RX has
-	 * queued: that sender sees TX open, or this function sees the work.
+	 * Pairs with the barrier of a poster, or of the queueing of the work
+	 * item by RX: the sender that runs then reads that TX is open, or this
+	 * function reads the work.
 	 */
 	smp_mb();
-	/* Only a hint: a sender that runs by now sees all work. */
+	/* Only a hint: a sender that runs by now finds the work itself. */
 	if (data_race(srnic_send_has_work(qp)) || srnic_has_failed(qp))
 		srnic_tx_kick(qp);
 }
 
-/* TCP has all messages so far, and no other has begun. */
+/* True if TX is open, and TCP has accepted all messages that have begun. */
 static bool tx_is_idle(struct srnic_qp *qp)
 {
 	return tx_state(qp) == SRNIC_TX_OPEN && !srnic_has_failed(qp) &&
@@ -487,21 +494,22 @@ static int tx_send_rtr(struct srnic_qp *qp, u8 rtr, bool repeat)
 	return err;
 }
 
-/* Returns 0; -ENOMEM; -EIO if there cannot be an RTR message. */
+/* Returns 0; -ENOMEM; -EIO if no RTR message is possible (Read, ORD 0). */
 int srnic_tx_send_rtr(struct ib_qp *ibqp, u8 rtr)
 {
 	return tx_send_rtr(to_srnic_qp(ibqp), rtr, false);
 }
 
-/* Returns 0; -EBUSY if the stream is in use or ends; -ENOMEM. */
+/* Returns 0; -EBUSY if FPDUs are being sent or the stream ends; -ENOMEM. */
 int srnic_tx_repeat_rtr(struct ib_qp *ibqp)
 {
 	return tx_send_rtr(to_srnic_qp(ibqp), IW_MPA_RTR_WRITE, true);
 }
 
 /*
- * iw_mpa_tx_finished() follows, or iw_mpa_stream_down() if the stream fails
- * first. Work that waits for answered Reads goes out unless the peer closes.
+ * iw_mpa's finish_tx: iw_mpa_tx_finished() follows, or iw_mpa_stream_down() if
+ * the stream fails first. Work requests that wait for answers to Reads are
+ * sent, too, unless the peer closes first.
  */
 void srnic_tx_finish(struct ib_qp *ibqp)
 {
@@ -514,14 +522,14 @@ void srnic_tx_finish(struct ib_qp *ibqp)
 	srnic_tx_doorbell(qp);
 }
 
-/* Try to send the rest of an FPDU, and a Terminate message that is due. */
+/* Try once to send the rest of an FPDU, and a Terminate that is due. */
 void srnic_tx_stop(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = &qp->tx;
 	struct srnic_upcalls up = {};
 
 	mutex_lock(&tx->lock);
-	/* The last try is made without waiting for memory. */
+	/* Memory may still be short, but there will be no later try. */
 	WRITE_ONCE(tx->starved, false);
 	if (srnic_tx_may_send(tx_state(qp))) {
 		if (!tx->deadline && !qp->fault.own)

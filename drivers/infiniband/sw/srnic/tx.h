@@ -4,13 +4,13 @@
 
 #include "srnic.h"
 
-/* May storage of this host use the QP? Its sender may use the reserves then. */
+/* True if the sender may use the emergency reserves: for this host's storage */
 static inline bool srnic_tx_has_reserves(const struct srnic_qp *qp)
 {
 	return !qp->user && qp->params.initiator;
 }
 
-/* send.c fills the batches of tx.c. */
+/* Functions of send.c, which build the batches that tx.c sends */
 int srnic_send_fill(struct srnic_qp *qp);
 bool srnic_send_has_work(const struct srnic_qp *qp);
 int srnic_send_term(struct srnic_qp *qp);
