@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The module, and its RDMA devices: one for each network device that an
- * administrator chooses.
+ * The module, and its RDMA devices: an administrator adds one for a network
+ * device by "rdma link add".
  *
- * An RDMA device holds a reference on its network device for all its life. It
- * keeps copies of attributes that are read often; notifiers update the copies.
+ * An RDMA device holds a reference on its network device as long as it exists.
+ * It keeps copies of the network device's port state, address and name, which
+ * notifiers update.
  *
  * siw and siw_mpa register with the same driver number as srnic in the RDMA
- * core, so each would take the other's devices for its own. That is why neither
- * of them may be loaded together with srnic. If one is loaded later srnic's
- * notifier refuses it; if one is loaded already it has a folder in /sys/module.
- * If one is being loaded, and was announced before the notifier was registered,
- * neither shows it. So srnic checks again before it makes a device. It still
- * misses a module that takes longer to load than an administrator takes to add
- * a link.
+ * core (RDMA_DRIVER_SIW). Each of the three modules takes all devices with that
+ * number for its own, so neither siw nor siw_mpa may be loaded together with
+ * srnic. If one is loaded after srnic, srnic's module notifier refuses it. If
+ * it is loaded already, srnic finds its folder in /sys/module. While it is
+ * being loaded, it may have no folder yet, and the notifier is not called for
+ * it if it was announced before the notifier was registered. So srnic looks for
+ * the folders again before it makes a device. It still misses a module that
+ * takes longer to load than an administrator takes to add a link.
  */
 
 #include "fpdu.h"
@@ -57,17 +59,17 @@ static struct notifier_block srnic_rival_nb = {
 	.notifier_call = srnic_rival_event,
 };
 
-/* -EBUSY if a conflicting driver is there; the kernel's log has its name. */
+/* Returns -EBUSY, and logs the name, if siw or siw_mpa is there; else 0. */
 static int rival_look(void)
 {
 	int i;
 
-	/* A module that is built in need not have a folder in /sys/module. */
+	/* siw, if it is built in, need not have a folder in /sys/module. */
 	if (IS_BUILTIN(CONFIG_RDMA_SIW)) {
 		pr_err("srnic: this kernel has siw built in, which uses the same number in the RDMA core\n");
 		return -EBUSY;
 	}
-	/* If srnic is built in, its notifier is there before any module. */
+	/* A built-in srnic registers its notifier before any module loads. */
 	if (!__is_defined(MODULE))
 		return 0;
 	for (i = 0; i < ARRAY_SIZE(rivals); i++) {
@@ -84,7 +86,7 @@ static int rival_look(void)
 	return 0;
 }
 
-/* Software has no firmware: the version of the module is shown in its place. */
+/* ib_device_attr.fw_ver: the module's version, as software has no firmware */
 static u64 device_fw_ver(void)
 {
 	unsigned int major = 0, minor = 0, patch = 0;
@@ -100,14 +102,15 @@ static void srnic_get_dev_fw_str(struct ib_device *ibdev, char *str)
 }
 
 /*
- * All devices, to find them by their interface. The RDMA core's own table hides
- * a device that is disabled, as during a move to another network namespace: by
- * that table an interface could get a second device. A device stays here from
- * its setup until the end of its removal, or until its interface goes.
+ * All RDMA devices of srnic, by network device. The RDMA core's table hides a
+ * device while it is disabled, as during a move to another network namespace:
+ * by that table a network device could get a second RDMA device. An entry is
+ * here from device_setup() until dealloc_driver, or until the network device is
+ * unregistered.
  */
-static DEFINE_XARRAY(taken_devices);	/* by the interface's address */
+static DEFINE_XARRAY(taken_devices);	/* by address of struct net_device */
 
-/* Two administrators may add a link to one interface at once. */
+/* Returns -EEXIST for a second RDMA device: two administrators may race. */
 static int device_take(struct srnic_dev *dev)
 {
 	int err = xa_insert(&taken_devices, (unsigned long)dev->netdev, dev,
@@ -127,8 +130,9 @@ static void device_leave(struct srnic_dev *dev)
 }
 
 /*
- * Returns the device of an interface, for ib_device_put(); NULL if there is
- * none, or it is disabled. If @leaves, the interface has none from now on.
+ * Returns the RDMA device of @netdev, with a reference for ib_device_put();
+ * NULL if there is none, or it is disabled. If @leaves, @netdev is being
+ * unregistered, and the table's entry for it is removed.
  */
 static struct srnic_dev *device_of(const struct net_device *netdev, bool leaves)
 {
@@ -151,7 +155,7 @@ static int srnic_query_device(struct ib_device *ibdev,
 {
 	struct srnic_dev *dev = to_srnic_dev(ibdev);
 
-	/* From Linux 7.3 on the core, too, calls this, with empty udata. */
+	/* From Linux 7.3 on the RDMA core calls this, too, with empty udata. */
 	if (udata && (udata->inlen || udata->outlen))
 		return -EINVAL;
 	*attr = (struct ib_device_attr) {
@@ -167,7 +171,7 @@ static int srnic_query_device(struct ib_device *ibdev,
 		.atomic_cap		= IB_ATOMIC_NONE,
 		.max_qp			= SRNIC_MAX_QP,
 		.max_qp_wr		= SRNIC_MAX_WR,
-		/* an application gets the smaller one of these two */
+		/* uverbs: max_sge = min(max_send_sge, max_recv_sge) */
 		.max_send_sge		= SRNIC_MAX_SEND_SGE,
 		.max_recv_sge		= SRNIC_MAX_SGE,
 		.max_sge_rd		= SRNIC_MAX_SGE_RD,
@@ -188,8 +192,8 @@ static int srnic_query_device(struct ib_device *ibdev,
 }
 
 /*
- * No notifier reports that an administrator has set the speed of a network
- * device, so the speed is read each time. 0 if it is unknown.
+ * Returns the network device's speed in Mbit/s, 0 if it is unknown. It is read
+ * anew each time, since no notifier reports that an administrator has set it.
  */
 static u32 device_ask_speed(const struct srnic_dev *dev)
 {
@@ -205,9 +209,10 @@ static u32 device_ask_speed(const struct srnic_dev *dev)
 }
 
 /*
- * Speeds of Ethernet, and the width and speed that ib_get_eth_speed() makes of
- * them. That function is not called, since it logs each guess at an unknown
- * speed, though any process may ask. Here the guess is the first row.
+ * Speeds of Ethernet, with the width and speed by which ib_get_eth_speed()
+ * reports them. That function is not called: it logs a message each time it
+ * guesses an unknown speed, and any process may query a port. Here a speed of
+ * 0, unknown, gets the first row.
  */
 static const struct device_speed {
 	u32	ethernet;	/* Mbit/s */
@@ -264,7 +269,7 @@ static int srnic_get_port_immutable(struct ib_device *ibdev, u32 port,
 	return 0;
 }
 
-/* rdma_cm finds the device by its GID, which holds the MAC address. */
+/* rdma_cm finds an iWARP device by its GID, which is the MAC address. */
 static int srnic_query_gid(struct ib_device *ibdev, u32 port, int index,
 			   union ib_gid *gid)
 {
@@ -334,10 +339,11 @@ static void device_follow_port(struct srnic_dev *dev,
 }
 
 /*
- * Without this function the RDMA core would report UP, DOWN and CHANGE itself,
- * in addition to srnic, and even if the port has not changed. The core does not
- * call it for bonds, older kernels not at all: for these srnic_netdev_event()
- * does the same. If both run the later one finds no change. Under rtnl.
+ * The RDMA core calls this under rtnl. Without this op the core would report
+ * each NETDEV_UP, DOWN and CHANGE itself, in addition to srnic, and even if the
+ * port has not changed. The core does not call the op for bonds, and older
+ * kernels do not have it: then srnic_netdev_event() calls device_follow_port().
+ * If both call it, the second call finds no change.
  */
 static void srnic_report_port_event(struct ib_device *ibdev,
 				    struct net_device *netdev,
@@ -346,14 +352,14 @@ static void srnic_report_port_event(struct ib_device *ibdev,
 	device_follow_port(to_srnic_dev(ibdev), netdev);
 }
 
-/* The loopback device's address is all zeroes, which does not count. */
+/* A MAC address of zeroes, as the loopback device has, makes no valid GID. */
 static bool device_has_mac(const struct net_device *netdev)
 {
 	return netdev->addr_len >= ETH_ALEN &&
 	       !is_zero_ether_addr(netdev->dev_addr);
 }
 
-/* On 32 bits an application may read an address that is half written. */
+/* On a 32-bit machine a query may read a MAC address that is half written. */
 static void device_note_mac(struct srnic_dev *dev,
 			    const struct net_device *netdev)
 {
@@ -390,15 +396,16 @@ static void device_follow_name(struct srnic_dev *dev,
 }
 
 /*
- * Read the network device's state again: its events do not reach an RDMA device
- * that is not enabled yet, or is just being moved to another namespace.
+ * Read the network device's state again. Its events do not reach an RDMA device
+ * that is not registered yet, or that is disabled while it moves to another
+ * network namespace.
  */
 static void srnic_device_catch_up(struct work_struct *work)
 {
 	struct srnic_dev *dev = container_of(work, struct srnic_dev, catch_up);
 	const struct net_device *netdev = dev->netdev;
 
-	/* The device is disabled again. When it is enabled this runs again. */
+	/* The RDMA device is disabled again; enabling it queues this work. */
 	if (!ib_device_try_get(&dev->ibdev))
 		return;
 	rtnl_lock();
@@ -416,10 +423,10 @@ static void srnic_device_catch_up(struct work_struct *work)
 }
 
 /*
- * A work item reads the state, under rtnl, since the RDMA core calls this with
- * a lock held for which others wait under rtnl. The item is on the system's
- * work queue: srnic's queues serve storage, for which the holder of rtnl may
- * wait.
+ * Read the network device's state in a work item, under rtnl: the RDMA core
+ * calls this with a lock held for which other tasks wait under rtnl. The item
+ * is on the system's work queue. srnic's queues serve storage, and must not
+ * wait for rtnl, whose holder may wait for storage.
  */
 static int srnic_enable_driver(struct ib_device *ibdev)
 {
@@ -427,7 +434,7 @@ static int srnic_enable_driver(struct ib_device *ibdev)
 	return 0;
 }
 
-/* With siw's number and ABI, libsiw of any rdma-core serves this device. */
+/* With siw's number and ABI, libsiw of any rdma-core serves srnic devices. */
 static const struct ib_device_ops srnic_device_ops = {
 	.owner			= THIS_MODULE,
 	.driver_id		= RDMA_DRIVER_SIW,
@@ -455,7 +462,7 @@ static bool device_is_possible(const struct net_device *netdev)
 	case ARPHRD_ETHER:
 	case ARPHRD_IEEE802:
 	case ARPHRD_LOOPBACK:
-	case ARPHRD_NONE:	/* no address of its own, as tun */
+	case ARPHRD_NONE:	/* no MAC address, as tun */
 		return true;
 	default:
 		return false;
@@ -465,8 +472,9 @@ static bool device_is_possible(const struct net_device *netdev)
 static int device_setup(struct srnic_dev *dev, struct net_device *netdev)
 {
 	/*
-	 * xa_init_flags() gives both tables one lockdep class, but only the
-	 * lock of @qps is taken with interrupts off: iw_cm looks up QPs then.
+	 * xa_init_flags() gives the locks of both tables one lockdep class, but
+	 * only the lock of @qps is taken with interrupts off, by iw_get_qp. So
+	 * the lock of @mrs gets its own class.
 	 */
 	static struct lock_class_key mrs_key;
 	struct ib_device *ibdev = &dev->ibdev;
@@ -475,7 +483,7 @@ static int device_setup(struct srnic_dev *dev, struct net_device *netdev)
 	srnic_reserves_setup(dev);
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ |
 				 XA_FLAGS_ACCOUNT);
-	/* STags are random: an entry may cost more memory than its region. */
+	/* Charge XArray nodes to cgroups: a random STag may need its own. */
 	xa_init_flags(&dev->mrs, XA_FLAGS_ACCOUNT);
 	lockdep_set_class(&dev->mrs.xa_lock, &mrs_key);
 	dev->stats = alloc_percpu(struct srnic_stats);
@@ -500,7 +508,7 @@ static int device_setup(struct srnic_dev *dev, struct net_device *netdev)
 	return device_take(dev) ?: ib_device_set_netdev(ibdev, netdev, 1);
 }
 
-/* On failure ib_dealloc_device() undoes all, by way of dealloc_driver. */
+/* After a failure ib_dealloc_device() undoes all through dealloc_driver. */
 static int device_make(struct net_device *netdev, const char *name)
 {
 	struct srnic_dev *dev = ib_alloc_device(srnic_dev, ibdev);
@@ -522,7 +530,7 @@ static int device_make(struct net_device *netdev, const char *name)
 	return err;
 }
 
-/* Before the link is reported as added, its port's state is up to date. */
+/* Update the port's state before "rdma link add" returns. */
 static void device_settle(struct net_device *netdev)
 {
 	struct srnic_dev *dev = device_of(netdev, false);
@@ -551,14 +559,14 @@ static struct rdma_link_ops srnic_link_ops = {
 };
 MODULE_ALIAS_RDMA_LINK("srnic");
 
-/* Under rtnl. As with TCP, connections outlast a network device going down. */
+/* Called under rtnl. As with TCP, connections outlast NETDEV_DOWN. */
 static int srnic_netdev_event(struct notifier_block *nb, unsigned long event,
 			      void *arg)
 {
 	struct net_device *netdev = netdev_notifier_info_to_dev(arg);
 	struct srnic_dev *dev = device_of(netdev, event == NETDEV_UNREGISTER);
 
-	/* A disabled device catches up when it is enabled. */
+	/* A disabled RDMA device rereads the state when it is enabled. */
 	if (!dev)
 		return NOTIFY_DONE;
 	switch (event) {
@@ -605,9 +613,9 @@ static void destroy_queues(void)
 }
 
 /*
- * Storage depends on each work queue, hence WQ_MEM_RECLAIM: destroying a QP
- * waits for its events, and iw_mpa, which serves storage, waits for the work of
- * any QP whose stream it ends.
+ * Each of these work queues needs WQ_MEM_RECLAIM, since storage may wait for
+ * it: destroying a QP waits for the work item of its events, and iw_mpa, which
+ * serves storage, waits for the work of any QP whose stream it ends.
  */
 static int make_queues(void)
 {
@@ -648,7 +656,7 @@ rival:
 	return err;
 }
 
-/* Frees all devices, and with them all that uses the queues and fragments. */
+/* All devices are freed before the work queues and fragments that they use. */
 static void __exit srnic_exit(void)
 {
 	rdma_link_unregister(&srnic_link_ops);

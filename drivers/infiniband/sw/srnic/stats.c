@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Counters, which are per CPU; what "rdma resource" and sysfs show. */
+/* Counters, which are per CPU, and what "rdma resource show" adds for srnic */
 
 #include "stats.h"
 #include "srnic.h"
@@ -35,7 +35,7 @@ void srnic_stats_free(struct srnic_dev *dev)
 	free_percpu(dev->stats);
 }
 
-/* iw_mpa's counters of connections come first, then those of the data path. */
+/* Names of counters: iw_mpa's, of connections, then those of the data path */
 static int stats_make_descs(struct srnic_dev *dev)
 {
 	struct rdma_hw_stats *library;
@@ -63,7 +63,7 @@ static int stats_make_descs(struct srnic_dev *dev)
 	return desc ? 0 : -ENOMEM;
 }
 
-/* A device has one table: the counters of iw_mpa, and those of srnic. */
+/* A device has one table of counters: those of iw_mpa, then those of srnic. */
 struct rdma_hw_stats *srnic_alloc_hw_port_stats(struct ib_device *ibdev,
 						u32 port_num)
 {
@@ -76,7 +76,7 @@ struct rdma_hw_stats *srnic_alloc_hw_port_stats(struct ib_device *ibdev,
 					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
 }
 
-/* The sum has the type of one counter, so it wraps as that does. */
+/* The sum over all CPUs; it has the counter's type, and wraps as that does. */
 static unsigned long stats_sum(const unsigned long __percpu *counter)
 {
 	unsigned long sum = 0;
@@ -88,8 +88,8 @@ static unsigned long stats_sum(const unsigned long __percpu *counter)
 }
 
 /*
- * This allocates nothing, which could fail: Linux 6.1's RDMA core leaks its
- * tables if this function fails while a device is registered.
+ * Read all counters. Nothing is allocated, which could fail: Linux 6.1's RDMA
+ * core leaks its tables if this function fails while a device is registered.
  */
 int srnic_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		       u32 port_num, int index)
@@ -107,7 +107,7 @@ int srnic_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 	return n;
 }
 
-/* Data in units of four bytes, as InfiniBand has it; a packet is an FPDU. */
+/* Data is in units of 4 bytes, as InfiniBand counts; a packet is an FPDU. */
 static void stats_fill_pma(const struct srnic_stats __percpu *stats,
 			   struct ib_pma_portcounters_ext *pma)
 {
@@ -121,7 +121,7 @@ static void stats_fill_pma(const struct srnic_stats __percpu *stats,
 	pma->port_unicast_rcv_packets = pma->port_rcv_packets;
 }
 
-/* The same in 32 bits, in which a counter stays at its greatest value. */
+/* As stats_fill_pma(), in 32-bit counters, which stay at their maximum */
 static void stats_fill_short_pma(const struct srnic_stats __percpu *stats,
 				 struct ib_pma_portcounters *pma)
 {
@@ -139,8 +139,9 @@ static void stats_fill_short_pma(const struct srnic_stats __percpu *stats,
 
 /*
  * The RDMA core calls this for ports/1/counters in sysfs, which monitoring
- * tools read for every RDMA device. iWARP has no management datagrams, so only
- * the core calls this, never a peer. The counters of cable errors are always 0.
+ * tools read for every RDMA device. iWARP has no management datagrams, so @in
+ * is always the core's, never a peer's. The counters of link errors are always
+ * 0.
  */
 int srnic_process_mad(struct ib_device *ibdev, int flags, u32 port_num,
 		      const struct ib_wc *wc, const struct ib_grh *grh,
@@ -158,7 +159,7 @@ int srnic_process_mad(struct ib_device *ibdev, int flags, u32 port_num,
 		return IB_MAD_RESULT_FAILURE;
 	switch (in->mad_hdr.attr_id) {
 	case IB_PMA_CLASS_PORT_INFO:
-		/* A counter is a word, of 64 bits or not. */
+		/* Counters are longs: 64 bits only on 64-bit kernels. */
 		if (IS_ENABLED(CONFIG_64BIT))
 			info->capability_mask = IB_PMA_CLASS_CAP_EXT_WIDTH;
 		break;
@@ -174,7 +175,7 @@ int srnic_process_mad(struct ib_device *ibdev, int flags, u32 port_num,
 	return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_REPLY;
 }
 
-/* For display: the number may change at any time. */
+/* For display only: the number may change while it is read. */
 #define show_now(number)	data_race(number)
 
 static int show_end(struct sk_buff *msg, struct nlattr *table, int err)
@@ -187,7 +188,7 @@ static int show_end(struct sk_buff *msg, struct nlattr *table, int err)
 	return 0;
 }
 
-/* sq.c says what the indices mean. */
+/* The first comment of sq.c says what the indices of a send queue mean. */
 int srnic_fill_res_qp(struct sk_buff *msg, struct ib_qp *ibqp)
 {
 	struct srnic_qp *qp = to_srnic_qp(ibqp);

@@ -9,7 +9,7 @@
 
 struct srnic_dev;
 
-/* Name and meaning. srnic.rst takes its tables from here and from term.h. */
+/* Name and meaning of each counter, from which srnic.rst has its tables */
 #define SRNIC_COUNTERS(X)						\
 	X(tx_fpdus,		"FPDUs sent or lost with a connection")	\
 	X(tx_octets,		"bytes of the ULPDUs sent")		\
@@ -45,7 +45,7 @@ enum srnic_counter {
 /* Counters of a device on one CPU; each is a word, which any CPU can read. */
 struct srnic_stats {
 	unsigned long	counter[SRNIC_CNT_COUNT];
-	unsigned long	err[SRNIC_ERR_COUNT];	/* streams that it has ended */
+	unsigned long	err[SRNIC_ERR_COUNT]; /* streams ended by each error */
 };
 
 #define srnic_count(dev, name) \

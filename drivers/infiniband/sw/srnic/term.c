@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* See term.h. No function here has side effects. */
+/* Errors of a stream, and Terminate messages: see term.h. No side effects */
 
 #include "term.h"
 #include "wire.h"
@@ -22,9 +22,10 @@ const struct srnic_err_row srnic_errs[SRNIC_ERR_COUNT] = {
 };
 
 /*
- * DDP has no code for a missing right (RFC 5041 7.1), so a Write without the
- * right counts as a Write with an invalid STag; and so does a Read Response, if
- * the ULP has made the sink unwritable since it posted the Read.
+ * Returns the error for a failed access to memory. DDP has no code for a
+ * missing right (RFC 5041 7.1), so a Write without the right counts as one with
+ * an invalid STag. So does a Read Response, if the ULP has made the sink
+ * unwritable since it posted the Read.
  */
 enum srnic_err srnic_err_of_mem(enum srnic_mem_use use,
 				enum srnic_mem_fault fault)
@@ -56,7 +57,7 @@ enum srnic_err srnic_err_of_mem(enum srnic_mem_use use,
 	return table[use][fault];
 }
 
-/* Headers that follow are exact copies of what was received (RFC 5040 4.8). */
+/* fault->hdr, headers as received, is part of the Terminate (RFC 5040 4.8). */
 size_t srnic_term_build(const struct srnic_fault *fault,
 			u8 payload[SRNIC_TERM_MAX])
 {
@@ -81,10 +82,11 @@ size_t srnic_term_build(const struct srnic_fault *fault,
 }
 
 /*
- * Unknown layers, types and codes are reported as they are. @term gets the DDP
- * header, if the flags M and D announce it and all of it is there.
+ * Unknown layers, types and codes of a Terminate message are reported as they
+ * are. @term->ddp is set if the flags M and D announce a DDP header and all of
+ * it is there.
  *
- * Returns false, and does not write @term, without a whole Terminate Control.
+ * Returns false, and does not write @term, if Terminate Control is incomplete.
  */
 bool srnic_term_parse(const u8 *payload, size_t len, struct srnic_term *term)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The errors of a stream, and the Terminate message that reports them (RFC 5040
- * 4.8). Pure functions: no locks, no side effects.
+ * The errors of a stream, and the Terminate message that reports them to the
+ * peer (RFC 5040 4.8). Pure functions: no locks, no side effects.
  */
 #ifndef _SRNIC_TERM_H
 #define _SRNIC_TERM_H
 
 #include <linux/types.h>
 
-/* Terminate Control, third byte: which headers follow */
+/* Third byte of Terminate Control: which headers the message contains */
 #define SRNIC_TERM_M		0x80	/* DDP Segment Length */
 #define SRNIC_TERM_D		0x40	/* DDP header */
 #define SRNIC_TERM_R		0x20	/* RDMAP header of a Read Request */
@@ -23,9 +23,9 @@
 enum srnic_term_form {
 	SRNIC_TERM_SILENT,	/* no message */
 	SRNIC_TERM_BARE,	/* Terminate Control only */
-	/* also DDP Segment Length and DDP header, if there is a segment */
+	/* DDP Segment Length and DDP header of the segment, if there is one */
 	SRNIC_TERM_MD,
-	SRNIC_TERM_MDR,		/* also the header of the Read Request */
+	SRNIC_TERM_MDR, /* SRNIC_TERM_MD and the Read Request's header */
 };
 
 /* Which asynchronous event reports an error to the ULP */
@@ -38,7 +38,8 @@ enum srnic_tell {
 
 /*
  * All errors of a stream: name, layer and error type, error code, form of the
- * Terminate message, event, meaning. Counters and traces use the same names.
+ * Terminate message (enum srnic_term_form), event (enum srnic_tell), meaning.
+ * Counters and trace events have the same names.
  */
 #define SRNIC_ERRORS(X)							\
 	X(NONE,		0x00, 0x00, SILENT, NONE,   "no error")		\
@@ -98,13 +99,13 @@ struct srnic_err_row {
 
 extern const struct srnic_err_row srnic_errs[SRNIC_ERR_COUNT];
 
-/* Why memory may not be accessed, in the order of the checks */
+/* Reasons to refuse an access to memory, in the order of the checks */
 enum srnic_mem_fault {
 	SRNIC_MEM_OK,
 	SRNIC_MEM_STAG,		/* no such STag, wrong key, or not valid now */
 	SRNIC_MEM_PD,		/* the STag is of another protection domain */
 	SRNIC_MEM_RIGHT,	/* the right is missing */
-	SRNIC_MEM_WRAP,		/* address and length exceed 64 bits */
+	SRNIC_MEM_WRAP,		/* the range wraps at 2^64 */
 	SRNIC_MEM_BOUNDS,	/* outside of the region */
 };
 
@@ -119,8 +120,9 @@ enum srnic_err srnic_err_of_mem(enum srnic_mem_use use,
 				enum srnic_mem_fault fault);
 
 /*
- * No sum here can wrap. The last byte of the address space cannot be accessed,
- * since an end of 0 counts as a wrap (RFC 5041 7.1).
+ * Is [@addr, @addr + @len) in a region? No sum here can wrap. The last byte of
+ * the address space cannot be accessed, since a range that ends at 2^64 counts
+ * as wrapped (RFC 5041 7.1).
  */
 static inline enum srnic_mem_fault srnic_range_check(u64 base, u64 size,
 						     u64 addr, u32 len)
@@ -139,8 +141,8 @@ static inline enum srnic_mem_fault srnic_range_check(u64 base, u64 size,
 /* The first error of a stream, with what its Terminate message needs */
 struct srnic_fault {
 	enum srnic_err	err;
-	bool		silent;	/* no Terminate message, whatever @err says */
-	/* found by the sender, whose batch is older, and goes out */
+	bool		silent;	/* no Terminate, whatever @err's form is */
+	/* found by the sender: its batch precedes the error, and is sent */
 	bool		own;
 	u16		ulpdu_len; /* of the FPDU at fault, host order */
 	u8		ddp_len; /* bytes of DDP header in @hdr: 0, 14 or 18 */
@@ -158,7 +160,7 @@ struct srnic_term {
 	u8		code;	/* error code, 0..255 */
 	u8		hdrct;	/* SRNIC_TERM_M, D and R as received */
 	u8		ddp_len; /* bytes of @ddp: 0, 14 or 18 */
-	const u8	*ddp;	/* header in the message, if whole, or NULL */
+	const u8	*ddp;	/* DDP header in the message, or NULL */
 };
 
 bool srnic_term_parse(const u8 *payload, size_t len, struct srnic_term *term);

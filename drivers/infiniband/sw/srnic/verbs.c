@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Verbs, for kernel ULPs and, by libsiw's ABI, for applications */
+/* The table of verbs, for kernel ULPs and, by libsiw's ABI, for applications */
 
 #include "cq.h"
 #include "mem.h"
@@ -22,7 +22,7 @@ static int srnic_alloc_ucontext(struct ib_ucontext *ctx, struct ib_udata *udata)
 	       ib_copy_to_udata(udata, &resp, sizeof(resp));
 }
 
-/* Rings may stay mapped: the mapping has references on their pages. */
+/* Nothing to free: mappings of rings have references on the pages. */
 static void srnic_ucontext_ends(struct ib_ucontext *ctx)
 {
 }
@@ -46,8 +46,8 @@ static int srnic_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 static enum srnic_state state_after_post(const struct srnic_qp *qp)
 {
 	/*
-	 * Pairs with the barrier of qp_flush_locked(): either the flush sees
-	 * what was posted, or this poster sees the state.
+	 * Pairs with the barrier of qp_flush_locked(): either the flush reads
+	 * what was posted, or this poster reads ERROR, and queues a flush.
 	 */
 	smp_mb();
 	return srnic_state(qp);
@@ -63,7 +63,7 @@ static void qp_doorbell(struct srnic_qp *qp)
 		srnic_tx_doorbell(qp);
 }
 
-/* An application's doorbell has no work requests: these are in its ring. */
+/* An application's doorbell passes no work requests: these are in its ring. */
 static int srnic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 			   const struct ib_send_wr **bad)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* See wire.h. No function here has side effects. */
+/* Headers of DDP and RDMAP, and Markers: see wire.h. No side effects */
 
 #include "wire.h"
 
@@ -8,7 +8,7 @@
 #include <linux/string.h>
 #include <asm/byteorder.h>
 
-/* RFC 5040 fig. 4: tagged or not, and the queue, of each opcode */
+/* T bit and queue number of each opcode (RFC 5040 fig. 4) */
 static const struct {
 	bool	tagged;
 	u8	qn;
@@ -45,8 +45,9 @@ static void ddp_get(const u8 *ulpdu, struct srnic_seg *seg)
 }
 
 /*
- * If a segment is a Terminate message by version and opcode, no Terminate
- * message answers it, even if it is malformed (RFC 5040 4.8).
+ * The error of a segment whose T bit or queue number does not fit its opcode. A
+ * Terminate message, by version and opcode, is not answered by another one,
+ * even if it is malformed (RFC 5040 4.8).
  */
 static enum srnic_err ddp_misplaced(const struct srnic_seg *seg)
 {
@@ -58,8 +59,9 @@ static enum srnic_err ddp_misplaced(const struct srnic_seg *seg)
 }
 
 /*
- * The order of checks decides which of two faults in one segment is answered:
- * room for the header, DV, RV, opcode, T, QN.
+ * Parse and check a DDP header. If it has several errors, the order of checks
+ * decides which of them the Terminate reports: room for the header, DV, RV,
+ * opcode, T, QN.
  */
 enum srnic_err srnic_ddp_parse(const u8 *ulpdu, u16 ulpdu_len,
 			       struct srnic_seg *seg)
@@ -149,7 +151,7 @@ void srnic_read_put(u8 wire[SRNIC_READ_REQ_LEN], const struct srnic_read *read)
 	memcpy(wire, &hdr, sizeof(hdr));
 }
 
-/* For a Terminate about a response that was sent in part (RFC 5040 4.8) */
+/* Skip the part of a Read that was answered, for a Terminate (RFC 5040 4.8). */
 void srnic_read_advance(struct srnic_read *read, u32 done)
 {
 	read->sink_to += done;
@@ -172,9 +174,9 @@ enum srnic_err srnic_read_check(const struct srnic_seg *seg)
 #define MARKER_DATA	(SRNIC_MARKER_STEP - SRNIC_MARKER_LEN)
 
 /*
- * The longest ULPDU whose FPDU, with length, CRC and Markers, fits into a TCP
- * segment and needs no padding (RFC 5044 4.5). At least 128, whatever TCP
- * reports, and at most 64768.
+ * Returns MULPDU: the longest ULPDU whose FPDU, with length, CRC and Markers,
+ * fits into a TCP segment of @emss bytes and needs no padding (RFC 5044 4.5).
+ * It is at least 128, whatever TCP reports, and at most 64768.
  */
 u16 srnic_mulpdu(u32 emss, bool markers)
 {
@@ -188,7 +190,7 @@ u16 srnic_mulpdu(u32 emss, bool markers)
 	return min_t(u32, emss - overhead, SRNIC_MULPDU_MAX);
 }
 
-/* A Marker directly after the FPDU belongs to the next FPDU. */
+/* Count Markers in an FPDU; one directly after it belongs to the next FPDU. */
 u32 srnic_marker_count(u32 pos, u32 len)
 {
 	u32 gap = srnic_marker_gap(pos);
@@ -198,7 +200,7 @@ u32 srnic_marker_count(u32 pos, u32 len)
 	return (len - gap + MARKER_DATA - 1) / MARKER_DATA;
 }
 
-/* FPDUPTR: bytes from ULPDU_Length to the Marker; 0: the Marker comes first */
+/* FPDUPTR: bytes from ULPDU_Length to the Marker; 0: the Marker is before it */
 static u16 marker_ptr(u32 fpdu_pos, u32 marker_pos)
 {
 	return marker_pos + SRNIC_MARKER_LEN == fpdu_pos ?
@@ -217,8 +219,8 @@ void srnic_marker_put(u8 marker[SRNIC_MARKER_LEN], u32 fpdu_pos,
 }
 
 /*
- * A Marker's upper half is reserved and not checked, and the two low bits of
- * FPDUPTR count as 0 (RFC 5044 4.2).
+ * True if FPDUPTR is right. The Marker's upper half is reserved, and not
+ * checked; the two low bits of FPDUPTR count as 0 (RFC 5044 4.2).
  */
 bool srnic_marker_is_good(const u8 marker[SRNIC_MARKER_LEN], u32 fpdu_pos,
 			  u32 marker_pos)

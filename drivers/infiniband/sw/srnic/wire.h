@@ -5,8 +5,8 @@
  * locks, no side effects.
  *
  * Positions count bytes of the TCP stream, Markers included, from SeqStart, the
- * first byte of Full Operation in each direction. A Marker stands at each
- * multiple of 512. Only the position modulo 512 counts, so it may wrap at 2^32.
+ * first byte of Full Operation in the same direction. A Marker is at each
+ * multiple of 512. Positions are used only modulo 512, so may wrap at 2^32.
  */
 #ifndef _SRNIC_WIRE_H
 #define _SRNIC_WIRE_H
@@ -70,10 +70,10 @@ struct srnic_ddp_untagged {
 	__be32	mo;		/* message offset */
 } __packed;
 
-/* The header of a segment in host order; valid unless @hdr_len is 0 */
+/* A segment's header in host byte order; valid unless @hdr_len is 0 */
 struct srnic_seg {
 	u8	op;	/* enum srnic_opcode */
-	u8	hdr_len; /* of DDP: 14 or 18; 0: the ULPDU is too short */
+	u8	hdr_len; /* DDP header: 14 or 18; 0: the ULPDU is too short */
 	bool	tagged;	/* T */
 	bool	last;	/* L */
 	u32	len;	/* bytes of the ULPDU after the DDP header */
@@ -98,11 +98,11 @@ void srnic_ddp_put_untagged(u8 hdr[SRNIC_DDP_UNTAGGED_LEN],
 			    enum srnic_opcode op, bool last, u32 inv_stag,
 			    u32 msn, u32 mo);
 
-/* Where the offset stands in a header, tagged or untagged */
+/* Where a tagged header has its TO, and an untagged one its MO */
 #define SRNIC_DDP_TO	offsetof(struct srnic_ddp_tagged, to)
 #define SRNIC_DDP_MO	offsetof(struct srnic_ddp_untagged, mo)
 
-/* L and the offset are all that differs between the segments of a message. */
+/* DDP headers of a message's segments differ only in L and in TO or MO. */
 static inline void srnic_ddp_put_last(u8 *hdr, bool last)
 {
 	hdr[0] = (hdr[0] & ~SRNIC_DDP_L) | (last ? SRNIC_DDP_L : 0);
@@ -116,7 +116,7 @@ static inline void srnic_ddp_put_off(u8 *hdr, u64 off)
 		put_unaligned_be32(off, hdr + SRNIC_DDP_MO);
 }
 
-/* @fpdu and @head begin with ULPDU_Length and the DDP header. */
+/* Compare ULPDU_Length and DDP header, with which @fpdu and @head begin. */
 static inline bool srnic_fpdu_begins_with(const u8 *fpdu, const u8 *head)
 {
 	if (head[2] & SRNIC_DDP_T)
@@ -137,7 +137,7 @@ struct srnic_read_wire {
 
 /* A Read Request in host order */
 struct srnic_read {
-	u32	sink_stag;	/* at the requester; so is @sink_to */
+	u32	sink_stag;	/* the requester's, as @sink_to */
 	u32	size;		/* bytes to read, 0..2^32-1 */
 	u64	sink_to;
 	u64	src_to;
@@ -178,13 +178,13 @@ static inline enum srnic_opcode srnic_op_of_send(bool solicited, bool inv)
 
 u16 srnic_mulpdu(u32 emss, bool markers);
 
-/* Payload of a segment, which is the last one if that is all of @left */
+/* Payload bytes of the next segment: all of @left if it is the last one */
 static inline u32 srnic_segment_len(u32 left, u16 mulpdu, u8 hdr_len)
 {
 	return min_t(u32, left, mulpdu - hdr_len);
 }
 
-/* Bytes to the next Marker: 0..511; 0 if one stands at @pos */
+/* Bytes from @pos to the next Marker, 0..511; 0 if a Marker is at @pos */
 static inline u32 srnic_marker_gap(u32 pos)
 {
 	return -pos % SRNIC_MARKER_STEP;

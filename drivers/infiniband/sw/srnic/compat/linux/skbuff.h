@@ -4,7 +4,7 @@
 
 #include_next <linux/skbuff.h>
 
-/* Since Linux 6.12 bytes may be in memory of a device. */
+/* Since Linux 6.12 bytes of an skb may be in memory of a device: unreadable. */
 #ifndef SRNIC_HAS_FRAGS_READABLE
 static inline bool skb_frags_readable(const struct sk_buff *skb)
 {

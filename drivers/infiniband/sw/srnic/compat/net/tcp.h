@@ -10,9 +10,9 @@
 
 /*
  * tx.c passes pages to TCP without a copy, by MSG_SPLICE_PAGES. Before Linux
- * 6.5 TCP has a function that takes one page instead. Some stable kernels
- * define the flag, but it has no effect there. Under the socket's lock; nothing
- * else in srnic calls that function of TCP.
+ * 6.5 there is kernel_sendpage_locked() instead, which takes one page. Some
+ * stable kernels define the flag, but it has no effect there. The caller holds
+ * the socket's lock. srnic calls tcp_sendmsg_locked() nowhere else.
  */
 #ifdef SRNIC_HAS_SENDPAGE
 #ifndef MSG_SPLICE_PAGES

@@ -4,7 +4,7 @@
 
 #include_next <rdma/ib_umem.h>
 
-/* Linux has this function under this name since 7.2. */
+/* Since Linux 7.2 ib_umem_get() is called ib_umem_get_va(). */
 #ifndef SRNIC_HAS_UMEM_GET_VA
 #define ib_umem_get_va ib_umem_get
 #endif

@@ -9,19 +9,19 @@
 #include <linux/printk.h>
 
 /*
- * The device has no DMA, so each page needs an address, and there must be no
- * high memory. In the kernel's tree Kconfig ensures that. Out of tree the
- * Kbuild of all modules leaves srnic out if there is high memory.
+ * An srnic device has no DMA, so each page needs a virtual address, and there
+ * must be no high memory. In the kernel's tree Kconfig ensures that. Out of
+ * tree the Kbuild of all modules leaves srnic out if there is high memory.
  */
 #ifdef CONFIG_HIGHMEM
 #error "srnic needs a kernel without high memory"
 #endif
-/* Applications map rings at other addresses. Linux has this since 6.9. */
+/* Rings are mapped twice, which aliases break. The symbol is new in 6.9. */
 #ifdef CONFIG_ARCH_HAS_CPU_CACHE_ALIASING
 #error "srnic needs a processor without aliases in its data cache"
 #endif
 
-/* Linux has this since 6.4. Before, each driver had a cast of its own. */
+/* Linux has ib_virt_dma_to_ptr() since 6.4; before, drivers had own casts. */
 #ifndef SRNIC_HAS_VIRT_DMA_TO_PTR
 static inline void *ib_virt_dma_to_ptr(u64 dma_addr)
 {
@@ -29,18 +29,19 @@ static inline void *ib_virt_dma_to_ptr(u64 dma_addr)
 }
 #endif
 
-/* Since Linux 6.11 a driver tells the core that an administrator has chosen the name. */
+/* Since Linux 6.11 a driver reports that an administrator chose the name. */
 #ifndef SRNIC_HAS_MARK_NAME
 static inline void ib_mark_name_assigned_by_user(struct ib_device *ibdev)
 {
 }
 #endif
 
-/* Since Linux 6.14 the core reports changes of ports, unless the driver has a function for that. */
+/* Since Linux 6.14 the core reports port events, or calls the driver's op. */
 #ifndef SRNIC_HAS_REPORT_PORT_EVENT
 /*
- * Before Linux 6.14 ib_device_ops has no report_port_event: another member, which is 0 in any case,
- * is set to 0. The function is not used.
+ * Before Linux 6.14 ib_device_ops has no report_port_event. Then
+ * size_ib_counters, which is 0 in any case, is set to 0, and
+ * srnic_report_port_event() is not used.
  */
 #define report_port_event size_ib_counters
 enum { srnic_report_port_event };
@@ -48,12 +49,12 @@ enum { srnic_report_port_event };
 #endif
 
 /*
- * The verbs are written for the newest kernel. If an older one calls a verb with
- * other arguments, the verb is renamed wherever it is followed by (. The bare
- * name, in the table of verbs, is that of a function in uverbs_ioctl.h.
+ * The verbs have the arguments of the newest kernel. If an older one calls a
+ * verb with other arguments, a macro renames the verb wherever "(" follows. The
+ * bare name, in the table of verbs, is that of a function in uverbs_ioctl.h.
  *
- * Linux 6.11 gives create_cq all attributes, 6.17 hints to reg_user_mr of where
- * DMA should go.
+ * Linux 6.11 passes all attributes to create_cq, 6.17 hints on where DMA should
+ * go to reg_user_mr.
  */
 #ifndef COMPAT_HAS_CQ_ATTRS
 #define srnic_create_cq(...) srnic_create_cq_attrs(__VA_ARGS__)
@@ -62,7 +63,7 @@ enum { srnic_report_port_event };
 #define srnic_reg_user_mr(...) srnic_reg_user_mr_dmah(__VA_ARGS__)
 #endif
 
-/* Refuse it: the device would be ACTIVE, but no program could use it. */
+/* Refuse a netdev without MAC address: rdma_cm would find no device there. */
 #ifdef COMPAT_RDMA_CM_BY_MAC
 static inline int compat_set_netdev(struct ib_device *ibdev, struct net_device *netdev, u32 port)
 {

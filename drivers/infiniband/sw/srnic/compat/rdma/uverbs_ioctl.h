@@ -4,7 +4,7 @@
 
 #include_next <rdma/uverbs_ioctl.h>
 
-/* What older kernels call, see ib_verbs.h. A kernel ULP has no attributes. */
+/* Verbs as older kernels call them (ib_verbs.h); a kernel ULP has no udata. */
 #ifdef srnic_create_cq
 int srnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		    struct uverbs_attr_bundle *attrs);
