@@ -18,7 +18,7 @@
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
 
-/* Tries to disarm a CQ while its application arms it again and again */
+/* Limit of tries to disarm a CQ that its application arms again and again */
 #define CQ_DISARM_TRIES	8
 /* Calls of a CQ's handler in a row, before a work item makes the next one */
 #define CQ_CALLS	8
@@ -146,7 +146,7 @@ static void cq_queue_event(struct srnic_cq *cq, enum srnic_cq_due due)
 /*
  * If the ring is full the completion is lost: the ULP gets IB_EVENT_CQ_ERR, and
  * @up->full lets RX or the sender end the stream. No entry is added for a QP
- * that destroy_qp is destroying: the entry has a pointer to the QP, which would
+ * that destroy_qp is destroying: the entry has a pointer to the QP, which may
  * be freed before the ULP polls the entry.
  */
 void srnic_cq_put(struct srnic_cq *cq, const struct srnic_cqe *cqe,
@@ -209,7 +209,7 @@ void srnic_cq_call_due(struct srnic_upcalls *up)
 	bool reserves = current->flags & PF_MEMALLOC;
 	int i;
 
-	/* Write current->flags only if need be: other CPUs may read it. */
+	/* No needless write of current->flags, which other CPUs may read */
 	if (reserves)
 		current->flags &= ~PF_MEMALLOC;
 	for (i = 0; i < SRNIC_UPCALLS && up->cq[i]; i++) {
@@ -224,9 +224,9 @@ void srnic_cq_call_due(struct srnic_upcalls *up)
 }
 
 /*
- * A verb leaves its calls of handlers to work items. A ULP may call a verb with
- * locks held that its completion handler takes, so the verb must not call the
- * handler (Documentation/infiniband/core_locking.rst).
+ * For verbs: a kernel ULP may call a verb with locks held that its completion
+ * handler takes, so the verb must not call the handler, but leaves the call to
+ * a work item (Documentation/infiniband/core_locking.rst).
  */
 void srnic_cq_call_later(struct srnic_upcalls *up)
 {
@@ -299,7 +299,7 @@ static bool cq_forget_step(struct srnic_cq *cq, const struct ib_qp *qp)
 	return cq->gap_end != cq->put;
 }
 
-/* Remove @qp's entries in steps, and enable interrupts between the steps. */
+/* Remove @qp's entries in steps: all at once would keep interrupts off long. */
 void srnic_cq_forget(struct srnic_cq *cq, const struct ib_qp *qp)
 {
 	if (cq->uring)
@@ -519,7 +519,7 @@ int srnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	return err;
 }
 
-/* All QPs have left the CQ: srnic_cq_leave() has waited for its handler. */
+/* All QPs have left the CQ: no further call of its handler becomes due. */
 int srnic_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct srnic_dev *dev = to_srnic_dev(ibcq->device);

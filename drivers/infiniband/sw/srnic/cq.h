@@ -6,7 +6,7 @@
 
 #define SRNIC_UPCALLS	2	/* completion queues of a QP */
 
-/* What srnic_cq_put() asks of its caller, once that has released all locks */
+/* What functions that run under locks leave to their callers */
 struct srnic_upcalls {
 	struct srnic_cq	*cq[SRNIC_UPCALLS]; /* call their handlers; or NULL */
 	bool		kick;	/* wake the sender */

@@ -33,7 +33,7 @@
 /* Most SGEs of a kernel ULP's Send or Write: 128 KiB in pages of 4 KiB */
 #define SRNIC_MAX_SEND_SGE	32
 #define SRNIC_MAX_WR		32768
-/* Rings of CQs are in the vmalloc area, which is small on 32-bit kernels. */
+/* Large CQ rings are in the vmalloc area, which is small on 32-bit kernels. */
 #define SRNIC_MAX_CQE		(BITS_PER_LONG == 64 ? 4194304 : 65536)
 #define SRNIC_MAX_DEPTH		128
 #define SRNIC_MAX_QP		131072
@@ -49,11 +49,11 @@
 #define SRNIC_VENDOR_ID		0x73726e	/* "srn" */
 #define SRNIC_PART_ID		1
 
-/* Limits of a batch: the FPDUs that srnic's sender passes to TCP in one call */
+/* A batch of the sender is full at so many FPDUs, bytes or bvec entries. */
 #define SRNIC_BATCH_FPDUS	96
 #define SRNIC_BATCH_BYTES	SZ_128K
 #define SRNIC_BATCH_BVECS	30
-/* Bytes of one run of the sender or of RX; then work items of other QPs run. */
+/* Bytes after which the sender or RX pauses, so that work of other QPs runs */
 #define SRNIC_TX_QUOTA		SZ_1M
 #define SRNIC_RX_BUDGET		SZ_256K
 /* Entries of a queue that are handled before interrupts are enabled again */
@@ -94,7 +94,7 @@ struct srnic_dev {
 	struct ib_device	ibdev;
 	struct net_device	*netdev;
 	netdevice_tracker	netdev_tracker;
-	/* work item that rereads @netdev's state after the device is enabled */
+	/* rereads @netdev's state: a disabled RDMA device misses its events */
 	struct work_struct	catch_up;
 	/* work item: turns on memalloc_socks_key, which SOCK_MEMALLOC needs */
 	struct work_struct	reserves;
@@ -116,13 +116,13 @@ struct srnic_dev {
 enum srnic_mr_kind {
 	SRNIC_MR_DMA,		/* all memory of the kernel */
 	SRNIC_MR_USER,		/* pinned pages of an application */
-	SRNIC_MR_FAST,		/* IB_WR_REG_MR of a kernel ULP */
+	SRNIC_MR_FAST,		/* registered by a kernel ULP's IB_WR_REG_MR */
 };
 
 /* A virtually contiguous part of a fast-registered memory region */
 struct srnic_extent {
 	void	*va;
-	u64	end;	/* end offset in the region */
+	u64	end;	/* its end: offset in the region, exclusive */
 };
 
 struct srnic_mr {
@@ -137,13 +137,13 @@ struct srnic_mr {
 	bool			removed; /* deregistered: never valid again */
 	u32			stag;	/* index and key */
 	u32			access;	/* IB_ACCESS_* */
-	u64			base;	/* address of the region's byte 0 */
+	u64			base;	/* iova of byte 0: in SGEs, FPDUs */
 	u64			size;
 	union {
 		struct { /* SRNIC_MR_USER: pages or huge pages of one size */
 			struct ib_umem		*umem;
 			u64			*blocks;
-			u64			block;	/* of a single block */
+			u64			block;	/* @blocks, if only 1 */
 			u32			block_off; /* of @base */
 			u8			block_shift;
 		};
@@ -174,7 +174,7 @@ struct srnic_cqe {
 	u64		id;	/* the ULP's wr_id or wr_cqe pointer */
 	struct ib_qp	*qp;
 	u32		bytes;	/* received or read */
-	u32		inv_stag; /* STag that the Send has invalidated */
+	u32		inv_stag; /* STag invalidated by the Send, if @inv */
 	u8		op;	/* enum srnic_wr_op */
 	u8		status;	/* enum ib_wc_status */
 	bool		inv;
@@ -190,7 +190,7 @@ struct srnic_cq {
 	struct ib_cq		ibcq;
 	/* protects all members but @users, @upcalls, @due, @extra */
 	spinlock_t		lock;
-	u32			size;	/* power of two */
+	u32			size;	/* entries; a power of two */
 	/* number of entries added, and of those polled (@kring only) */
 	u32			put;
 	u32			get;
@@ -263,7 +263,7 @@ struct srnic_sq {
 	bool			limited; /* @limit is set; under tx.lock */
 	bool			failed;	/* a WQE failed: flush the later ones */
 	bool			rtr_read; /* oldest Read is RTR message */
-	/* kick the sender when a WQE completes: it has found none to send */
+	/* kick the sender when a Read is answered, or a WQE retires */
 	bool			waits;
 	struct siw_sqe		*uring;	/* an application's, in @shared */
 	struct srnic_ring	*shared;
@@ -314,7 +314,7 @@ struct srnic_irq {
 
 /*
  * FPDUs that the sender has built and TCP has not accepted yet. The batch is
- * the largest member of struct srnic_qp. That should not exceed 2 KiB, since
+ * the largest member of struct srnic_qp. A QP should not exceed 2 KiB, since
  * the next size of kmalloc() is 4 KiB.
  */
 struct srnic_batch {
@@ -335,7 +335,7 @@ enum srnic_msg_kind {
 
 /* An STag of a work request or DDP segment, and the rights that it needs */
 struct srnic_name {
-	/* protection domain of the QP; for SGEs of an SRQ's receive, its own */
+	/* protection domain of the QP, or of the SRQ that has the receive */
 	const struct ib_pd	*pd;
 	u32			stag;
 	u32			rights;	/* IB_ACCESS_*; 0: local read */
@@ -386,7 +386,7 @@ struct srnic_tx {
 	bool			starved; /* no memory: wait for @retry */
 	/* jiffies at which the sender gives up the Terminate; 0: not set yet */
 	unsigned long		deadline;
-	unsigned long		give_up; /* jiffies; limits @deadline */
+	unsigned long		give_up; /* jiffies: the latest @deadline */
 	u32			acked;	/* snd_una when @deadline was set */
 	u32			pos;	/* stream position of the batch's end */
 	/* seconds: time of prepare(), then of open_tx(); under srnic_qp.lock */
@@ -398,12 +398,12 @@ struct srnic_tx {
 
 /* The receiving half of a QP's stream; protected by the socket's lock */
 struct srnic_rx {
-	/* work item: receives what RX's budget has left; allocates @part */
+	/* handles bytes beyond RX's budget; allocates @part */
 	struct delayed_work	work;
 	struct sock		*sk;	/* from prepare to stop */
 	bool			first;	/* no FPDU was validated yet */
 	bool			ended;	/* the peer's FIN was reached */
-	bool			send_busy; /* @rwqe has a part of a Send */
+	bool			send_busy; /* an incomplete Send fills @rwqe */
 	u8			send_op; /* its enum srnic_opcode */
 	bool			write_busy; /* a Write has begun */
 	u8			rtr;	/* RTR types accepted as first FPDU */
@@ -416,7 +416,7 @@ struct srnic_rx {
 	u32			send_inv; /* STag that the Send invalidates */
 	u32			send_len; /* bytes of the Send placed */
 	struct srnic_rwqe	rwqe;
-	/* Read of which a part of the response was placed, or NULL */
+	/* Read whose Read Response has begun, or NULL */
 	struct srnic_wqe	*read;
 	u32			read_len; /* bytes of the response placed */
 	u8			*part;	/* FPDU that TCP cannot hold, or NULL */
