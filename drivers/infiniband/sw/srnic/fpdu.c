@@ -15,7 +15,7 @@
  * one, which may have room left. When that is full, the writer takes the oldest
  * one if the cache has the only reference on it. So a CPU that sends all the
  * time, to peers that acknowledge, neither allocates nor clears pages, and
- * writes to memory that is still in its data cache.
+ * writes to memory that is still in its caches.
  *
  * The cache does not keep a page of the emergency reserves, which are for work
  * that frees memory, nor a single page, which was used only because memory was
@@ -51,14 +51,14 @@ static void row_take_oldest(struct frag_row *row, struct page_frag *frag)
 	memmove(row->frag, row->frag + 1, row->n * sizeof(row->frag[0]));
 }
 
-/* True if the CPU's cache keeps it: full size, not of the reserves */
+/* True if a CPU caches the fragment: full size, not of the reserves */
 static bool frag_is_worth_keeping(const struct page_frag *frag)
 {
 	return frag->size == PAGE_SIZE << SKB_FRAG_PAGE_ORDER &&
 	       !page_is_pfmemalloc(frag->page);
 }
 
-/* Page count 1 stays 1: only the fragment's writer, the caller, raises it. */
+/* Page count 1 stays 1: only the fragment's owner, the caller, raises it. */
 static bool frag_is_free(const struct page_frag *frag)
 {
 	return page_ref_count(frag->page) == 1;
@@ -152,9 +152,9 @@ void srnic_frag_exit(void)
 }
 
 /*
- * Returns the most bvec entries that an FPDU of @mulpdu bytes needs: while
- * memory is fragmented, each fragment is a single page. Of 64 bytes, at most
- * one is a Marker's.
+ * Returns the most bvec entries that an FPDU with a ULPDU of @mulpdu bytes
+ * needs: while memory is fragmented, each page fragment is a single page. Of 64
+ * bytes, at most one is a Marker's.
  */
 static u8 writer_pieces(u32 mulpdu)
 {
@@ -242,7 +242,7 @@ void srnic_batch_reset(struct srnic_batch *batch)
 /*
  * After an error, drop the FPDUs of which TCP has no byte. If TCP has a part of
  * an FPDU, the rest must follow, or the peer could not find where the next one
- * begins. tx->pos, which decides where Markers stand, becomes that FPDU's end.
+ * begins. tx->pos, by which Markers are placed, becomes the batch's new end.
  */
 void srnic_batch_cut(struct srnic_tx *tx)
 {

@@ -40,13 +40,13 @@ struct srnic_writer {
 	bool			crc;
 	bool			markers;
 
-	u8			*at;	/* next byte to write, or NULL */
+	u8			*at;	/* next byte; NULL: no fragment */
 	u8			*stop;	/* call srnic_fpdu_more() there */
 	u8			*end;	/* of the fragment */
 
 	u8			*start;	/* of the last bvec entry */
 	u32			len;	/* bytes of the batch up to @start */
-	u32			pos;	/* of the batch: see wire.h */
+	u32			pos;	/* batch's stream position: wire.h */
 
 	u8			*from;	/* @sum covers the bytes before it */
 	u32			sum;	/* CRC so far */
@@ -55,7 +55,7 @@ struct srnic_writer {
 	/*
 	 * For srnic_fpdu_undo(): @begin is the FPDU's first byte. If the FPDU
 	 * has @moved to another fragment, @nbv is the number of bvec entries
-	 * before it, and @last the length of the last one of these.
+	 * with earlier FPDUs, and @last the bytes before @begin in its entry.
 	 */
 	u8			*begin;
 	bool			moved;
@@ -115,7 +115,7 @@ static __always_inline int srnic_fpdu_begin(struct srnic_writer *w,
 	}
 	if (unlikely(w->stop - w->at < SRNIC_FPDU_HEAD))
 		return srnic_fpdu_put(w, head, len);
-	/* memcpy() of constant size is faster; payload overwrites the rest. */
+	/* A constant size is faster; payload overwrites bytes after @len. */
 	memcpy(w->at, head, SRNIC_FPDU_HEAD);
 	w->at += len;
 	return 0;
@@ -152,7 +152,7 @@ static __always_inline void srnic_fpdu_close(struct srnic_writer *w, u32 len,
 {
 	struct srnic_batch *batch = w->batch;
 
-	/* Write 4 zeroes for up to 3 bytes of padding; the CRC follows it. */
+	/* At most 3 of the zeroes are padding; the CRC overwrites the rest. */
 	put_unaligned_le32(0, w->at + len);
 	put_unaligned_le32(w->crc ? ~crc32c(~0, w->at, size - SRNIC_CRC_LEN) :
 				    0,

@@ -44,7 +44,7 @@ static void place_fill(struct srnic_arrival *arr, u32 len)
 	}
 }
 
-/* More segments follow: record where the next one's payload will be placed. */
+/* More segments follow: rx_run() may place @room bytes at the hold's cursor. */
 static void place_goes_on(struct srnic_arrival *arr, u64 room, u32 *done)
 {
 	struct srnic_hold *hold = &arr->hold;

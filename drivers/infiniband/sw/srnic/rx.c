@@ -203,7 +203,7 @@ static noinline_for_stack void rx_fail(struct srnic_qp *qp, enum srnic_err err,
 }
 
 /*
- * The stream's first FPDU has a good CRC. iw_mpa opens the responder's TX
+ * The stream's first FPDU has a good CRC: have iw_mpa open the responder's TX,
  * before RX places the segment, since the responder may have to answer it. A
  * Terminate message, valid or not, is no RTR message, and nothing is sent after
  * it, so it opens nothing.
@@ -351,9 +351,9 @@ static struct srnic_cursor rx_at_part(const struct srnic_qp *qp, u32 end)
 }
 
 /*
- * Copy an FPDU for which TCP's receive buffer is too small to rx->part: first
- * up to ULPDU_Length, then the rest. Handle it when it is complete. Returns
- * false if the stream has failed.
+ * Collect in rx->part an FPDU for which TCP's receive buffer is too small:
+ * first up to ULPDU_Length, then the rest. Handle it when it is complete.
+ * Returns false if the stream has failed.
  */
 static bool rx_take_part(struct srnic_qp *qp, struct srnic_cursor *cur,
 			 u32 left, u32 *used, struct srnic_arrival *arr)
@@ -436,7 +436,7 @@ u32 srnic_rx_take(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail,
 	return used;
 }
 
-/* Returns true if TCP may close its window before the FPDU is complete. */
+/* True if TCP's window may close within the FPDU, as when memory is short. */
 static bool rx_is_stuck(const struct sock *sk)
 {
 	return tcp_epollin_ready(sk, INT_MAX);
