@@ -32,10 +32,10 @@
 #include <trace/events/sock.h>
 
 /*
- * Begin a stream on an idle QP. The sender's lock excludes a modify to RESET,
- * which discards posted work requests. Asynchronous events of the previous
- * stream that were not yet reported are dropped, since the ULP would attribute
- * them to the new stream.
+ * Begin a stream on an idle QP. tx.lock excludes a modify to RESET, which
+ * discards posted work requests. Asynchronous events of the previous stream
+ * that were not yet reported are dropped, since the ULP would attribute them to
+ * the new stream.
  */
 static int handoff_claim(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
 {
@@ -51,8 +51,9 @@ static int handoff_claim(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
 		qp->fault = (struct srnic_fault) { .err = SRNIC_ERR_NONE };
 		qp->sq.limited = false;
 		/*
-		 * qp_is_taken() reads this until srnic_tx_start(): the old
-		 * tx.state, CLOSED, counts as opened.
+		 * Until TX is opened a ULP may accept again, so qp_is_taken()
+		 * must be false. Until srnic_tx_start() it goes by this time,
+		 * since the old tx.state, CLOSED, counts as opened.
 		 */
 		qp->tx.opened = ktime_get_seconds();
 		srnic_state_change(qp, SRNIC_EV_BEGIN);
@@ -149,7 +150,7 @@ static void srnic_sk_data_ready(struct sock *sk)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
-/* If there is room TCP's callback clears SOCK_NOSPACE: kick the sender. */
+/* Check for room first: if there is any, TCP's callback clears SOCK_NOSPACE. */
 static void srnic_sk_write_space(struct sock *sk)
 {
 	struct iw_mpa_stream *stream;
@@ -188,7 +189,7 @@ static bool handoff_is_cut(struct srnic_qp *qp)
 	lock_sock(sk);
 	cut = srnic_rx_is_cut(qp);
 	release_sock(sk);
-	/* A hint: without sq.lock the sender may add a Read at any time. */
+	/* A hint, read without sq.lock: the sender may add a Read meanwhile. */
 	return cut || data_race(qp->sq.reads);
 }
 

@@ -64,7 +64,7 @@ static void srnic_qp_event_work(struct work_struct *work)
 	}
 }
 
-/* Flush posted receives; srnic_place_flush() has flushed that of a Send. */
+/* Flush posted receives; that of an incomplete Send was flushed before. */
 static bool qp_flush_rq(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
 	struct srnic_rwqe rwqe;
@@ -83,9 +83,9 @@ static bool qp_flush_rq(struct srnic_qp *qp, struct srnic_upcalls *up)
 }
 
 /*
- * Flush all posted work if the QP is in ERROR, that is, has no stream. The
- * caller holds tx.lock, which excludes the sender, other flushes and a change
- * to IDLE.
+ * Flush all posted work, but only in ERROR, when a stream has ended or there
+ * was none. The caller holds tx.lock, which excludes the sender, other flushes
+ * and a change to IDLE.
  */
 static void qp_flush_locked(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
@@ -169,7 +169,7 @@ void srnic_qp_setup(struct srnic_qp *qp)
 	INIT_WORK(&qp->event_work, srnic_qp_event_work);
 	qp->flush_ms = SRNIC_FLUSH_MIN_MS;
 	qp->found = get_completed_synchronize_rcu();
-	/* A new QP is in INIT: a ULP may post receives, unlike in RESET. */
+	/* Begin in INIT: RNICs have no RESET, where receives are refused. */
 	qp->idle_state = IB_QPS_INIT;
 	srnic_rx_setup(qp);
 	srnic_tx_setup(qp);
@@ -383,8 +383,8 @@ static bool qp_is_quiet(struct srnic_qp *qp)
  * iw_cm and librdmacm ask for SQD when a ULP disconnects, even if the
  * connection has ended, so that is no error. What is posted after this call is
  * not sent, even if the FIN is sent later. If an application's QP has nothing
- * left to send, iw_mpa_close() sends the FIN here. Otherwise iw_mpa's work item
- * lets the sender send what was posted, and then sends the FIN.
+ * left to send, iw_mpa_close() tries to send the FIN here. Otherwise iw_mpa's
+ * work item lets the sender send what was posted, and then sends the FIN.
  *
  * To send the FIN iw_mpa locks the socket. When it unlocks it, RX may run and
  * call completion handlers. A verb must not call a kernel ULP's handler

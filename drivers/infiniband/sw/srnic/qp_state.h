@@ -15,7 +15,7 @@ enum srnic_state {
 	SRNIC_RTS, /* handoff_prepare() has begun: the ULP may post */
 	SRNIC_CLOSING,		/* modify to SQD: what was posted is sent */
 	SRNIC_ABORTED,		/* modify to ERR: what was posted is not sent */
-	SRNIC_TERMINATE,	/* stream failed: only a Terminate is sent */
+	SRNIC_TERMINATE,	/* stream failed: only a Terminate is built */
 	SRNIC_ENDING,		/* stop has begun */
 	SRNIC_ERROR,		/* no stream: what is posted is flushed */
 	SRNIC_STATES
@@ -48,7 +48,7 @@ enum srnic_tx_state {
 	SRNIC_TX_FINISHING,	/* sends what was posted before finish_tx */
 	SRNIC_TX_ANSWERING, /* last WQE sent; answers Reads received so far */
 	SRNIC_TX_TERM, /* pushes a batch that ends with the Terminate */
-	SRNIC_TX_FINISHED,	/* has sent everything; iw_mpa sends the FIN */
+	SRNIC_TX_FINISHED,	/* sends nothing more; iw_mpa sends the FIN */
 	SRNIC_TX_CLOSED,	/* sends nothing; may have no socket */
 	SRNIC_TX_STATES
 };
@@ -61,7 +61,7 @@ enum srnic_tx_event {
 	SRNIC_TX_EV_ANSWER,	/* the last WQE was sent */
 	SRNIC_TX_EV_ALL_SENT,	/* last Read answered, or the peer closed */
 	SRNIC_TX_EV_TERM,	/* the Terminate message is in the batch */
-	SRNIC_TX_EV_CLOSE,	/* handoff_stop(), or the sender gives up */
+	SRNIC_TX_EV_CLOSE,	/* stop, or Terminate sent or given up */
 	SRNIC_TX_EVENTS
 };
 
