@@ -77,7 +77,7 @@ static u32 stag_index(u32 stag)
 /*
  * Checks the access flags of a registration. Returns 0; -EOPNOTSUPP for a right
  * that srnic does not support; -EINVAL if a right is missing that another one
- * needs: IB_ACCESS_REMOTE_WRITE needs IB_ACCESS_LOCAL_WRITE.
+ * needs: IB_ACCESS_REMOTE_WRITE and _ATOMIC need IB_ACCESS_LOCAL_WRITE.
  */
 int srnic_stag_check_access(struct ib_device *ibdev, int access)
 {

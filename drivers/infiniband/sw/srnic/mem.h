@@ -37,7 +37,7 @@
  * task that waits for the hold to end.
  */
 struct srnic_hold {
-	/* found under RCU, mr->lock taken, softirqs off; NULL: none is held */
+	/* held by mr->lock, RCU read lock, softirqs off; NULL: none is held */
 	struct srnic_mr		*mr;
 	struct srnic_name	is;	/* name by which @mr was found */
 	s32			quota;	/* bytes until the hold has to end */
@@ -45,7 +45,7 @@ struct srnic_hold {
 	/* The cursor: */
 	u64			off;	/* in the region */
 	u8			*va;	/* of the byte there */
-	u32			left;	/* contiguous bytes at @va, or 0 */
+	u32			left;	/* bytes at @va; 0: find next piece */
 	u32			next;	/* MR_FAST: extent at @off or before */
 };
 
@@ -142,8 +142,8 @@ static inline u64 srnic_hold_room(const struct srnic_hold *hold)
  * Move the cursor to [@addr, @addr + @len) in the region that @name names, and
  * first hold the region if it is not held. STag, protection domain and rights
  * were checked when the hold began, and cannot have changed since, so only the
- * range is checked each time, as the last faults of enum srnic_mem_fault. After
- * a fault no region is held.
+ * range is checked each time. So checks are in the order of enum
+ * srnic_mem_fault. After a fault no region is held.
  */
 static inline enum srnic_mem_fault
 srnic_hold_at(struct srnic_dev *dev, struct srnic_hold *hold,

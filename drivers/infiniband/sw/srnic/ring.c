@@ -30,7 +30,7 @@
 #define RING_FIRST_PAGE		((SIW_INVAL_UOBJ_KEY >> PAGE_SHIFT) + 1)
 
 /*
- * Checks the driver-specific data of a verb, of which srnic has no input. Input
+ * Check a verb's driver-specific data. No verb of srnic has such input. Input
  * of a later libsiw is refused, except zeroes, which ask for nothing: today's
  * libsiw sends zeroes to register memory. The first bytes are checked without
  * ib_is_udata_cleared(), which allocates.
@@ -169,7 +169,7 @@ bool srnic_ring_has_sqe(const struct siw_sqe *slot)
 	return READ_ONCE(slot->flags) & SIW_WQE_VALID;
 }
 
-/* Copy an element; return false, and leave @copy, if it is not valid. */
+/* Copy an element. If it is not valid return false, and do not write @copy. */
 static __always_inline bool ring_copy(const void *slot, const u16 *slot_flags,
 				      void *copy, u16 *copy_flags, size_t size)
 {

@@ -323,7 +323,7 @@ void srnic_irq_put(struct srnic_irq *irq, const u8 hdr[SRNIC_READ_ULPDU])
 	smp_store_release(&irq->put, irq->put + 1);
 }
 
-/* Returns the oldest unanswered Read Request; NULL: none before the limit. */
+/* Returns the oldest unanswered Read Request, before any limit; or NULL. */
 const struct srnic_irqe *srnic_irq_head(const struct srnic_qp *qp)
 {
 	const struct srnic_irq *irq = &qp->irq;

@@ -394,7 +394,7 @@ static u16 send_room(const struct srnic_qp *qp, const struct srnic_writer *w,
 		       SRNIC_MULPDU_MIN, mulpdu);
 }
 
-/* Build segments up to the message's end, a full batch or an error. */
+/* Build segments until message or batch ends. Returns as send_segment(). */
 static int send_msg(struct srnic_qp *qp, struct srnic_writer *w, u16 mulpdu,
 		    u32 emss)
 {

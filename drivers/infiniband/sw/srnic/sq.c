@@ -194,7 +194,10 @@ static int wqe_op_of_user(u8 opcode)
 	}
 }
 
-/* libsiw puts inline data after sge[0], which has its length. */
+/*
+ * libsiw puts inline data after sge[0], which has its length. Then num_sge is
+ * the number of SGEs that the application has passed, and is not used.
+ */
 static int wqe_fill_user_data(struct srnic_wqe *wqe, const struct siw_sqe *sqe)
 {
 	u64 bytes = 0;
@@ -325,8 +328,8 @@ static bool sq_copy_next(struct srnic_qp *qp)
  * qp->state. The acquire of "put", or of an element's flags, keeps that order.
  *
  * Returns NULL if there is no WQE before the limit, if what is left is to be
- * flushed, or if the WQE has to wait: then whoever retires a WQE kicks the
- * sender, as sq->waits is set.
+ * flushed, or if the WQE has to wait: then sq->waits is set, so the next answer
+ * to a Read, or the next WQE that retires, kicks the sender.
  */
 struct srnic_wqe *srnic_sq_next(struct srnic_qp *qp)
 {
@@ -401,7 +404,10 @@ bool srnic_sq_is_at_limit(const struct srnic_qp *qp)
 	return qp->sq.limited && qp->sq.next == qp->sq.limit;
 }
 
-/* Advance "next" past a WQE whose segments are all in a batch. */
+/*
+ * Advance "next" past a WQE whose segments are all in a batch. sq->lock is only
+ * needed for a Read, since RX changes "reads", too.
+ */
 void srnic_sq_taken(struct srnic_qp *qp, const struct srnic_wqe *wqe)
 {
 	struct srnic_sq *sq = &qp->sq;
@@ -417,7 +423,7 @@ void srnic_sq_taken(struct srnic_qp *qp, const struct srnic_wqe *wqe)
 	spin_unlock_irq(&sq->lock);
 }
 
-/* A WQE that is not sent is done; it completes after those before it. */
+/* A WQE that fails or sends nothing is done; earlier WQEs complete first. */
 void srnic_sq_done(struct srnic_qp *qp, struct srnic_wqe *wqe,
 		   enum ib_wc_status status)
 {

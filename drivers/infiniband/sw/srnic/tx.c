@@ -306,7 +306,7 @@ static enum tx_next tx_build(struct srnic_qp *qp)
 	/* After the ULP's abort no batch is built; handoff_stop() flushes. */
 	if (!srnic_is_flowing(qp) || !tx_ask_for_room(qp))
 		return TX_WAIT;
-	/* Read before the queues: after the peer's FIN no Read is answered. */
+	/* Read before the queues: after its FIN the peer answers no Read. */
 	ended = smp_load_acquire(&qp->rx.ended);
 	n = srnic_send_fill(qp);
 	if (n > 0 || srnic_has_failed(qp))
