@@ -59,7 +59,7 @@ static struct notifier_block srnic_rival_nb = {
 	.notifier_call = srnic_rival_event,
 };
 
-/* Returns -EBUSY, and logs the name, if siw or siw_mpa is there; else 0. */
+/* Returns -EBUSY, and logs why, if siw or siw_mpa is in the kernel; else 0. */
 static int rival_look(void)
 {
 	int i;
@@ -132,7 +132,7 @@ static void device_leave(struct srnic_dev *dev)
 /*
  * Returns the RDMA device of @netdev, with a reference for ib_device_put();
  * NULL if there is none, or it is disabled. If @leaves, @netdev is being
- * unregistered, and the table's entry for it is removed.
+ * unregistered, and its entry in taken_devices is removed.
  */
 static struct srnic_dev *device_of(const struct net_device *netdev, bool leaves)
 {
@@ -155,7 +155,7 @@ static int srnic_query_device(struct ib_device *ibdev,
 {
 	struct srnic_dev *dev = to_srnic_dev(ibdev);
 
-	/* From Linux 7.3 on the RDMA core calls this, too, with empty udata. */
+	/* Since Linux 7.3 the RDMA core passes NULL to register a device. */
 	if (udata && (udata->inlen || udata->outlen))
 		return -EINVAL;
 	*attr = (struct ib_device_attr) {
@@ -269,7 +269,7 @@ static int srnic_get_port_immutable(struct ib_device *ibdev, u32 port,
 	return 0;
 }
 
-/* rdma_cm finds an iWARP device by its GID, which is the MAC address. */
+/* The GID is the MAC address: before Linux 6.5 rdma_cm finds devices by it. */
 static int srnic_query_gid(struct ib_device *ibdev, u32 port, int index,
 			   union ib_gid *gid)
 {
@@ -434,7 +434,7 @@ static int srnic_enable_driver(struct ib_device *ibdev)
 	return 0;
 }
 
-/* With siw's number and ABI, libsiw of any rdma-core serves srnic devices. */
+/* With siw's driver_id and ABI, libsiw of any rdma-core serves the device. */
 static const struct ib_device_ops srnic_device_ops = {
 	.owner			= THIS_MODULE,
 	.driver_id		= RDMA_DRIVER_SIW,
@@ -483,7 +483,7 @@ static int device_setup(struct srnic_dev *dev, struct net_device *netdev)
 	srnic_reserves_setup(dev);
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ |
 				 XA_FLAGS_ACCOUNT);
-	/* Charge XArray nodes to cgroups: a random STag may need its own. */
+	/* Accounted: a random STag's XArray node may be larger than its MR. */
 	xa_init_flags(&dev->mrs, XA_FLAGS_ACCOUNT);
 	lockdep_set_class(&dev->mrs.xa_lock, &mrs_key);
 	dev->stats = alloc_percpu(struct srnic_stats);

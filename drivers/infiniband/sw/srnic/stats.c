@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Counters, which are per CPU, and what "rdma resource show" adds for srnic */
+/* Per-CPU counters, also for sysfs, and srnic's part of "rdma resource show" */
 
 #include "stats.h"
 #include "srnic.h"

@@ -9,7 +9,7 @@
 
 struct srnic_dev;
 
-/* Name and meaning of each counter, from which srnic.rst has its tables */
+/* Name and meaning of each counter: srnic.rst has a table made of these. */
 #define SRNIC_COUNTERS(X)						\
 	X(tx_fpdus,		"FPDUs sent or lost with a connection")	\
 	X(tx_octets,		"bytes of the ULPDUs sent")		\

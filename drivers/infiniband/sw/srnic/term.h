@@ -23,7 +23,7 @@
 enum srnic_term_form {
 	SRNIC_TERM_SILENT,	/* no message */
 	SRNIC_TERM_BARE,	/* Terminate Control only */
-	/* DDP Segment Length and DDP header of the segment, if there is one */
+	/* also DDP Segment Length and a DDP header, if there is a segment */
 	SRNIC_TERM_MD,
 	SRNIC_TERM_MDR, /* SRNIC_TERM_MD and the Read Request's header */
 };

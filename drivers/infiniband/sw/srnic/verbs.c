@@ -22,7 +22,7 @@ static int srnic_alloc_ucontext(struct ib_ucontext *ctx, struct ib_udata *udata)
 	       ib_copy_to_udata(udata, &resp, sizeof(resp));
 }
 
-/* Nothing to free: mappings of rings have references on the pages. */
+/* Rings may stay mapped: each mapping has references on the ring's pages. */
 static void srnic_ucontext_ends(struct ib_ucontext *ctx)
 {
 }

@@ -16,12 +16,12 @@
 #ifdef CONFIG_HIGHMEM
 #error "srnic needs a kernel without high memory"
 #endif
-/* Rings are mapped twice, which aliases break. The symbol is new in 6.9. */
+/* A ring has a kernel and a user address. Linux has the symbol since 6.9. */
 #ifdef CONFIG_ARCH_HAS_CPU_CACHE_ALIASING
 #error "srnic needs a processor without aliases in its data cache"
 #endif
 
-/* Linux has ib_virt_dma_to_ptr() since 6.4; before, drivers had own casts. */
+/* Linux has ib_virt_dma_to_ptr() since 6.4; before, each driver had a cast. */
 #ifndef SRNIC_HAS_VIRT_DMA_TO_PTR
 static inline void *ib_virt_dma_to_ptr(u64 dma_addr)
 {
@@ -53,8 +53,8 @@ enum { srnic_report_port_event };
  * verb with other arguments, a macro renames the verb wherever "(" follows. The
  * bare name, in the table of verbs, is that of a function in uverbs_ioctl.h.
  *
- * Linux 6.11 passes all attributes to create_cq, 6.17 hints on where DMA should
- * go to reg_user_mr.
+ * Linux 6.11 passes all attributes to create_cq. Linux 6.17 passes reg_user_mr
+ * hints on where DMA should go.
  */
 #ifndef COMPAT_HAS_CQ_ATTRS
 #define srnic_create_cq(...) srnic_create_cq_attrs(__VA_ARGS__)

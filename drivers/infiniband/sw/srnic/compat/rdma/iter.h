@@ -2,7 +2,7 @@
 #ifndef _SRNIC_COMPAT_RDMA_ITER_H
 #define _SRNIC_COMPAT_RDMA_ITER_H
 
-/* rdma/iter.h is in Linux 7.0, late 6.1 and 6.12; else part of ib_umem.h. */
+/* rdma/iter.h: since Linux 7.0, and late in 6.1 and 6.12; else ib_umem.h. */
 #ifdef SRNIC_HAS_ITER
 #include_next <rdma/iter.h>
 #else
