@@ -2,9 +2,9 @@
 /*
  * iw_mpa: one iWARP connection manager for all RNIC drivers.
  *
- * A driver includes only this header.
- * Documentation/infiniband/iw_mpa_driver.rst has the contract in prose, with
- * the order of calls and an example.
+ * Of iw_mpa's headers a driver includes only this one. The contract in prose,
+ * with the order of calls and an example, is
+ * Documentation/infiniband/iw_mpa_driver.rst.
  */
 #ifndef _RDMA_IW_MPA_H
 #define _RDMA_IW_MPA_H
@@ -27,20 +27,21 @@ struct net_device;
 
 /**
  * enum iw_mpa_cap - what a device can do beyond the minimum
- * @IW_MPA_CAP_TX_MARKERS: can insert Markers if the peer requires them
- * @IW_MPA_CAP_RX_MARKERS: can receive Markers; the setting "markers" says
- *	whether the peer is asked for them
- * @IW_MPA_CAP_NO_CRC: also works without CRC, which both ends have to turn off
- * @IW_MPA_CAP_EARLY_RX: can start on a stream on which bytes are queued after
- *	the startup frame; without this such a connection fails (EARLY_DATA)
- * @IW_MPA_CAP_TX_FENCE: holds back all FPDUs from prepare to open_tx; without
- *	this a device cannot be responder, unless the setting "fence" is off
- * @IW_MPA_CAP_ATOMIC_OPEN: open_tx does not sleep, and may be called within
- *	iw_mpa_first_fpdu(), with all locks that the driver holds there; a
+ * @IW_MPA_CAP_TX_MARKERS: it can insert Markers into its FPDUs; without this
+ *	iw_mpa refuses a peer that asks for them
+ * @IW_MPA_CAP_RX_MARKERS: it can receive FPDUs with Markers; the setting
+ *	"markers" says whether iw_mpa asks the peer for them
+ * @IW_MPA_CAP_NO_CRC: it can leave CRCs out if both ends turn CRC off; without
+ *	this iw_mpa always asks for CRC
+ * @IW_MPA_CAP_EARLY_RX: it takes a stream with bytes queued after the peer's
+ *	startup frame; without this iw_mpa ends such a connection (EARLY_DATA)
+ * @IW_MPA_CAP_TX_FENCE: sends no FPDU from prepare to open_tx; without this it
+ *	cannot be responder (RFC 5044 7.1.2), unless the setting "fence" is off
+ * @IW_MPA_CAP_ATOMIC_OPEN: open_tx does not sleep, so iw_mpa_first_fpdu() may
+ *	call it, with all locks that the driver holds around that call; a
  *	responder's ULP then gets ESTABLISHED one work item earlier
- * @IW_MPA_CAP_LARGE_FPDU: can receive FPDUs of more than one TCP segment, and
- *	send them; the setting "large_fpdu" says whether the peer is offered
- *	them
+ * @IW_MPA_CAP_LARGE_FPDU: it can send and receive FPDUs of more than one TCP
+ *	segment; the setting "large_fpdu" says whether the peer is offered them
  */
 enum iw_mpa_cap {
 	IW_MPA_CAP_TX_MARKERS	= BIT(0),
@@ -54,13 +55,12 @@ enum iw_mpa_cap {
 
 /**
  * struct iw_mpa_stream - what sk_user_data of a connection's socket points to
- * @qp: the QP, from attach until stop
- * @priv: the driver's own, set in attach, NULL from stop on
- * @write_space: TCP's own callback, which a driver's write_space must call
+ * @qp: the connection's QP; NULL once iw_mpa has restored TCP's callbacks
+ * @priv: any pointer of the driver, set in attach; NULL when @qp is NULL
+ * @write_space: TCP's own sk_write_space, which the driver's has to call
  *
- * A driver's socket callbacks read it with iw_mpa_sk_stream(). It is aligned to
- * 8 bytes, so that a pointer to it leaves room for the three flags that the
- * kernel keeps in the low bits of sk_user_data.
+ * A driver's socket callbacks get it from iw_mpa_sk_stream(). It is aligned to
+ * 8 bytes since sk_user_data has three flags of the kernel in its low bits.
  */
 struct iw_mpa_stream {
 	struct ib_qp	*qp;
@@ -69,24 +69,25 @@ struct iw_mpa_stream {
 } __aligned(8);
 
 /**
- * struct iw_mpa_handoff - the stream at the start of Full Operation
- * @ep: the endpoint, for iw_mpa_first_fpdu() and other calls; valid until stop
- *	returned, longer with iw_mpa_ep_get()
- * @sock: the connected TCP socket, owned by iw_mpa; the driver may receive on
- *	it from attach on, send from send_rtr or open_tx on, until stop returned
- * @params: what was negotiated; valid as long as @ep
- * @snd_nxt: TCP sequence number of the first byte of Full Operation that the
- *	driver sends; responder: after the Reply, which is still to be sent
- * @rcv_nxt: TCP sequence number of the first byte that the driver receives
- * @rx_queued: bytes from @rcv_nxt on are in the socket's queue already
- * @tcb: record of the TCP connection, which belongs to the device from now on;
- *	NULL if it stays on the socket. The record and what it points to are
- *	valid within prepare
- * @takeover: with @tcb: for iw_mpa_stream_watch() and iw_mpa_stream_released()
+ * struct iw_mpa_handoff - what prepare gets: the stream where FPDUs begin
+ * @ep: endpoint (iw_mpa's object of a connection), argument of calls to iw_mpa;
+ *	valid until stop has returned, longer with iw_mpa_ep_get()
+ * @sock: TCP socket, owned by iw_mpa; the driver may receive from attach on,
+ *	and send from send_rtr or open_tx on, until stop has returned
+ * @params: the negotiated parameters; valid as long as @ep
+ * @snd_nxt: TCP sequence number of the first byte of the driver's first FPDU;
+ *	for a responder the one after the Reply, which is not sent yet
+ * @rcv_nxt: TCP sequence number of the byte after the peer's startup frame
+ * @rx_queued: the socket's receive queue has bytes from @rcv_nxt on already
+ * @tcb: record of a TCP connection that the device takes over from the host's
+ *	TCP, valid until prepare returns; NULL if the connection stays on @sock
+ * @takeover: argument of iw_mpa_stream_watch() and iw_mpa_stream_released();
+ *	NULL without @tcb
  *
- * The structure itself is valid only within prepare. The sequence numbers are
- * sampled under lock_sock. All startup frames were sent except a responder's
- * Reply. No byte after the peer's startup frame was read.
+ * The structure itself is valid until prepare returns. iw_mpa samples the
+ * sequence numbers under lock_sock(). It has sent all startup frames except a
+ * responder's Reply, and has read no byte after the peer's startup frame: those
+ * are FPDUs.
  */
 struct iw_mpa_handoff {
 	struct iw_mpa_ep		*ep;
@@ -103,16 +104,16 @@ struct iw_mpa_handoff {
  * struct iw_mpa_device_attr - what one device can do
  * @caps: set of &enum iw_mpa_cap
  * @rtr_send: RTR types that the device can generate, a set of IW_MPA_RTR_*;
- *	with 0 an initiator connects in the client-server model only
+ *	with 0 its initiators connect in the client-server model only
  * @rtr_accept: RTR types that the device accepts; not 0 (RFC 6581 9.2), and not
- *	Read alone if @max_ird is 0
- * @max_ird: most inbound Reads per connection, 0..IW_MPA_DEPTH_MAX
- * @max_ord: most outbound Reads per connection, 0..IW_MPA_DEPTH_MAX
- * @takeover: for a device that takes the TCP connection itself over, as the
- *	record @tcb of &struct iw_mpa_handoff describes it: the host's TCP is
- *	shut off before prepare; else NULL
+ *	Read alone if @max_ird is 0, since a Read needs an inbound slot
+ * @max_ird: most RDMA Reads of the peer at once, 0..IW_MPA_DEPTH_MAX
+ * @max_ord: most RDMA Reads of this end at once, 0..IW_MPA_DEPTH_MAX
+ * @takeover: functions of a device whose own TCP goes on with each connection,
+ *	from the record @tcb of &struct iw_mpa_handoff: before prepare iw_mpa
+ *	stops the host's TCP; NULL for a device that uses the socket
  *
- * iw_mpa_register_device() copies the structure.
+ * iw_mpa_register_device() copies this, but not what @takeover points to.
  */
 struct iw_mpa_device_attr {
 	u32	caps;
@@ -124,52 +125,57 @@ struct iw_mpa_device_attr {
 };
 
 /**
- * struct iw_mpa_driver_ops - the driver's half of the hand-off
- * @prepare: Bind the QP to the stream: it must accept inbound FPDUs from now on
- *	and must not transmit. An initiator that is to send an RTR message
- *	(@params->rtr) must send it before all that the ULP posts. Process
- *	context, may sleep, may take the QP's locks. At most once per
- *	connection. Return 0, or a negative errno with the QP unchanged.
- * @attach: Install sk_data_ready and, if wanted, sk_write_space of the socket
- *	and set the stream's @priv. Called with sk_callback_lock write-held and
- *	softirqs off, once after prepare; must not sleep, cannot fail. Optional:
- *	a device that takes the TCP stream into hardware does not need it.
- * @kick_rx: Poll the stream now: bytes may have arrived before attach. Process
- *	context, softirqs on, may be called more than once between attach and
- *	stop. Required with attach.
- * @send_rtr: Initiator in the peer-to-peer model: send the RTR message
- *	(@params->rtr of prepare) as first FPDU, then what the ULP posts.
- *	Process context, may sleep, once, instead of open_tx. Return 0 or a
- *	negative errno. Required if the device's rtr_send is not 0.
- * @repeat_rtr: Initiator in the peer-to-peer model: send one zero-length RDMA
- *	Write between two FPDUs, unless other FPDUs are on their way anyway.
- *	Process context, may sleep, a few times at most between send_rtr and
- *	stop, for a peer that may have missed the RTR message. Return 0, or a
- *	negative errno if nothing was sent. Optional.
- * @open_tx: Send what the ULP has posted, and all that it posts from now on.
- *	Process context, may sleep, once: for an initiator in the client-server
- *	model at once, for a responder after iw_mpa_first_fpdu(), or, with
- *	IW_MPA_CAP_ATOMIC_OPEN, within that call, in its context. For a
- *	responder in the client-server model no FPDU need have arrived: open_tx
- *	follows the Reply if the setting "fence" is off, and comes after
- *	fence_timeout_ms if that is not 0.
- * @finish_tx: Send what the ULP had posted before this call, answer the Reads
- *	that have arrived, send nothing else, then call iw_mpa_tx_finished(),
- *	from here or later. A driver that holds a part of an FPDU when the peer
- *	has closed calls iw_mpa_stream_down() instead. Process context, may
- *	sleep, must not wait for the peer, at most once, after open_tx or
- *	send_rtr. kick_rx and the socket's callbacks may run until then.
- *	Optional: without it work that was posted, but not sent, is lost when
+ * struct iw_mpa_driver_ops - what iw_mpa calls for a QP's connection
+ * @prepare: Bind the QP to the stream. From the return on it accepts inbound
+ *	FPDUs; ULPs may post, but it transmits nothing before send_rtr or
+ *	open_tx. If @params->rtr is set an initiator's first FPDU has to be the
+ *	RTR message. Process context, may sleep, may take the QP's locks. At
+ *	most once per connection. Return 0, or a negative errno with the QP
+ *	unchanged: then no other op follows.
+ * @attach: Set sk_data_ready and, if wanted, sk_write_space of the socket, and
+ *	@priv of the stream, nothing else. Called with sk_callback_lock
+ *	write-held and softirqs off, once after prepare; must not sleep, cannot
+ *	fail. Optional: a device that takes TCP over does not need it.
+ * @kick_rx: Read what the socket's receive queue has: no callback has run for
+ *	bytes that arrived before attach. iw_mpa also calls this when the peer
+ *	has closed. Process context, softirqs on, may be called more than once
+ *	between attach and stop. Required with attach.
+ * @send_rtr: Initiator in the peer-to-peer model (RFC 6581 9.2): send the RTR
+ *	message, of the type @params->rtr, as the first FPDU, then what the ULP
+ *	has posted and will post. Process context, may sleep, once, instead of
+ *	open_tx. Return 0 or a negative errno. Required if the device's rtr_send
+ *	is not 0.
+ * @repeat_rtr: Initiator in the peer-to-peer model: send a zero-length RDMA
+ *	Write after a whole FPDU, for a responder that reads its stream only
+ *	when bytes follow the RTR message; nothing if other FPDUs are
+ *	unacknowledged, since these serve as well. Process context, may sleep, a
+ *	few times at most between send_rtr and stop. Return 0, or a negative
+ *	errno if nothing was sent. Optional.
+ * @open_tx: Send what the ULP has posted since prepare, and all that it posts
+ *	later. Process context, may sleep, at most once: for an initiator in the
+ *	client-server model after attach, for a responder after
+ *	iw_mpa_first_fpdu() (with IW_MPA_CAP_ATOMIC_OPEN within that call, in
+ *	its context). In the client-server model a responder may get it without
+ *	an FPDU: after the Reply if the setting "fence" is off, or when
+ *	fence_timeout_ms, if not 0, have passed.
+ * @finish_tx: The ULP or the peer has closed in order. Send what the ULP had
+ *	posted before this call, and the Read Responses that are due, nothing
+ *	else, then call iw_mpa_tx_finished(), from here or later, for iw_mpa to
+ *	send FIN. If the peer's FIN cuts an FPDU call iw_mpa_stream_down()
+ *	instead. Process context, may sleep, must not wait for the peer, at most
+ *	once, after open_tx or send_rtr. kick_rx and the socket's callbacks may
+ *	run until stop. Optional: without it unsent work requests are lost when
  *	the connection closes.
- * @stop: Forget the stream and bring the QP to the error state. iw_mpa has
- *	already restored the socket's callbacks. Process context, may sleep,
- *	exactly once after a prepare that returned 0. @why: the reason.
+ * @stop: Forget the stream, flush the QP's work requests, bring it to the error
+ *	state, and do not use the socket after the return, in any context.
+ *	iw_mpa has already restored the socket's callbacks. Process context, may
+ *	sleep, exactly once after a prepare that returned 0. @why: the reason.
  *
- * No lock of iw_mpa is held in any op but attach. Ops of one connection never
- * run at the same time; ops of different connections do. A responder's hand-off
- * runs within iw_accept, and any op may run within iw_connect, iw_accept or
- * iw_reject. iw_cm may call iw_accept from its one ordered work queue: a slow
- * op there holds up the connections of the whole host.
+ * iw_mpa calls ops without a lock, except attach. Ops of one connection never
+ * run at the same time; ops of different connections do. A responder's prepare
+ * and attach run within iw_accept, and any op may run within iw_connect,
+ * iw_accept or iw_reject. iw_cm may call iw_accept from its one ordered work
+ * queue: a slow op there delays the connections of the whole host.
  */
 struct iw_mpa_driver_ops {
 	int	(*prepare)(struct ib_qp *qp, const struct iw_mpa_handoff *ho);
@@ -186,11 +192,12 @@ struct iw_mpa_driver_ops {
 /**
  * struct iw_mpa_qp_end - a QP that is being destroyed
  * @qp: the QP
- * @dev: its device, with a reference; NULL if iw_mpa does not know it
- * @node: in the device's list
+ * @dev: iw_mpa's object of the QP's device, with a reference; NULL if the
+ *	device is not registered with iw_mpa
+ * @node: in iw_mpa's list of QPs that are being destroyed
  *
- * It is on the stack of destroy_qp, from iw_mpa_qp_gone() to iw_mpa_qp_freed().
- * Drivers do not use its members.
+ * The driver's destroy_qp has it on its stack from iw_mpa_qp_gone() until
+ * iw_mpa_qp_freed(). Drivers do not use its members.
  */
 struct iw_mpa_qp_end {
 	struct ib_qp		*qp;
@@ -199,13 +206,13 @@ struct iw_mpa_qp_end {
 };
 
 /**
- * struct iw_mpa_fault - why a stream is given up, for the log
+ * struct iw_mpa_fault - why a driver ends a stream, for the kernel's log
  * @text: what went wrong, a constant string; not NULL
- * @term: there is a Terminate message
- * @sent: the driver has sent it, not the peer
- * @layer: of the message: 0 RDMAP, 1 DDP, 2 LLP
- * @etype: its error type
- * @code: its error code
+ * @term: a Terminate message was sent or received: the rest describes it
+ * @sent: the driver has sent the message; false if the peer has
+ * @layer: layer in the message: 0 RDMAP, 1 DDP, 2 LLP
+ * @etype: error type in the message
+ * @code: error code in the message
  */
 struct iw_mpa_fault {
 	const char	*text;
@@ -221,7 +228,10 @@ int __iw_mpa_register_device(struct ib_device *ibdev, struct net_device *netdev,
 			     const struct iw_mpa_device_attr *attr,
 			     unsigned int api);
 
-/* What a driver calls: one compiled for another IW_MPA_API is refused. */
+/*
+ * Drivers register by this macro: it passes the IW_MPA_API that the driver was
+ * compiled with, and iw_mpa refuses another one than its own.
+ */
 #define iw_mpa_register_device(ibdev, netdev, ops, attr)	\
 	__iw_mpa_register_device(ibdev, netdev, ops, attr, IW_MPA_API)
 
@@ -241,12 +251,12 @@ void iw_mpa_ep_put(struct iw_mpa_ep *ep);
 
 /**
  * iw_mpa_sk_stream - the stream of a socket, with the driver's QP
- * @sk: socket of a connection
+ * @sk: TCP socket of a connection
  *
  * Context: the driver's socket callbacks, with sk_callback_lock held.
  *
- * Return: the stream, whose @qp and @priv are NULL once iw_mpa has restored the
- * callbacks; or NULL.
+ * Return: NULL, or the stream, whose qp and priv are NULL once iw_mpa has
+ * restored TCP's callbacks: a driver's callback checks all three.
  */
 static inline struct iw_mpa_stream *iw_mpa_sk_stream(const struct sock *sk)
 {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * MPA startup: the wire format and the protocol without any I/O.
+ * MPA startup: coding and decoding of startup frames (MPA Request and Reply),
+ * and negotiation, without any I/O.
  *
  * No function here takes a lock, sleeps, allocates, or uses a socket. So each
- * may be called in any context. The caller owns what a frame or a reader points
- * to. A driver with a TCP engine of its own needs only this header.
+ * may be called in any context. The caller owns what struct iw_mpa_frame or
+ * struct iw_mpa_reader points to. A driver of a device with a TCP engine of its
+ * own needs only this header.
  *
  * References: RFC 5044 (MPA), RFC 6581 (enhanced MPA).
  */
@@ -17,8 +19,8 @@
 #define IW_MPA_REV_1		1	/* RFC 5044 */
 #define IW_MPA_REV_2		2	/* RFC 6581 */
 
-#define IW_MPA_PD_MAX		512	/* RFC 5044 7.1.1, bytes on the wire */
-#define IW_MPA_ENHANCED_SIZE	4	/* RFC 6581 9, part of the 512 */
+#define IW_MPA_PD_MAX		512	/* most private data: RFC 5044 7.1.1 */
+#define IW_MPA_ENHANCED_SIZE	4	/* RFC 6581 9; of those 512 bytes */
 
 #define IW_MPA_DEPTH_MAX	0x3ffe	/* largest number of Reads */
 #define IW_MPA_DEPTH_ULP	0x3fff	/* the ULP negotiates: RFC 6581 9.1 */
@@ -27,7 +29,10 @@
 #define IW_MPA_HDR_SIZE		20	/* RFC 5044 7.1.1 */
 #define IW_MPA_FRAME_MAX	(IW_MPA_HDR_SIZE + IW_MPA_PD_MAX)
 
-/* RTR types, as sets. On the wire they are the flags B, C and D of RFC 6581. */
+/*
+ * Types of RTR messages, as sets. In a startup frame they are the control flags
+ * B, C and D of RFC 6581 9.
+ */
 #define IW_MPA_RTR_SEND		BIT(0)
 #define IW_MPA_RTR_WRITE	BIT(1)
 #define IW_MPA_RTR_READ		BIT(2)
@@ -35,9 +40,10 @@
 				 IW_MPA_RTR_READ)
 
 /*
- * Why a startup or a connection ended: name, errno that the ULP sees, code of
- * the TERM message (layer 2, type 0) or 0 where none is due, and one line for a
- * person to read. Counters and traces use the same names.
+ * Reasons for the end of a startup or of a connection: name; errno that the ULP
+ * gets; error code of the Terminate message (layer 2, error type 0) or 0 if
+ * none is sent; text for the kernel's log. Counters and trace events use the
+ * same names.
  */
 #define IW_MPA_REASONS(X)						\
 	X(OK,			0,		0, "no error")			\
@@ -91,19 +97,19 @@ int iw_mpa_reason_errno(enum iw_mpa_reason reason);
 u8 iw_mpa_reason_term_code(enum iw_mpa_reason reason);
 
 /**
- * struct iw_mpa_frame - an MPA Request or Reply in host order
- * @pd: ULP private data, or NULL; not owned by the frame
+ * struct iw_mpa_frame - an MPA Request or Reply, in host byte order
+ * @pd: private data of the ULP, or NULL; the frame does not own the memory
  * @pd_len: bytes at @pd: 0..512, 0..508 if @enhanced
- * @ird: peer's or own IRD, 0..0x3fff; valid if @enhanced
- * @ord: peer's or own ORD, 0..0x3fff; valid if @enhanced
+ * @ird: IRD of the frame's sender, 0..0x3fff; valid if @enhanced
+ * @ord: ORD of the frame's sender, 0..0x3fff; valid if @enhanced
  * @rev: MPA revision
- * @rtr: set of IW_MPA_RTR_*; valid if @p2p
+ * @rtr: set of IW_MPA_RTR_*: flags B, C and D of RFC 6581; valid if @p2p
  * @reply: MPA Reply if true, MPA Request if false
- * @markers: the sender wants Markers in what it receives
- * @crc: the sender wants CRC
- * @reject: Reply only
- * @enhanced: RFC 6581 data is present
- * @p2p: control flag A; valid if @enhanced
+ * @markers: flag M: the sender asks for Markers in what it receives
+ * @crc: flag C: the sender asks for CRC
+ * @reject: flag R: the sender rejects the connection; Reply only
+ * @enhanced: flag S: the frame has RFC 6581 data: @ird, @ord, control flags
+ * @p2p: control flag A: peer-to-peer model; valid if @enhanced
  * @large_fpdu: the sender allows FPDUs of more than one TCP segment
  */
 struct iw_mpa_frame {
@@ -123,15 +129,17 @@ struct iw_mpa_frame {
 };
 
 /**
- * struct iw_mpa_reader - collects one startup frame from a stream
+ * struct iw_mpa_reader - collects one startup frame from a TCP stream
  * @buf: the frame as received
  * @have: bytes in @buf
- * @need: bytes until the header or the frame is complete; 0 once the frame is
+ * @need: bytes missing of the header or, once that is complete, of the frame; 0
+ *	once the frame is complete
  * @reply: collects a Reply if true, a Request if false
  *
- * The reader never consumes a byte after the frame: what follows belongs to the
- * RNIC. It collects IW_MPA_HDR_SIZE bytes first. The size of the rest is known
- * then: the caller may replace @buf by a larger one, with @have bytes copied.
+ * The reader never consumes a byte after the frame: what follows are FPDUs,
+ * which the RNIC has to receive. It first collects IW_MPA_HDR_SIZE bytes, the
+ * header, which has the length of the private data. Then the caller may replace
+ * @buf by a buffer of the frame's size, with @have bytes copied.
  */
 struct iw_mpa_reader {
 	u8	*buf;
@@ -142,10 +150,10 @@ struct iw_mpa_reader {
 
 /**
  * iw_mpa_reader_init - start to collect a frame
- * @rd: reader
+ * @rd: reader to initialize
  * @reply: expect an MPA Reply if true, an MPA Request if false
- * @buf: for the frame; aligned to 2 bytes, room for IW_MPA_FRAME_MAX bytes, or
- *	for IW_MPA_HDR_SIZE if it is replaced when the reader asks for more
+ * @buf: for the frame; aligned to 2 bytes, with room for IW_MPA_FRAME_MAX
+ *	bytes, or for IW_MPA_HDR_SIZE if the caller replaces it after the header
  */
 static inline void iw_mpa_reader_init(struct iw_mpa_reader *rd, bool reply,
 				      void *buf)
@@ -166,20 +174,21 @@ int iw_mpa_frame_encode(const struct iw_mpa_frame *frame, void *buf,
 			size_t size);
 
 /**
- * struct iw_mpa_local - what this end can do and wants, for one connection
+ * struct iw_mpa_local - what this end offers and asks for, for one connection
  * @ird: IRD that the ULP asks for, 0..@max_ird, or IW_MPA_DEPTH_ULP
  * @ord: ORD that the ULP asks for, 0..@max_ord, or IW_MPA_DEPTH_ULP
  * @max_ird: the device's limit, 0..IW_MPA_DEPTH_MAX
  * @max_ord: the device's limit, 0..IW_MPA_DEPTH_MAX
- * @rev: highest revision to use, IW_MPA_REV_1 or IW_MPA_REV_2: the one to
- *	offer, and the highest that is accepted in a Request
- * @rtr_send: RTR types the device can generate; the order is Write, Read, Send
- * @rtr_accept: RTR types the device accepts, not empty
- * @p2p: initiator: ask for the peer-to-peer model
+ * @rev: highest MPA revision, IW_MPA_REV_1 or IW_MPA_REV_2: an initiator offers
+ *	it, a responder refuses Requests with a higher one
+ * @rtr_send: RTR types that the device can generate; of several that the peer
+ *	accepts an initiator chooses Write before Read before Send
+ * @rtr_accept: RTR types that the device accepts, not empty (RFC 6581 9.2)
+ * @p2p: initiator: ask for the peer-to-peer model of RFC 6581
  * @crc: ask for CRC
- * @rx_markers: ask for Markers in what is received
- * @tx_markers: Markers can be sent
- * @strict: refuse rather than adjust IRD and ORD
+ * @rx_markers: ask the peer for Markers in the FPDUs that it sends
+ * @tx_markers: the device can insert Markers into FPDUs that it sends
+ * @strict: refuse a connection rather than adjust its IRD and ORD
  * @large_fpdu: allow FPDUs of more than one TCP segment, in both directions
  */
 struct iw_mpa_local {
@@ -199,28 +208,28 @@ struct iw_mpa_local {
 };
 
 /**
- * struct iw_mpa_params - what both ends agreed on
- * @ird: inbound Reads to provide for, 0..max_ird
- * @ord: outbound Reads allowed, 0..max_ord
- * @peer_ird: the peer's IRD as received; 0 if not @enhanced
- * @peer_ord: the peer's ORD as received; 0 if not @enhanced
- * @rev: revision of the Reply
- * @rtr: initiator: the one RTR type to send; responder: the types that may
- *	arrive; 0 if not @p2p
- * @initiator: local role
- * @enhanced: both frames had RFC 6581 data
+ * struct iw_mpa_params - the parameters that both ends have agreed on
+ * @ird: most RDMA Reads of the peer at once, 0..max_ird
+ * @ord: most RDMA Reads of this end at once, 0..max_ord
+ * @peer_ird: IRD of the peer's frame; 0 if not @enhanced
+ * @peer_ord: ORD of the peer's frame; 0 if not @enhanced
+ * @rev: MPA revision of the Reply
+ * @rtr: initiator: the one RTR type to send; responder: set of RTR types, of
+ *	which the peer sends one first; 0 if not @p2p
+ * @initiator: this end has sent the Request
+ * @enhanced: Request and Reply have RFC 6581 data
  * @p2p: peer-to-peer model: the initiator sends an RTR message first
  * @rtr_single: initiator with @p2p: the Reply names one RTR type only
- * @crc: FPDUs carry a valid CRC32c and it is checked
- * @tx_markers: FPDUs sent carry Markers
- * @rx_markers: FPDUs received carry Markers
+ * @crc: FPDUs have a valid CRC32c, which the receiver has to check
+ * @tx_markers: FPDUs of this end have Markers
+ * @rx_markers: FPDUs of the peer have Markers
  * @large_fpdu: FPDUs may have more than one TCP segment, in both directions;
  *	never with Markers
  *
- * Even after a failed negotiation @ird and @ord are within the limits of
- * &struct iw_mpa_local, and @rtr has only types that the device knows. So a
- * device that can send a Terminate message only on a running stream may be
- * programmed with these values, to send it.
+ * After a failed negotiation, too, @ird and @ord are within the limits of
+ * &struct iw_mpa_local, and @rtr has only types that the device supports. So a
+ * device that can send a Terminate message only once its QP has a stream may be
+ * programmed with these values, to send that message.
  */
 struct iw_mpa_params {
 	u16	ird;
@@ -250,18 +259,18 @@ enum iw_mpa_reason iw_mpa_negotiate_reply(const struct iw_mpa_local *local,
 					  const struct iw_mpa_frame *rep,
 					  struct iw_mpa_params *params);
 
-/* FPDUs of the startup phase */
+/* Sizes of FPDUs that iw_mpa_fpdu_rtr() and iw_mpa_fpdu_term() make */
 #define IW_MPA_FPDU_WRITE_SIZE	20
 #define IW_MPA_FPDU_TERM_SIZE	28
-#define IW_MPA_FPDU_MAX		52	/* a Read Request */
-/* The STag of RTR messages: some RNICs refuse 0 even if no byte is placed */
+#define IW_MPA_FPDU_MAX		52	/* an RDMA Read Request */
+/* STag in RTR messages: some RNICs refuse 0 even if no byte is placed. */
 #define IW_MPA_FPDU_STAG	1
 
 /**
- * iw_mpa_fpdu_size - bytes of an FPDU on the wire, without Markers
- * @ulpdu_len: the FPDU's first two bytes, in host order
+ * iw_mpa_fpdu_size - bytes of a whole FPDU on the wire, without Markers
+ * @ulpdu_len: ULPDU_Length, the FPDU's first two bytes, in host byte order
  *
- * Return: length field, ULPDU, padding and CRC field together (RFC 5044 4.1).
+ * Return: bytes of length field, ULPDU, padding and CRC field (RFC 5044 4.1).
  */
 static inline u32 iw_mpa_fpdu_size(u16 ulpdu_len)
 {
