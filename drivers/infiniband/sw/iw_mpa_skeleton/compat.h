@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The verbs are written for the newest kernel. Kbuild has the compiler read
- * this file first: if an older kernel calls a verb with other arguments, the
- * verb is renamed wherever it is followed by (. The bare name, in the table of
- * verbs, is that of a function in this file.
+ * The verbs are written for the newest kernel. Kbuild includes this file before
+ * each source file. For an older kernel, which passes a verb other arguments, a
+ * macro renames the verb wherever "(" follows its name. The table of verbs,
+ * which has the name alone, so gets the function of that name in this file.
  */
 #ifndef _SKEL_COMPAT_H
 #define _SKEL_COMPAT_H
@@ -17,7 +17,7 @@
 
 #include "skel.h"
 
-/* Linux 6.11 gives create_cq all attributes. None is used here. */
+/* Before Linux 6.11 create_cq gets udata in place of attrs, which is unused. */
 #ifndef COMPAT_HAS_CQ_ATTRS
 static inline int (skel_create_cq)(struct ib_cq *ibcq,
 				   const struct ib_cq_init_attr *attr,
@@ -27,7 +27,7 @@ static inline int (skel_create_cq)(struct ib_cq *ibcq,
 }
 #endif
 
-/* Linux 6.17 adds hints of where DMA should go. */
+/* Before Linux 6.17 reg_user_mr has no argument dmah, hints for DMA. */
 #ifndef COMPAT_HAS_DMAH
 static inline struct ib_mr *(skel_reg_user_mr)(struct ib_pd *pd, u64 start,
 					       u64 len, u64 iova, int access,

@@ -2,9 +2,10 @@
 /*
  * Completion queues.
  *
- * The handler of a queue is called by its work item alone. So it runs once at a
- * time, and never within a verb (Documentation/infiniband/core_locking.rst).
- * The core's own handler raises a softirq: it runs when they are on again.
+ * Only the work item of a CQ calls its completion handler. So the handler runs
+ * on one CPU at a time, and never within a verb
+ * (Documentation/infiniband/core_locking.rst). The RDMA core's own handler
+ * raises a softirq, which local_bh_enable() then runs.
  */
 
 #include "skel.h"
@@ -39,7 +40,7 @@ static void skel_cq_work(struct work_struct *work)
 		cq->ib.event_handler(&event, cq->ib.cq_context);
 }
 
-/* Returns false if full: the completion is lost. A notification is one-shot. */
+/* Returns false if the CQ is full. Each req_notify_cq asks for one call. */
 bool skel_cq_put(struct skel_cq *cq, const struct ib_wc *wc, bool solicited)
 {
 	bool fits = cq->put - cq->get < cq->size;
@@ -50,7 +51,7 @@ bool skel_cq_put(struct skel_cq *cq, const struct ib_wc *wc, bool solicited)
 		cq->lost = true;
 	} else if (fits) {
 		cq->ring[cq->put++ & (cq->size - 1)] = *wc;
-		/* An error counts as solicited. */
+		/* IB_CQ_SOLICITED includes completions in error. */
 		if (cq->armed == IB_CQ_NEXT_COMP ||
 		    (cq->armed && (solicited || wc->status != IB_WC_SUCCESS))) {
 			cq->armed = 0;
@@ -62,7 +63,10 @@ bool skel_cq_put(struct skel_cq *cq, const struct ib_wc *wc, bool solicited)
 	return fits;
 }
 
-/* For a QP that ends: no poller gets it any more. Nothing completes for it. */
+/*
+ * Remove the completions of a QP that is being destroyed: wc->qp would point to
+ * freed memory. The QP adds no further ones.
+ */
 void skel_cq_forget(struct skel_cq *cq, const struct ib_qp *ibqp)
 {
 	struct skel_dev *dev = to_skel_dev(cq->ib.device);
@@ -78,9 +82,9 @@ void skel_cq_forget(struct skel_cq *cq, const struct ib_qp *ibqp)
 	cq->put = to;
 	spin_unlock_irq(&dev->spin);
 	/*
-	 * When the ULP frees the queue the core ends its own work on it first.
-	 * A later call of the handler would begin that work again. So the last
-	 * QP, which ends before that, waits here.
+	 * To free a CQ the RDMA core cancels its own work for the CQ. A later
+	 * call of the handler would queue that work again, so wait here: a ULP
+	 * destroys QPs before their CQ.
 	 */
 	flush_work(&cq->work);
 }
@@ -101,8 +105,8 @@ static int skel_poll_cq(struct ib_cq *ibcq, int max, struct ib_wc *wc)
 }
 
 /*
- * Any context. A completion that arrived before the queue was armed calls no
- * handler: the return value reports it to a ULP that asks for missed events.
+ * Any context. For a completion that the CQ has already no handler is called:
+ * the return value reports it to a ULP that asks for missed events.
  */
 static int skel_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {
@@ -112,7 +116,7 @@ static int skel_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	int missed;
 
 	spin_lock_irqsave(&dev->spin, irq);
-	/* A queue that is armed for all completions stays so. */
+	/* IB_CQ_SOLICITED must not weaken an earlier IB_CQ_NEXT_COMP. */
 	if (cq->armed != IB_CQ_NEXT_COMP)
 		cq->armed = flags & IB_CQ_SOLICITED_MASK;
 	missed = (flags & IB_CQ_REPORT_MISSED_EVENTS) && cq->get != cq->put;
@@ -138,7 +142,7 @@ int skel_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	return 0;
 }
 
-/* No QP is left that could complete here. */
+/* The RDMA core calls this when no QP uses the CQ any more. */
 static int skel_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct skel_cq *cq = to_skel_cq(ibcq);

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The driver's half of the hand-off: struct iw_mpa_driver_ops. A QP gets a
- * stream, and loses it: see Documentation/infiniband/iw_mpa_driver.rst.
+ * The ops by which iw_mpa gives a QP a stream after the MPA startup, and takes
+ * it back: see struct iw_mpa_driver_ops, and
+ * Documentation/infiniband/iw_mpa_driver.rst.
  *
- * Each function but attach runs in process context and may sleep. The functions
- * of one connection never run at the same time. But the engine, verbs and
- * callbacks of the socket may run at the same time.
+ * Each op but attach runs in process context and may sleep; ops of one
+ * connection never run at the same time. But the engine (the QP's work item),
+ * verbs and the socket's callbacks may run during an op: hence dev->lock and
+ * dev->spin.
  *
- * This device reads the TCP stream from the kernel's socket. A device that
- * takes TCP over has a struct iw_mpa_takeover_ops in its attributes, leaves
- * attach and kick_rx out, sends Reply, RTR message and FIN itself, and has all
- * that it needs of the connection in prepare: @ho->tcb.
+ * This device uses the kernel's TCP socket. The driver of a device that takes
+ * TCP connections over has struct iw_mpa_takeover_ops in its attributes, and no
+ * attach and kick_rx; its prepare gets the state of TCP in @ho->tcb, and it
+ * sends Reply, RTR message and FIN itself.
  */
 
 #include "skel.h"
@@ -19,8 +21,9 @@
 #include <trace/events/sock.h>
 
 /*
- * Take the stream: FPDUs may arrive from now on, and none is sent yet. A QP
- * with another stream, or in error, is refused.
+ * prepare: bind the QP to the stream. FPDUs may arrive from now on; ULPs may
+ * post, but tx.c sends nothing before send_rtr or open_tx, since @tx.open is
+ * false. A QP that has a stream, or is in SQD, SQE or ERR, is refused.
  */
 static int skel_prepare(struct ib_qp *ibqp, const struct iw_mpa_handoff *ho)
 {
@@ -47,7 +50,7 @@ static int skel_prepare(struct ib_qp *ibqp, const struct iw_mpa_handoff *ho)
 	return err;
 }
 
-/* Softirq, with the socket's spinlock; or process context, the socket owned */
+/* TCP has bytes or a FIN. Called in softirq, or with the socket locked. */
 static void skel_data_ready(struct sock *sk)
 {
 	struct iw_mpa_stream *stream;
@@ -60,7 +63,7 @@ static void skel_data_ready(struct sock *sk)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
-/* TCP calls this after -EAGAIN, which another sender may have got. */
+/* TCP has room again, after an -EAGAIN. Its own callback has to run, too. */
 static void skel_write_space(struct sock *sk)
 {
 	struct iw_mpa_stream *stream;
@@ -74,7 +77,7 @@ static void skel_write_space(struct sock *sk)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
-/* Set the socket's callbacks. Must not sleep: sk_callback_lock is held. */
+/* attach: set callbacks. Must not sleep: iw_mpa holds sk_callback_lock. */
 static void skel_attach(struct ib_qp *ibqp, struct sock *sk,
 			struct iw_mpa_stream *stream)
 {
@@ -84,9 +87,10 @@ static void skel_attach(struct ib_qp *ibqp, struct sock *sk,
 }
 
 /*
- * Bytes may have arrived before attach, and all bytes before the peer's FIN
- * count. rcv_nxt may include the FIN, which only one more read finds. dev->lock
- * is dropped at times for other QPs.
+ * kick_rx: read what TCP had received before this call: no callback has run for
+ * bytes before attach, and what the peer sent before its FIN must be placed.
+ * TCP counts a FIN in rcv_nxt, which only a further skel_rx() finds. dev->lock
+ * is dropped after each 64 steps, for other QPs.
  */
 static void skel_kick_rx(struct ib_qp *ibqp)
 {
@@ -111,8 +115,9 @@ static void skel_kick_rx(struct ib_qp *ibqp)
 }
 
 /*
- * The initiator's first FPDU in the peer-to-peer model (RFC 6581 9.2). Nothing
- * is in @tx_buf yet, so nothing that the ULP has posted overtakes it.
+ * send_rtr: the RTR message is the first FPDU of an initiator in the
+ * peer-to-peer model (RFC 6581 9.2). TX was shut until now, so @tx_buf is
+ * empty, and work requests follow the message.
  */
 static int skel_send_rtr(struct ib_qp *ibqp, u8 rtr)
 {
@@ -127,7 +132,10 @@ static int skel_send_rtr(struct ib_qp *ibqp, u8 rtr)
 	return 0;
 }
 
-/* Send what the ULP has posted since prepare. */
+/*
+ * open_tx: let the engine send what the ULP has posted since prepare. For a
+ * responder iw_mpa calls this after iw_mpa_first_fpdu() (RFC 5044 7.1.2).
+ */
 static void skel_open_tx(struct ib_qp *ibqp)
 {
 	struct skel_qp *qp = to_skel_qp(ibqp);
@@ -139,9 +147,9 @@ static void skel_open_tx(struct ib_qp *ibqp)
 }
 
 /*
- * The stream ends in order (RFC 5041 6.2.1): the engine sends all that is
- * posted by now, and the Read Responses that are due, then calls
- * iw_mpa_tx_finished().
+ * finish_tx: ULP or peer closes in order (RFC 5041 6.2.1). The engine sends the
+ * work requests posted before this call, and the Read Responses that are due,
+ * then calls iw_mpa_tx_finished(), and iw_mpa sends FIN.
  */
 static void skel_finish_tx(struct ib_qp *ibqp)
 {
@@ -156,7 +164,7 @@ static void skel_finish_tx(struct ib_qp *ibqp)
 	skel_kick(qp, 0);
 }
 
-/* Did TCP end by itself? Then the ULP gets an error (RFC 5044 8, code 1). */
+/* Did TCP end without FIN? The ULP gets an error event (RFC 5044 8, code 1). */
 static bool handoff_is_abort(enum iw_mpa_reason why)
 {
 	return why == IW_MPA_R_PEER_RESET || why == IW_MPA_R_TCP_ERROR ||
@@ -164,9 +172,9 @@ static bool handoff_is_abort(enum iw_mpa_reason why)
 }
 
 /*
- * Forget the stream. The library has restored the callbacks already. While
- * dev->lock is held the engine is not running, and when it runs again it finds
- * no socket. Work requests are flushed; then the ULP may connect again.
+ * stop: forget the stream, of which iw_mpa has restored the callbacks already.
+ * With dev->lock held the engine does not run; its next run finds no socket.
+ * Once work requests are flushed the ULP may connect the QP again.
  */
 static void skel_stop(struct ib_qp *ibqp, enum iw_mpa_reason why)
 {
@@ -183,7 +191,7 @@ static void skel_stop(struct ib_qp *ibqp, enum iw_mpa_reason why)
 	spin_unlock_irq(&qp->dev->spin);
 	skel_flush(qp);
 	mutex_unlock(&qp->dev->lock);
-	skel_kick(qp, 0);	/* for qp_report() */
+	skel_kick(qp, 0);	/* calls qp_report() */
 }
 
 const struct iw_mpa_driver_ops skel_driver_ops = {
@@ -196,7 +204,7 @@ const struct iw_mpa_driver_ops skel_driver_ops = {
 	.stop		= skel_stop,
 };
 
-/* No Markers: the library refuses a peer that wants them. */
+/* No capability for Markers: iw_mpa refuses a peer that asks for them. */
 const struct iw_mpa_device_attr skel_device_attr = {
 	.caps		= IW_MPA_CAP_NO_CRC | IW_MPA_CAP_EARLY_RX |
 			  IW_MPA_CAP_TX_FENCE,

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * MPA startup for a device that makes its TCP connections itself. It uses no
- * socket, and of the library only the protocol, which <rdma/iw_mpa_proto.h>
- * declares. struct toe_hw has the device's functions. Timers, the events of
- * iw_cm and the retry with revision 1 are left to the driver.
+ * Example: MPA startup for a device that makes TCP connections by itself. This
+ * code uses no socket, and of iw_mpa only the protocol functions of
+ * <rdma/iw_mpa_proto.h>. struct toe_hw has the device's functions. A real
+ * driver also has timers, the events of iw_cm, and a second try with revision 1
+ * (RFC 6581 10).
  *
- * In the KUnit suite iw_mpa_toe two such connections talk to each other.
+ * The KUnit suite iw_mpa_toe connects two such endpoints with each other.
  */
 
 #include "iw_mpa_toe.h"
@@ -34,7 +35,7 @@ static int toe_send_frame(struct toe_conn *conn, const void *pd, u16 pd_len)
 	return len < 0 ? len : conn->hw->send(conn, buf, len);
 }
 
-/* A peer without RFC 6581, or that wants Markers, cannot read a Terminate. */
+/* Only a peer with RFC 6581 and without Markers can parse this Terminate. */
 static void toe_send_term(struct toe_conn *conn, enum iw_mpa_reason why)
 {
 	u8 code = iw_mpa_reason_term_code(why);
@@ -46,7 +47,7 @@ static void toe_send_term(struct toe_conn *conn, enum iw_mpa_reason why)
 }
 
 /**
- * toe_connect - TCP is up: send the Request
+ * toe_connect - TCP is connected: send the MPA Request
  * @conn: connection with @hw and @local set
  * @pd: private data
  * @pd_len: bytes of @pd
@@ -62,7 +63,7 @@ int toe_connect(struct toe_conn *conn, const void *pd, u16 pd_len)
 }
 
 /**
- * toe_listen - TCP is up: wait for the Request
+ * toe_listen - TCP is connected: wait for the MPA Request
  * @conn: connection with @hw and @local set
  */
 void toe_listen(struct toe_conn *conn)
@@ -71,7 +72,9 @@ void toe_listen(struct toe_conn *conn)
 	conn->state = TOE_AWAIT_REQ;
 }
 
-/* The initiator's first FPDU is the RTR message, if one was agreed. */
+/*
+ * Start an initiator's QP. If RTR was agreed its first FPDU is the RTR message.
+ */
 static enum iw_mpa_reason toe_start_active(struct toe_conn *conn)
 {
 	u8 fpdu[IW_MPA_FPDU_MAX];
@@ -119,13 +122,13 @@ static void toe_have_frame(struct toe_conn *conn)
 }
 
 /**
- * toe_rx - bytes have arrived
+ * toe_rx - TCP has received bytes of the startup phase
  * @conn: connection
  * @buf: the bytes
  * @len: how many
  *
- * Return: how many were taken. The others are FPDUs: they belong to the FPDU
- * engine, once the stream has started.
+ * Return: how many bytes of @buf belong to the startup frame. The rest are
+ * FPDUs, for the device's FPDU engine once the stream has started.
  */
 size_t toe_rx(struct toe_conn *conn, const void *buf, size_t len)
 {
@@ -143,12 +146,13 @@ size_t toe_rx(struct toe_conn *conn, const void *buf, size_t len)
 }
 
 /**
- * toe_reject - reject the Request
+ * toe_reject - the ULP rejects: send an MPA Reply with the flag R
  * @conn: connection that @ask was called for
  * @pd: private data
  * @pd_len: bytes of @pd
  *
- * After a Reject the initiator closes, or a timer of the driver does.
+ * The initiator closes after a Reject; if it does not, a timer of the driver
+ * has to close.
  *
  * Return: 0 or a negative errno.
  */
@@ -164,12 +168,13 @@ int toe_reject(struct toe_conn *conn, const void *pd, u16 pd_len)
 }
 
 /**
- * toe_accept - accept the Request
+ * toe_accept - the ULP accepts: start the QP, send the MPA Reply
  * @conn: connection that @ask was called for; @local may be changed before
  * @pd: private data
  * @pd_len: bytes of @pd
  *
- * Return: 0 or a negative errno; then a Reject was sent, if possible.
+ * Return: 0 or a negative errno. If negotiation or @start of &struct toe_hw has
+ * failed, a Reject was sent.
  */
 int toe_accept(struct toe_conn *conn, const void *pd, u16 pd_len)
 {

@@ -9,13 +9,14 @@
 struct toe_conn;
 
 /**
- * struct toe_hw - the rest of the driver, and the device
- * @send: send bytes on the TCP connection; 0 or a negative errno
- * @start: program the QP with @conn->params; FPDUs are taken from now on. An
- *	initiator's RTR message follows, and then TX is open
- * @ask: the ULP is to call toe_accept() or toe_reject(); its data is
- *	@conn->peer.pd
- * @close: close the TCP connection; @why is the reason
+ * struct toe_hw - functions of the device, and of the rest of its driver
+ * @send: send bytes on the TCP connection; returns 0 or a negative errno
+ * @start: program the QP with @conn->params, to take FPDUs from now on. An
+ *	initiator's RTR message, if one was agreed, is sent next, before the
+ *	ULP's work requests
+ * @ask: pass the Request, with its private data @conn->peer.pd, to the ULP,
+ *	which then calls toe_accept() or toe_reject()
+ * @close: close the TCP connection, for the reason @why
  */
 struct toe_hw {
 	int	(*send)(struct toe_conn *conn, const void *buf, size_t len);
@@ -25,23 +26,23 @@ struct toe_hw {
 };
 
 enum toe_state {
-	TOE_AWAIT_REQ,		/* responder: the Request */
-	TOE_ASKED,		/* responder: the ULP's verdict */
-	TOE_AWAIT_REP,		/* initiator: the Reply */
-	TOE_STARTED,		/* the stream is the FPDU engine's */
+	TOE_AWAIT_REQ,		/* responder: no Request yet */
+	TOE_ASKED,		/* responder: no answer of the ULP yet */
+	TOE_AWAIT_REP,		/* initiator: no Reply yet */
+	TOE_STARTED,		/* the device has the stream: FPDUs */
 	TOE_CLOSED,
 };
 
 /**
- * struct toe_conn - one connection; the caller serializes all calls
+ * struct toe_conn - one connection; its caller makes one call at a time
  * @hw: the device's functions
- * @local: what this end can do and wants
+ * @local: what this end offers and asks for
  * @state: state of the startup
- * @reader: collects the peer's frame
+ * @reader: collects the bytes of the peer's startup frame
  * @rx_buf: the buffer of @reader
- * @sent: the frame that was sent
- * @peer: the peer's frame; its private data is in @rx_buf
- * @params: what was agreed
+ * @sent: the startup frame that was sent, without private data
+ * @peer: the peer's startup frame; its private data is in @rx_buf
+ * @params: the negotiated parameters
  */
 struct toe_conn {
 	const struct toe_hw	*hw;

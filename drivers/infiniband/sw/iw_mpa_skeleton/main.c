@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A driver to start from: an RNIC in software for kernel ULPs, as small as it
- * can be. The module, and its devices, one for each network device that an
- * administrator chooses:
+ * Template of an RNIC driver for kernel ULPs, in software: the module, and one
+ * RDMA device for each network device that an administrator names:
  *
  *	rdma link add skel0 type iw_mpa_skeleton netdev eth0
  *
- * Applications cannot use it: that takes a provider of its own in rdma-core.
+ * Applications cannot use this device: they would need a provider of their own
+ * in rdma-core.
  */
 
 #include "skel.h"
@@ -23,9 +23,12 @@ static int skel_query_device(struct ib_device *ibdev,
 			     struct ib_udata *udata)
 {
 	*attr = (struct ib_device_attr) {
-		/* What storage ULPs need: IB_WR_REG_MR, and invalidation */
+		/* Storage ULPs use IB_WR_REG_MR and IB_WR_LOCAL_INV. */
 		.device_cap_flags		= IB_DEVICE_MEM_MGT_EXTENSIONS,
-		/* The first makes "rdma link delete" work. */
+		/*
+		 * Without IBK_ALLOW_USER_UNREG "rdma link delete" returns
+		 * -EINVAL.
+		 */
 		.kernel_cap_flags		= IBK_ALLOW_USER_UNREG |
 						  IBK_LOCAL_DMA_LKEY,
 		.page_size_cap			= PAGE_SIZE,
@@ -81,7 +84,7 @@ static int skel_get_port_immutable(struct ib_device *ibdev, u32 port,
 	return 0;
 }
 
-/* rdma_cm finds the device by the address of its network device. */
+/* rdma_cm before Linux 6.5 finds the device by this GID, the MAC address. */
 static int skel_query_gid(struct ib_device *ibdev, u32 port, int index,
 			  union ib_gid *gid)
 {
@@ -90,7 +93,7 @@ static int skel_query_gid(struct ib_device *ibdev, u32 port, int index,
 	return 0;
 }
 
-/* A protection domain is only its address, which regions and QPs share. */
+/* A PD has no data: regions and QPs of one PD have the same pointer to it. */
 static int skel_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
 	return 0;
@@ -108,7 +111,7 @@ static void skel_dealloc(struct ib_device *ibdev)
 	xa_destroy(&to_skel_dev(ibdev)->mrs);
 }
 
-/* iw_mpa_ib_device_ops has iw_connect and the other four verbs of iw_cm. */
+/* iw_connect and the four other verbs for iw_cm are in iw_mpa_ib_device_ops. */
 static const struct ib_device_ops skel_device_ops = {
 	.owner			= THIS_MODULE,
 	.driver_id		= SKEL_DRIVER_ID,
@@ -167,7 +170,7 @@ static int skel_newlink(const char *name, struct net_device *netdev)
 
 	err = skel_register(dev, name);
 	if (err)
-		ib_dealloc_device(&dev->ibdev);	/* this calls skel_dealloc() */
+		ib_dealloc_device(&dev->ibdev);	/* calls skel_dealloc() */
 	return err;
 }
 
@@ -176,7 +179,7 @@ static struct rdma_link_ops skel_link_ops = {
 	.newlink	= skel_newlink,
 };
 
-/* Called under rtnl. The device is removed with its network device. */
+/* Called with rtnl held. The RDMA device is removed with its network device. */
 static int skel_netdev_event(struct notifier_block *nb, unsigned long what,
 			     void *arg)
 {
@@ -215,7 +218,11 @@ static int __init skel_init(void)
 {
 	int err;
 
-	/* Storage may wait for work that is queued here. */
+	/*
+	 * To free memory the kernel may write to storage on this device, and
+	 * wait for work of this queue: hence WQ_MEM_RECLAIM, which reserves a
+	 * thread.
+	 */
 	skel_wq = alloc_workqueue("iw_mpa_skeleton",
 				  WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!skel_wq)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * STags, and the memory that they stand for.
+ * STags, and the memory regions that they name.
  *
- * An STag has 24 bits of index, chosen at random, and 8 bits of key, which the
- * ULP changes with each registration. The device has no DMA: the core gives it
- * virtual addresses in place of bus addresses; there is no high memory.
+ * The upper 24 bits of an STag are an index, chosen at random; the lower 8 are
+ * a key, which the ULP changes with each registration. The device has no DMA,
+ * so the RDMA core gives it virtual addresses of the kernel in place of DMA
+ * addresses: this works only for kernels without high memory.
  */
 
 #include "skel.h"
@@ -18,7 +19,7 @@
 #define MR_WRITE	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_LOCAL_WRITE)
 #define MR_STAG_TRIES	64
 
-/* The region stays until dev->lock is dropped: skel_dereg_mr() takes it. */
+/* The region stays allocated while dev->lock is held: see skel_dereg_mr(). */
 static struct skel_mr *mr_find(struct skel_dev *dev, u32 stag)
 {
 	lockdep_assert_held(&dev->lock);
@@ -26,10 +27,10 @@ static struct skel_mr *mr_find(struct skel_dev *dev, u32 stag)
 }
 
 /*
- * RFC 5040 8.1.1, RFC 5041 7.1: the STag is valid, of the QP's protection
- * domain, and has the right; the range is within the region. No sum is formed
- * that could wrap. The last byte of the address space cannot be accessed, since
- * a sum of 0 counts as a wrap.
+ * RFC 5040 8.1.1, RFC 5041 7.1: check that the STag is valid, belongs to the
+ * QP's protection domain and has the access right, and that the range is within
+ * the region. No sum here can wrap. The last byte of the address space is never
+ * accessible, since the end of that range, 2^64, is 0 in a u64.
  */
 static enum skel_err mr_check(const struct skel_mr *mr,
 			      const struct skel_qp *qp, u32 stag, u32 right,
@@ -61,11 +62,12 @@ static void mem_move(u64 memory, u8 *buf, u32 len, bool write)
 
 /*
  * Copy between @buf and @len bytes at @addr of the region of @stag, all or
- * nothing. @right says what for: REMOTE_WRITE or LOCAL_WRITE to memory,
- * REMOTE_READ or 0 from memory. Only local work requests may name
- * SKEL_LOCAL_DMA_LKEY. Without @buf the range is only checked. Nothing else
- * reads or writes memory of the ULP. The errors are those of a Read Request if
- * @right is REMOTE_READ, else those of a tagged message.
+ * nothing. @right is the access right to check: with REMOTE_WRITE or
+ * LOCAL_WRITE the copy goes to the region, with REMOTE_READ or 0 it comes from
+ * there. Only local work requests may name SKEL_LOCAL_DMA_LKEY. Without @buf
+ * this only checks the range. All access to memory of ULPs is here. The errors
+ * are those of a Read Request if @right is REMOTE_READ, else those of a tagged
+ * segment.
  */
 enum skel_err skel_mem_copy(struct skel_qp *qp, u32 stag, u32 right, u64 addr,
 			    u8 *buf, u32 len)
@@ -76,7 +78,7 @@ enum skel_err skel_mem_copy(struct skel_qp *qp, u32 stag, u32 right, u64 addr,
 	u64 off;
 	u32 n;
 
-	/* Without bytes no STag is checked (RFC 5040 5.1, 5.2.1). */
+	/* For no bytes the STag is not checked (RFC 5040 5.1, 5.2.1). */
 	if (!len)
 		return SKEL_OK;
 	if (stag == SKEL_LOCAL_DMA_LKEY && !(right & MR_REMOTE)) {
@@ -100,7 +102,7 @@ enum skel_err skel_mem_copy(struct skel_qp *qp, u32 stag, u32 right, u64 addr,
 	return SKEL_OK;
 }
 
-/* The same at @off of a list of SGEs, which has to be long enough */
+/* skel_mem_copy() at @off of @sge, a list with at least @off + @len bytes */
 enum skel_err skel_sge_copy(struct skel_qp *qp, const struct ib_sge *sge,
 			    u32 right, u32 off, u8 *buf, u32 len)
 {
@@ -123,7 +125,10 @@ enum skel_err skel_sge_copy(struct skel_qp *qp, const struct ib_sge *sge,
 	return err;
 }
 
-/* Returns 0; -EOPNOTSUPP: unknown right; -EINVAL: remote Write without local */
+/*
+ * Returns 0; -EOPNOTSUPP for unknown rights; -EINVAL for REMOTE_WRITE without
+ * LOCAL_WRITE.
+ */
 int skel_mr_check_access(struct ib_device *ibdev, int access)
 {
 	if (access & ~(MR_REMOTE | IB_ACCESS_LOCAL_WRITE | IB_ACCESS_OPTIONAL))
@@ -131,14 +136,14 @@ int skel_mr_check_access(struct ib_device *ibdev, int access)
 	return ib_check_mr_access(ibdev, access);
 }
 
-/* IB_WR_REG_MR: the region becomes valid, with the pages mapped last. */
+/* IB_WR_REG_MR: make the region valid, with the pages of the last map_mr_sg. */
 int skel_mr_register(struct skel_qp *qp, const struct skel_wqe *wqe)
 {
 	struct skel_mr *mr = mr_find(qp->dev, wqe->rkey);
 
 	if (!mr || mr->valid || mr->ib.pd != qp->ib.pd)
 		return -EINVAL;
-	/* No pages are mapped, or others since REG_MR was posted. */
+	/* No map_mr_sg has run, or another since REG_MR was posted. */
 	if (!mr->next.size || mr->next.size != wqe->bytes)
 		return -EINVAL;
 	mr->pages = mr->next;
@@ -150,9 +155,9 @@ int skel_mr_register(struct skel_qp *qp, const struct skel_wqe *wqe)
 }
 
 /*
- * The owner may invalidate an STag that is invalid already: a Send of the peer
- * may have been faster. A peer may invalidate only an STag with a remote right
- * (RFC 5040 5.3).
+ * A local work request may invalidate an STag that is invalid already, since a
+ * Send with Invalidate of the peer may have come first. A peer may invalidate
+ * only an STag with a remote access right (RFC 5040 5.3).
  */
 enum skel_err skel_mr_invalidate(struct skel_qp *qp, u32 stag, bool remote)
 {
@@ -169,15 +174,19 @@ enum skel_err skel_mr_invalidate(struct skel_qp *qp, u32 stag, bool remote)
 }
 
 /*
- * The core calls this if a ULP wants a key of all memory for its peers. There
- * is no such key. For the ULP's own SGEs there is local_dma_lkey.
+ * The RDMA core calls this if a ULP asks for an rkey of all memory
+ * (IB_PD_UNSAFE_GLOBAL_RKEY). There is none, as a peer could use it for any
+ * address. SGEs of the ULP itself have local_dma_lkey.
  */
 static struct ib_mr *skel_get_dma_mr(struct ib_pd *pd, int access)
 {
 	return ERR_PTR(-EOPNOTSUPP);
 }
 
-/* For applications; but the core gives no ULP a device that lacks the verb. */
+/*
+ * This verb is for applications, but ULPs of the kernel get only devices that
+ * have it.
+ */
 struct ib_mr *skel_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
 			       int access, struct ib_dmah *dmah,
 			       struct ib_udata *udata)
@@ -185,7 +194,7 @@ struct ib_mr *skel_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
 	return ERR_PTR(-EOPNOTSUPP);
 }
 
-/* The STag is random, so that a peer cannot guess it (RFC 5040 8.1.1). */
+/* Choose a random STag, so that a peer cannot guess it (RFC 5040 8.1.1). */
 static int mr_publish(struct skel_dev *dev, struct skel_mr *mr)
 {
 	int tries, err = -EBUSY;
@@ -234,9 +243,9 @@ static int mr_set_page(struct ib_mr *ibmr, u64 addr)
 }
 
 /*
- * A valid registration does not change: the list is for the next registration.
- * The region's first address is its offset in the first page: peers learn this
- * address, and no peer has to know the kernel's addresses.
+ * This stores the pages for the next REG_MR: a registration that is valid does
+ * not change. The region's first address, which peers get, is only its offset
+ * in the first page, so that it shows no address of the kernel.
  */
 static int skel_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sgl,
 			  int nents, unsigned int *off)

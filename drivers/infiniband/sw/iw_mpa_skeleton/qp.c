@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * QPs: their queues, their states, their engine, and how they end.
+ * QPs: verbs, work queues, states, and the engine, the work item that moves a
+ * QP's data.
  *
- * post_send puts work requests into a queue, then queues the work item, as does
- * post_recv in ERR. So the engine finds them in whatever state the QP is by
- * then, and sends or flushes them.
+ * post_send, in any state, and post_recv in ERR queue the work item after the
+ * work request. So the engine finds each work request, and sends it or, once
+ * the QP is in ERR, flushes it.
  */
 
 #include "skel.h"
@@ -13,7 +14,7 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
-/* The work item runs after @delay, or sooner. Any context. */
+/* Run the engine after @delay jiffies at most. May be called in any context. */
 void skel_kick(struct skel_qp *qp, unsigned long delay)
 {
 	if (delay)
@@ -32,7 +33,7 @@ bool skel_is_posted(struct skel_qp *qp, const struct skel_queue *queue)
 	return posted;
 }
 
-/* The WQE at @get is done, and its slot the poster's again. */
+/* Complete the WQE at @get of a queue, and give its slot back to posters. */
 static void qp_complete(struct skel_qp *qp, struct skel_queue *queue,
 			struct ib_cq *cq, struct ib_wc *wc, bool wanted,
 			bool solicited)
@@ -61,7 +62,10 @@ void skel_complete_recv(struct skel_qp *qp, struct ib_wc *wc)
 	qp_complete(qp, &qp->rq, qp->ib.recv_cq, wc, true, solicited);
 }
 
-/* In the order of posting: the engine handles one at a time (RFC 5040 5.5). */
+/*
+ * Complete the WQE at @get of the SQ. Completions are in the order of posting
+ * (RFC 5040 5.5), since the engine handles one WQE at a time.
+ */
 void skel_complete_send(struct skel_qp *qp, enum ib_wc_status status)
 {
 	const struct skel_wqe *wqe = skel_wqe_at(&qp->sq, qp->sq.get);
@@ -76,7 +80,7 @@ void skel_complete_send(struct skel_qp *qp, enum ib_wc_status status)
 		    false);
 }
 
-/* The stream is gone: all that is or will be posted completes in error. */
+/* The QP has no stream any more: complete all work requests in error. */
 void skel_flush(struct skel_qp *qp)
 {
 	struct ib_wc wc = { .status = IB_WC_WR_FLUSH_ERR };
@@ -88,8 +92,8 @@ void skel_flush(struct skel_qp *qp)
 }
 
 /*
- * Report an error of the stream to the ULP, after the stream has ended. The
- * engine calls this, so that the ULP does not get the event within a verb.
+ * Raise the asynchronous event of a failed stream, once stop has ended the
+ * stream. Only the engine calls this, so that no verb calls the ULP's handler.
  */
 static void qp_report(struct skel_qp *qp)
 {
@@ -107,7 +111,10 @@ static void qp_report(struct skel_qp *qp)
 		qp->ib.event_handler(&event, qp->ib.qp_context);
 }
 
-/* The engine. Storage may wait for it: no allocation here waits for storage. */
+/*
+ * The engine. To free memory the kernel may write to storage over this QP, so
+ * no allocation here may wait for such a write: hence memalloc_noio_save().
+ */
 static void skel_qp_work(struct work_struct *work)
 {
 	struct skel_qp *qp =
@@ -131,7 +138,7 @@ static void skel_qp_work(struct work_struct *work)
 	memalloc_noio_restore(noio);
 }
 
-/* RFC 5041 5.2: a message has less than 2^32 bytes. */
+/* RFC 5041 5.2: a message has less than 2^32 bytes, so the sum is checked. */
 static int wqe_fill_sges(struct skel_wqe *wqe, const struct ib_sge *sges,
 			 int num, int max)
 {
@@ -203,7 +210,7 @@ static int wqe_fill(struct skel_qp *qp, struct skel_wqe *wqe,
 	return wqe_fill_sges(wqe, wr->sg_list, wr->num_sge, max_sge);
 }
 
-/* Any context; several at once. Without a connection nothing can be sent. */
+/* Any context, several CPUs at once. States below RTS have no stream. */
 static int skel_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 			  const struct ib_send_wr **bad)
 {
@@ -228,7 +235,7 @@ static int skel_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	return err;
 }
 
-/* Any context; several at once */
+/* Any context, several CPUs at once */
 static int skel_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 			  const struct ib_recv_wr **bad)
 {
@@ -256,15 +263,17 @@ static int skel_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	spin_unlock_irqrestore(&qp->dev->spin, flags);
 	if (err)
 		*bad = wr;
-	/* A stream needs no hint, since a Send does not wait for a receive. */
+	/* In other states no Send waits for a receive: without one it fails. */
 	if (READ_ONCE(qp->state) == IB_QPS_ERR)
 		skel_kick(qp, 0);
 	return err;
 }
 
 /*
- * In ERR all work requests belong to the stream that has ended, also those
- * posted during this flush. RESET discards receives, without completions.
+ * Go to RESET, INIT or RTR. All work requests of a QP in ERR, also those posted
+ * during this flush, belong to the stream that has ended. They complete in
+ * error first, so that the next stream does not send them. RESET discards
+ * receives without completions.
  */
 static int qp_to_idle(struct skel_qp *qp, enum ib_qp_state state)
 {
@@ -279,7 +288,10 @@ static int qp_to_idle(struct skel_qp *qp, enum ib_qp_state state)
 		spin_lock_irq(&qp->dev->spin);
 	}
 	if (qp->ep) {
-		/* Before iw_cm handles ESTABLISHED a ULP may accept again. */
+		/*
+		 * rdma_accept() asks for RTR. Until iw_cm has handled
+		 * ESTABLISHED a ULP may call it again, with the stream up.
+		 */
 		err = state == IB_QPS_RTR && skel_is_flowing(qp) ? 0 : -EINVAL;
 	} else if (qp->state == IB_QPS_ERR && state == IB_QPS_RTR) {
 		err = -EINVAL;
@@ -294,8 +306,9 @@ static int qp_to_idle(struct skel_qp *qp, enum ib_qp_state state)
 }
 
 /*
- * The ULP closes, in order or not. The library calls finish_tx and stop, or
- * stop alone. Without a stream it calls neither: what is posted is flushed now.
+ * The ULP closes: SQD in order, ERR abruptly. If the QP has a stream iw_mpa
+ * then calls finish_tx and stop, or stop alone. If not it calls neither, and
+ * the engine flushes what is posted.
  */
 static int qp_to_end(struct skel_qp *qp, enum ib_qp_state state)
 {
@@ -318,8 +331,8 @@ static int qp_to_end(struct skel_qp *qp, enum ib_qp_state state)
 }
 
 /*
- * Only the rights of regions count, and not those of the QP: rdma_cm sets these
- * to none before a connection, and does not set them again.
+ * The access flags of the QP are ignored: rdma_cm sets them, to the same for
+ * each kernel ULP. The rights of regions alone decide what a peer may do.
  */
 static int skel_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 			  struct ib_udata *udata)
@@ -407,8 +420,9 @@ static void qp_free(struct skel_qp *qp)
 }
 
 /*
- * All memory for a stream is allocated here, so that nothing fails for lack of
- * memory later. The QP is found once it has its number: so it gets that last.
+ * This allocates all memory that a stream needs, so that no op fails later for
+ * lack of memory. iw_get_qp finds the QP as soon as it has its number, so
+ * xa_alloc() comes last.
  */
 static int skel_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 			  struct ib_udata *udata)
@@ -423,7 +437,7 @@ static int skel_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	kref_init(&qp->ref);
 	init_completion(&qp->free);
 	INIT_DELAYED_WORK(&qp->work, skel_qp_work);
-	/* RNICs begin in this state, in which a ULP may post receives. */
+	/* A QP of an RNIC begins in INIT, so that a ULP may post receives. */
 	qp->state = IB_QPS_INIT;
 	qp->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	qp->rx_buf = kvmalloc(SKEL_FPDU_MAX, GFP_KERNEL);
@@ -447,8 +461,9 @@ static void skel_qp_release(struct kref *ref)
 }
 
 /*
- * A QP that is being destroyed is not found: XA_ZERO_ENTRY is in its place, and
- * keeps the number taken until destroy_qp has ended. Replacing takes no memory.
+ * iw_get_qp. A QP that is being destroyed is not found: xa_load() returns NULL
+ * for XA_ZERO_ENTRY, which skel_destroy_qp() has put in its place. No new QP
+ * gets the number until that function returns.
  */
 static struct ib_qp *skel_get_qp(struct ib_device *ibdev, int qpn)
 {
@@ -473,16 +488,16 @@ static int skel_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct skel_qp *qp = to_skel_qp(ibqp);
 	struct iw_mpa_qp_end end;
 
-	WRITE_ONCE(qp->dying, true);	/* no completion and no event follows */
+	WRITE_ONCE(qp->dying, true);	/* ULP gets no completion, no event */
 	xa_store(&dev->qps, ibqp->qp_num, XA_ZERO_ENTRY, GFP_KERNEL);
-	synchronize_rcu_expedited();	/* each finder has a reference */
+	synchronize_rcu_expedited();	/* callers of get_qp have references */
 	iw_mpa_qp_gone(ibqp, &end);
 
 	kref_put(&qp->ref, skel_qp_release);
 	wait_for_completion(&qp->free);
 	iw_mpa_qp_freed(&end);
 
-	/* No socket and no iw_cm is left to queue it, and no ULP may post. */
+	/* No connection queues the work item any more, and no ULP may post. */
 	cancel_delayed_work_sync(&qp->work);
 	skel_cq_forget(to_skel_cq(ibqp->send_cq), ibqp);
 	if (ibqp->recv_cq != ibqp->send_cq)

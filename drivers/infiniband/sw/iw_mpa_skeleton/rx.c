@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Receiving, called by the engine: collect one FPDU, verify it, place it.
+ * Receiving: collect one FPDU, verify it, place it. The engine, the work item
+ * of a QP, calls this, and so does kick_rx, with dev->lock held.
  *
- * Nothing of an FPDU is placed before all of it is there and its CRC was found
- * right (RFC 5044 6). It is in the QP's buffer by then, and does not change.
+ * No payload of an FPDU is placed before the whole FPDU is in @rx_buf of the
+ * QP, and its CRC was found right there (RFC 5044 6).
  */
 
 #include "skel.h"
@@ -21,9 +22,10 @@ static u32 rx_qn_of(u8 op)
 }
 
 /*
- * The header of a segment (RFC 5041 4, RFC 5040 4.1). The order of the checks
- * is fixed: room, DDP version, RDMAP version, opcode, and whether messages of
- * that opcode are tagged, or untagged in this queue (RFC 5040 fig. 4).
+ * Decode the headers of a segment (RFC 5041 4, RFC 5040 4.1). The order of the
+ * checks is fixed: room for the header; DDP version; RDMAP version; opcode; and
+ * whether messages of that opcode are tagged, or untagged in this queue (RFC
+ * 5040 fig. 4).
  */
 static enum skel_err rx_parse(u8 *ulpdu, u16 ulpdu_len, struct skel_seg *seg)
 {
@@ -49,7 +51,7 @@ static enum skel_err rx_parse(u8 *ulpdu, u16 ulpdu_len, struct skel_seg *seg)
 	}
 	if ((ulpdu[0] & 0x03) != 1)
 		return tagged ? SKEL_E_DV_TAG : SKEL_E_DV;
-	/* RFC 5040 4.1 has 1; 0 is that of the RDMA Consortium */
+	/* RFC 5040 4.1 has version 1, the RDMA Consortium 0: both will do. */
 	if (ulpdu[1] >> 6 > 1)
 		return SKEL_E_RV;
 	if (seg->op > SKEL_OP_TERMINATE)
@@ -58,13 +60,16 @@ static enum skel_err rx_parse(u8 *ulpdu, u16 ulpdu_len, struct skel_seg *seg)
 		       seg->op == SKEL_OP_READ_RESP) &&
 	    (tagged || seg->qn == rx_qn_of(seg->op)))
 		return SKEL_OK;
-	/* Not even a malformed Terminate is answered (RFC 5040 4.8). */
+	/* A malformed Terminate gets no Terminate either (RFC 5040 4.8). */
 	if (seg->op == SKEL_OP_TERMINATE)
 		return SKEL_E_STREAM;
 	return tagged || seg->qn < SKEL_QN_COUNT ? SKEL_E_OPCODE : SKEL_E_QN;
 }
 
-/* RFC 5040 5.1: the peer names the STag; the memory must be open to Writes. */
+/*
+ * RFC 5040 5.1: a Write goes to an STag that the peer names, so the region must
+ * have the right REMOTE_WRITE.
+ */
 static enum skel_err rx_write(struct skel_qp *qp, const struct skel_seg *seg)
 {
 	qp->rx.write_busy = !seg->last;
@@ -73,15 +78,15 @@ static enum skel_err rx_write(struct skel_qp *qp, const struct skel_seg *seg)
 }
 
 /*
- * RFC 5040 5.2.1: at most as many Reads as were agreed on wait for their
- * response. The source is checked now, and again for each segment of the
- * response. tx.c sends the response.
+ * RFC 5040 5.2.1: queue a Read Request for tx.c, which sends the response. At
+ * most IRD requests wait for their response. The source range is checked here
+ * and, as the STag may become invalid, for each segment of the response.
  */
 static enum skel_err rx_read_req(struct skel_qp *qp, const struct skel_seg *seg)
 {
 	enum skel_err err;
 
-	if (seg->msn != qp->rx.reads + 1)	/* from 1 on: RFC 5041 4.2 */
+	if (seg->msn != qp->rx.reads + 1)	/* first is 1: RFC 5041 4.2 */
 		return SKEL_E_MSN;
 	if (qp->irq.put - qp->irq.get >= qp->params->ird)
 		return SKEL_E_BUFFER;
@@ -111,19 +116,19 @@ static void rx_read_done(struct skel_qp *qp, enum ib_wc_status status)
 }
 
 /*
- * RFC 5040 5.2.2: a response goes into the sink of our Read, in order, and has
- * as many bytes as were asked for. The STag and the offset have to be those of
- * the request: a peer cannot choose them.
+ * RFC 5040 5.2.2: place a Read Response, segments in order, in the sink of this
+ * end's Read. A peer must not choose where or how much it places: STag, offset
+ * and length have to be those of the Read Request.
  */
 static enum skel_err rx_read_resp(struct skel_qp *qp,
 				  const struct skel_seg *seg)
 {
 	const struct skel_wqe *wqe = skel_wqe_at(&qp->sq, qp->sq.get);
-	const struct ib_sge *sink = &wqe->sge[0];	/* all 0 if none */
+	const struct ib_sge *sink = &wqe->sge[0];	/* 0 if no SGE */
 	enum skel_err err;
 	u32 left;
 
-	/* Otherwise a poster may own the slot. */
+	/* Without a Read in progress a poster may write the WQE at @get. */
 	if (!qp->tx.read_busy)
 		return SKEL_E_OPCODE;
 	left = wqe->bytes - qp->rx.read_len;
@@ -141,7 +146,7 @@ static enum skel_err rx_read_resp(struct skel_qp *qp,
 	qp->rx.read_len += seg->len;
 	if (!seg->last)
 		return SKEL_OK;
-	/* The peer loses the sink before the ULP gets the completion. */
+	/* Make the sink's STag invalid before the ULP gets the completion. */
 	if (wqe->op == IB_WR_RDMA_READ_WITH_INV &&
 	    skel_mr_invalidate(qp, sink->lkey, false)) {
 		rx_read_done(qp, IB_WC_LOC_QP_OP_ERR);
@@ -151,7 +156,7 @@ static enum skel_err rx_read_resp(struct skel_qp *qp,
 	return SKEL_OK;
 }
 
-/* The receive that is being filled ends in error. */
+/* Complete the receive that the present Send fills, with an error. */
 static enum skel_err rx_send_fails(struct skel_qp *qp, enum ib_wc_status status,
 				   enum skel_err err)
 {
@@ -161,7 +166,7 @@ static enum skel_err rx_send_fails(struct skel_qp *qp, enum ib_wc_status status,
 	return err;
 }
 
-/* A whole message. RFC 5040 5.3: the STag is invalid before the ULP has it. */
+/* Complete a Send. RFC 5040 5.3: first invalidate the STag that it names. */
 static enum skel_err rx_deliver(struct skel_qp *qp)
 {
 	struct skel_rx *rx = &qp->rx;
@@ -182,9 +187,10 @@ static enum skel_err rx_deliver(struct skel_qp *qp)
 }
 
 /*
- * RFC 5041 5.3, RFC 5040 5.3: a Send takes the oldest receive. Its segments
- * arrive in order, have the same opcode, and must fit. If a part of a segment
- * cannot be placed none of it is.
+ * RFC 5041 5.3, RFC 5040 5.3: place a segment of a Send in the oldest receive.
+ * Segments of a Send arrive in order, have the same opcode, and must fit into
+ * the receive. A segment is placed as a whole or not at all, so SGEs are
+ * checked first.
  */
 static enum skel_err rx_send(struct skel_qp *qp, const struct skel_seg *seg)
 {
@@ -224,7 +230,7 @@ static enum skel_err rx_place(struct skel_qp *qp, const struct skel_seg *seg)
 		return rx_read_req(qp, seg);
 	case SKEL_OP_READ_RESP:
 		return rx_read_resp(qp, seg);
-	case SKEL_OP_TERMINATE:	/* RFC 5040 4.8: it is the last message */
+	case SKEL_OP_TERMINATE:	/* RFC 5040 4.8: the last message */
 		return SKEL_E_STREAM;
 	default:
 		return rx_send(qp, seg);
@@ -232,9 +238,11 @@ static enum skel_err rx_place(struct skel_qp *qp, const struct skel_seg *seg)
 }
 
 /*
- * Handle one whole FPDU of @size bytes. The first good FPDU is reported to the
- * library before it is placed: a responder's ULP may send from then on. A
- * Terminate message does not count.
+ * Check and place one whole FPDU of @size bytes. The first good FPDU is
+ * reported by iw_mpa_first_fpdu(), which opens a responder's TX (RFC 5044
+ * 7.1.2): so is one with a good CRC and an error in its headers, since TX has
+ * to be open for the Terminate message. A Terminate of the peer is not: nothing
+ * is sent after it.
  */
 static void rx_fpdu(struct skel_qp *qp, u32 size)
 {
@@ -262,7 +270,10 @@ static void rx_fpdu(struct skel_qp *qp, u32 size)
 		skel_fail(qp, err, ulpdu, ulpdu_len);
 }
 
-/* A FIN in an FPDU or message, or before an answer: RFC 5044 8, error code 1 */
+/*
+ * The peer has sent FIN. Within an FPDU or a message, or before the response to
+ * a Read, that is an error: RFC 5044 8, error code 1.
+ */
 static void rx_end(struct skel_qp *qp)
 {
 	struct skel_rx *rx = &qp->rx;
@@ -273,8 +284,8 @@ static void rx_end(struct skel_qp *qp)
 }
 
 /*
- * One step: receive a part of an FPDU. Returns true if there may be more bytes.
- * When the rest of an FPDU arrives sk_data_ready queues the work item.
+ * One step: receive a part of an FPDU. Returns true if the socket may have more
+ * bytes. If not, sk_data_ready queues the work item when bytes arrive.
  */
 bool skel_rx(struct skel_qp *qp)
 {
@@ -290,13 +301,13 @@ bool skel_rx(struct skel_qp *qp)
 	lockdep_assert_held(&qp->dev->lock);
 	if (!skel_is_flowing(qp) || !rx->open || rx->ended)
 		return false;
-	/* TCP would skip the urgent byte: no FPDU after it would be right. */
+	/* recvmsg() would skip an urgent byte, and cut its FPDU short. */
 	if (tcp_sk(qp->sock->sk)->urg_data) {
 		skel_fail(qp, SKEL_E_STREAM, NULL, 0);
 		return true;
 	}
 	n = kernel_recvmsg(qp->sock, &msg, &vec, 1, vec.iov_len, msg.msg_flags);
-	if (n < 0)	/* the library sees errors by itself */
+	if (n < 0)	/* iw_mpa has sk_error_report */
 		return false;
 	if (!n) {
 		rx_end(qp);

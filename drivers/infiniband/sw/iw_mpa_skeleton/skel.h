@@ -1,31 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * An RNIC in software on iw_mpa, for ULPs of the kernel: as small as it can be,
- * with no check left out. This file has what the other files share. Read it
- * first, then handoff.c, qp.c, tx.c and rx.c.
+ * A minimal RNIC in software on iw_mpa, for ULPs of the kernel: a template for
+ * drivers. It leaves out features, but no check of what peers and ULPs pass.
+ * This file has the types that all files share. Read it first, then handoff.c,
+ * qp.c, tx.c and rx.c.
  *
- * The engine of a QP moves all data, in the QP's work item: rx.c receives FPDUs
- * and places them, tx.c makes FPDUs and sends them. It takes one work request
- * at a time, and the next one when the first has completed. Verbs and callbacks
- * of the socket only queue work requests and the work item.
+ * Each QP has an engine: a work item that receives and sends the QP's data,
+ * with dev->lock held. rx.c receives FPDUs and places their payload, tx.c makes
+ * FPDUs and sends them. tx.c begins a work request when the one before has
+ * completed. Verbs and the socket's callbacks only queue work requests and the
+ * work item.
  *
  * Locks, the outer one first:
  *
- *	dev->lock	mutex, which the engine holds. It protects streams
- *			(@sock, @rx, @tx, @irq) and the memory of STags. So
- *			once an invalidation has returned nothing uses the
- *			memory any more (RFC 5040 8.1.1). Storage on this
- *			device may wait for dev->lock, so an allocation of TCP
- *			under it must not wait for storage
- *	socket		lock_sock(), by functions of TCP
- *	dev->spin	spinlock, interrupts off: @state, @ep, @event of QPs,
- *			@put and @get of SQs, RQs and CQs, and all else of CQs.
- *			The engine owns the slot at @get, a poster that at @put
+ *	dev->lock	mutex, held by the engine. It protects @sock, @rx, @tx
+ *			and @irq of QPs, and each copy from or to memory of an
+ *			STag. So once an STag is invalid no copy uses its memory
+ *			any more (RFC 5040 8.1.1). An allocation with this mutex
+ *			held must not wait for storage: storage on this device
+ *			may wait for the mutex
+ *	socket		lock_sock(), which functions of TCP take
+ *	dev->spin	spinlock, taken with interrupts off. It protects @state,
+ *			@ep and @event of QPs, @put and @get of SQs and RQs, and
+ *			CQs. Only the engine uses the WQE at @get, and only a
+ *			poster the one at @put
  *
- * Ownership: the RDMA core frees PDs, CQs, QPs and MRs when the verb that
- * destroys them has returned. iw_cm and iw_mpa have references on a QP, for
- * which destroy_qp waits. iw_mpa owns the socket; the driver may use it from
- * prepare to stop.
+ * Ownership: the RDMA core frees PDs, CQs and QPs when the verb that destroys
+ * them has returned; dereg_mr frees an MR. iw_cm and iw_mpa have references on
+ * a QP, for which destroy_qp waits. iw_mpa owns the socket; the driver may use
+ * it from prepare until stop has returned.
  */
 #ifndef _SKEL_H
 #define _SKEL_H
@@ -44,18 +47,21 @@ struct ib_dmah;
 
 /* A real driver has an id of its own in enum rdma_driver_id. */
 #define SKEL_DRIVER_ID		((enum rdma_driver_id)0x6d7061)
-#define SKEL_MAX_QPN		0xffffff	/* and of each other kind */
-#define SKEL_MAX_DEPTH		16	/* Reads in each direction, of one QP */
-#define SKEL_MAX_WR		8192	/* in each queue; a power of two */
+#define SKEL_MAX_QPN		0xffffff	/* also most CQs, MRs and PDs */
+#define SKEL_MAX_DEPTH		16	/* most IRD, and most ORD, of a QP */
+#define SKEL_MAX_WR		8192	/* of each SQ and RQ; a power of two */
 #define SKEL_MAX_SGE		6
 #define SKEL_MAX_CQE		16384	/* a power of two */
-#define SKEL_STEPS		64	/* of the engine, before other QPs' */
-#define SKEL_MAX_PAGES		256	/* of a region */
-/* In a ULP's SGEs: all memory. No region has this STag: no peer can use it. */
+#define SKEL_STEPS		64	/* steps of one run of the work item */
+#define SKEL_MAX_PAGES		256	/* of a memory region */
+/*
+ * SGEs with this lkey name addresses of the kernel, without a region. No region
+ * has this STag, so no peer can use it.
+ */
 #define SKEL_LOCAL_DMA_LKEY	0xffffff00
 
 #define SKEL_FPDU_MAX		65544	/* RFC 5044 4.1: 2 + 65535 + 3 + 4 */
-#define SKEL_ULPDU_MAX		9000	/* of what is sent */
+#define SKEL_ULPDU_MAX		9000	/* in FPDUs of this end */
 #define SKEL_TAGGED		14	/* DDP header, RFC 5041 4.1 */
 #define SKEL_UNTAGGED		18	/* RFC 5041 4.2 */
 #define SKEL_READ_REQ		28	/* RFC 5040 4.4 */
@@ -73,7 +79,7 @@ enum skel_op {
 	SKEL_OP_TERMINATE,
 };
 
-/* Queues of untagged messages (RFC 5040 4.2) */
+/* DDP queues of untagged messages (RFC 5040 4.2) */
 enum skel_qn {
 	SKEL_QN_SEND,
 	SKEL_QN_READ_REQ,
@@ -82,47 +88,48 @@ enum skel_qn {
 };
 
 /*
- * Why a stream fails. The value says which event the ULP gets, and which
- * Terminate message the peer gets (RFC 5040 4.8): layer and error type, error
- * code, and the part of the FPDU at fault that is copied.
+ * Why a stream fails. Each value has, from its upper byte to its lowest: the
+ * asynchronous event that the ULP gets; layer and error type, then error code
+ * of the Terminate message that the peer gets (RFC 5040 4.8); and which headers
+ * of the FPDU in error that message has a copy of.
  */
-#define SKEL_TERM_SILENT	0	/* no Terminate message */
-#define SKEL_TERM_BARE		1	/* nothing is copied */
-#define SKEL_TERM_DDP		2	/* length and DDP header */
-#define SKEL_TERM_RDMAP		3	/* and the header of a Read Request */
+#define SKEL_TERM_SILENT	0	/* the peer gets no Terminate message */
+#define SKEL_TERM_BARE		1	/* no header */
+#define SKEL_TERM_DDP		2	/* ULPDU length and DDP header */
+#define SKEL_TERM_RDMAP		3	/* and the Read Request header */
 #define SKEL_ERR(event, type, code, form) \
 	(IB_EVENT_QP_##event << 24 | (type) << 16 | (code) << 8 | \
 	 SKEL_TERM_##form)
 
 enum skel_err {
 	SKEL_OK,
-	/* TCP failed, or the peer closed too early, or sent a Terminate */
+	/* TCP failed, or the peer sent a Terminate, or FIN within a message */
 	SKEL_E_STREAM	= SKEL_ERR(FATAL, 0, 0, SILENT),
-	/* A work request of the ULP; a completion queue was full */
+	/* A work request in error; a completion queue was full */
 	SKEL_E_LOCAL	= SKEL_ERR(FATAL, 0x00, 0x00, BARE),
 	SKEL_E_CQ	= SKEL_ERR(FATAL, 0x02, 0x07, BARE),
 	SKEL_E_CRC	= SKEL_ERR(FATAL, 0x20, 0x02, BARE),	/* RFC 5044 8 */
-	/* No room for a DDP header; version of RDMAP */
+	/* ULPDU shorter than a DDP header; wrong version of RDMAP */
 	SKEL_E_SHORT	= SKEL_ERR(REQ_ERR, 0x02, 0xff, BARE),
 	SKEL_E_RV	= SKEL_ERR(REQ_ERR, 0x02, 0x05, DDP),
-	/* The opcode, its queue or its place; a Read Request in pieces */
+	/* Opcode unknown, or wrong for its queue; malformed Read Request */
 	SKEL_E_OPCODE	= SKEL_ERR(REQ_ERR, 0x02, 0x06, DDP),
 	SKEL_E_FORM	= SKEL_ERR(REQ_ERR, 0x02, 0xff, DDP),
-	/* Version of DDP */
+	/* Wrong version of DDP, in a tagged or an untagged segment */
 	SKEL_E_DV_TAG	= SKEL_ERR(ACCESS_ERR, 0x11, 0x04, DDP),
 	SKEL_E_DV	= SKEL_ERR(REQ_ERR, 0x12, 0x06, DDP),
-	/* Untagged messages (RFC 5041 7.1); BUFFER: too many Reads, too */
+	/* Untagged segments (RFC 5041 7.1); BUFFER: also more Reads than IRD */
 	SKEL_E_QN	= SKEL_ERR(REQ_ERR, 0x12, 0x01, DDP),
 	SKEL_E_BUFFER	= SKEL_ERR(REQ_ERR, 0x12, 0x02, DDP),
 	SKEL_E_MSN	= SKEL_ERR(REQ_ERR, 0x12, 0x03, DDP),
 	SKEL_E_MO	= SKEL_ERR(REQ_ERR, 0x12, 0x04, DDP),
 	SKEL_E_LONG	= SKEL_ERR(REQ_ERR, 0x12, 0x05, DDP),
-	/* Tagged messages: RFC 5041 7.1 has no code for a missing right */
+	/* Tagged segments; TAG_STAG: also an STag without the access right */
 	SKEL_E_TAG_STAG	= SKEL_ERR(ACCESS_ERR, 0x11, 0x00, DDP),
 	SKEL_E_TAG_BASE	= SKEL_ERR(ACCESS_ERR, 0x11, 0x01, DDP),
 	SKEL_E_TAG_PD	= SKEL_ERR(ACCESS_ERR, 0x11, 0x02, DDP),
 	SKEL_E_TAG_WRAP	= SKEL_ERR(ACCESS_ERR, 0x11, 0x03, DDP),
-	/* The source of a Read (RFC 5040 4.8) */
+	/* The data source of a Read Request (RFC 5040 4.8) */
 	SKEL_E_READ_STAG = SKEL_ERR(ACCESS_ERR, 0x01, 0x00, RDMAP),
 	SKEL_E_READ_BASE = SKEL_ERR(ACCESS_ERR, 0x01, 0x01, RDMAP),
 	SKEL_E_READ_RIGHT = SKEL_ERR(ACCESS_ERR, 0x01, 0x02, RDMAP),
@@ -135,58 +142,58 @@ enum skel_err {
 
 struct skel_dev {
 	struct ib_device	ibdev;
-	struct net_device	*netdev;	/* iw_mpa holds it */
+	struct net_device	*netdev;	/* iw_mpa has a reference */
 	struct xarray		qps;		/* by number */
 	struct xarray		mrs;		/* by index of the STag */
 	struct mutex		lock;
 	spinlock_t		spin;
 };
 
-/* A protection domain: the core's structure alone */
+/* A protection domain has nothing but the RDMA core's structure. */
 struct skel_pd {
 	struct ib_pd		ib;
 };
 
-/* A CQ: a ring of what poll_cq returns; dev->spin protects all but @work */
+/* A CQ: a ring of completions; dev->spin protects all members but @work */
 struct skel_cq {
 	struct ib_cq		ib;
 	struct ib_wc		*ring;
 	u32			size;		/* a power of two */
 	u32			put;
 	u32			get;
-	enum ib_cq_notify_flags	armed;		/* for what, or 0 */
+	enum ib_cq_notify_flags	armed;		/* by req_notify_cq, or 0 */
 	bool			call;		/* @work calls the handler */
 	bool			lost;		/* @work reports the overflow */
-	bool			overflowed;	/* raised once */
+	bool			overflowed;	/* @lost was set once */
 	struct work_struct	work;
 };
 
-/* A region's memory: pages of one size, the first and the last used in part */
+/* The pages of a region, of one size; it may begin and end within a page */
 struct skel_pages {
 	u32	count;
 	u8	shift;		/* log2 of the size of a page */
-	u32	skip;		/* where in the first page the region begins */
+	u32	skip;		/* offset of the region in the first page */
 	u64	size;		/* bytes of the region */
-	u64	page[SKEL_MAX_PAGES];	/* the kernel's addresses: no DMA */
+	u64	page[SKEL_MAX_PAGES];	/* kernel addresses: no DMA */
 };
 
-/* A fast-registered region; dev->lock protects all but @next, the ULP's */
+/* A region for REG_MR; dev->lock protects all but @next (of map_mr_sg) */
 struct skel_mr {
 	struct ib_mr		ib;
 	u32			stag;		/* index and key */
 	bool			valid;
 	u32			access;		/* set of IB_ACCESS_* */
-	u64			base;		/* of byte 0, for peers, too */
+	u64			base;		/* peers' address of byte 0 */
 	u32			max_pages;
 	struct skel_pages	pages;		/* its memory, if @valid */
 	struct skel_pages	next;		/* of map_mr_sg, for REG_MR */
 };
 
-/* A work request of either queue */
+/* A work request in a send queue or a receive queue */
 struct skel_wqe {
 	u64			id;
 	enum ib_wr_opcode	op;
-	enum ib_wc_opcode	wc_op;		/* that of its completion */
+	enum ib_wc_opcode	wc_op;		/* opcode of its completion */
 	int			flags;		/* set of IB_SEND_* */
 	u32			bytes;		/* of all SGEs */
 	u32			access;		/* REG_MR: set of IB_ACCESS_* */
@@ -195,7 +202,7 @@ struct skel_wqe {
 	struct ib_sge		sge[SKEL_MAX_SGE];
 };
 
-/* A send or receive queue; the engine works on the WQE at @get until it ends */
+/* An SQ or RQ; the engine handles the WQE at @get until it has completed */
 struct skel_queue {
 	struct skel_wqe		*ring;
 	u32			size;		/* a power of two */
@@ -203,7 +210,7 @@ struct skel_queue {
 	u32			get;
 };
 
-/* A DDP segment in host order (RFC 5041 4) */
+/* A received DDP segment, in host byte order (RFC 5041 4) */
 struct skel_seg {
 	u8		op;
 	bool		tagged;
@@ -217,59 +224,59 @@ struct skel_seg {
 	u8		*payload;
 };
 
-/* Receiving, from prepare on; all of it begins with 0 */
+/* Receiving; all members are 0 after prepare */
 struct skel_rx {
-	bool		open;		/* kick_rx was called, and so attach */
+	bool		open;		/* kick_rx was called, after attach */
 	u32		have;		/* bytes of the FPDU in @rx_buf */
-	bool		begun;		/* a good FPDU has arrived */
+	bool		begun;		/* the first good FPDU has arrived */
 	bool		ended;		/* the peer has sent FIN */
 	bool		write_busy;	/* within a Write of several segments */
 	u32		reads;		/* Read Requests received */
 	u32		sends;		/* whole Sends received */
 	u8		send_op;	/* within a Send: its opcode; else 0 */
-	u32		send_inv;	/* STag that it invalidates */
-	u32		send_len;	/* bytes of it that were placed */
+	u32		send_inv;	/* STag that the Send invalidates */
+	u32		send_len;	/* bytes of the Send that were placed */
 	u32		read_len;	/* bytes of our Read that were placed */
 };
 
 enum skel_msg {
 	SKEL_MSG_NONE,
 	SKEL_MSG_WR,			/* the work request at @get */
-	SKEL_MSG_RESP,			/* answers the oldest Read Request */
+	SKEL_MSG_RESP,			/* response to the first of @irq */
 	SKEL_MSG_ALONE,			/* an RTR or Terminate message */
 };
 
-/* Sending, from prepare on; all of it begins with 0 */
+/* Sending; all members are 0 after prepare */
 struct skel_tx {
-	u32		len;		/* of the FPDU in @tx_buf; 0: none */
-	u32		done;		/* bytes of it that TCP has */
-	enum skel_msg	msg;		/* being sent, or sent last */
-	u32		bytes;		/* of the message */
-	u32		off;		/* of these made; 0: between messages */
+	u32		len;		/* bytes of the FPDU in @tx_buf, or 0 */
+	u32		done;		/* bytes of that FPDU that TCP has */
+	enum skel_msg	msg;		/* the message sent now, or last */
+	u32		bytes;		/* bytes of the message */
+	u32		off;		/* of these in FPDUs; 0: no message */
 	u32		reads;		/* Read Requests sent */
 	u32		sends;		/* Sends sent */
-	bool		read_busy;	/* the Read at @get awaits a response */
+	bool		read_busy;	/* the Read at @get has no response */
 	bool		open;		/* open_tx or send_rtr was called */
-	bool		finishing;	/* finish_tx was called: */
-	u32		limit;		/* work requests before it are sent */
-	bool		finished;	/* TCP has all; the library sends FIN */
-	u32		term_len;	/* of @term; 0: no Terminate is due */
-	bool		term_made;	/* it is in @tx_buf, or was sent */
+	bool		finishing;	/* finish_tx was called */
+	u32		limit;		/* WQEs from this on are not sent */
+	bool		finished;	/* TCP has all; iw_mpa sends FIN */
+	u32		term_len;	/* bytes of @term; 0: no Terminate */
+	bool		term_made;	/* @term is in @tx_buf, or was sent */
 	u8		term[SKEL_UNTAGGED + 6 + SKEL_READ_ULPDU];
-	unsigned long	deadline;	/* of the Terminate */
-	bool		closed;		/* the library knows of the end */
+	unsigned long	deadline;	/* for sending @term */
+	bool		closed;		/* iw_mpa_stream_down() was called */
 };
 
 /*
- * A QP. @state is RESET, INIT or RTR before a stream; RTS; SQD after the ULP
- * has closed the connection; SQE after the stream has failed; ERR after the
- * stream has ended, or the ULP has aborted it. As long as there is @ep there is
- * a stream.
+ * A QP. @state is RESET, INIT or RTR before it has a stream; RTS from prepare
+ * on; SQD after the ULP has closed the connection in order; SQE after the
+ * stream has failed; ERR after stop, or after the ULP has aborted the
+ * connection. From prepare to stop, while the QP has a stream, @ep is not NULL.
  */
 struct skel_qp {
 	struct ib_qp		ib;
 	struct skel_dev		*dev;
-	struct kref		ref;	/* its life's, iw_cm's and iw_mpa's */
+	struct kref		ref;	/* of create_qp, iw_cm and iw_mpa */
 	struct completion	free;	/* @ref is 0 */
 	enum ib_qp_state	state;
 	bool			dying;
@@ -278,7 +285,7 @@ struct skel_qp {
 	struct socket		*sock;
 	const struct iw_mpa_params *params;	/* valid as long as @ep */
 	enum skel_err		err;	/* the first error of the stream */
-	u8			event;	/* to be reported; 0: none */
+	u8			event;	/* for the ULP; 0: none */
 	struct ib_qp_cap	cap;
 	struct skel_queue	sq;
 	struct skel_queue	rq;
@@ -305,7 +312,7 @@ static inline struct skel_wqe *skel_wqe_at(const struct skel_queue *queue,
 	return &queue->ring[n & (queue->size - 1)];
 }
 
-/* May the stream place and send? The answer may be old if the ULP ends it. */
+/* May the engine place and send? A verb may change @state at any time. */
 static inline bool skel_is_flowing(const struct skel_qp *qp)
 {
 	enum ib_qp_state state = READ_ONCE(qp->state);

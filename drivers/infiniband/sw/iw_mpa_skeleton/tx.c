@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sending, called by the engine: make one FPDU, give it to TCP, complete.
+ * Sending: make one FPDU, pass it to TCP, complete its work request. The
+ * engine, the work item of a QP, calls this with dev->lock held.
  *
- * An FPDU is assembled in a buffer of the QP, so the ULP may use its memory
- * again as soon as TCP has the FPDU. Messages are not mixed (RFC 5041 5.3): a
- * Read Response or a work request has all of its segments sent before the next
- * one begins, and the two take turns.
+ * An FPDU is made in @tx_buf of the QP, so the ULP may use its own memory again
+ * as soon as TCP has the FPDU. Segments of two messages are not mixed (RFC 5041
+ * 5.3): all segments of a Read Response or work request are sent before the
+ * next message begins. If both are due they take turns, so that neither delays
+ * the other for ever.
  *
- * TCP never makes the engine wait. If TCP has no room its write_space queues
- * the work item; if it has no memory the work item tries again after a while.
+ * The engine never waits in TCP. If TCP's send buffer has no room
+ * sk_write_space queues the work item; if TCP has no memory the work item runs
+ * again after TX_RETRY.
  */
 
 #include "skel.h"
@@ -20,10 +23,10 @@
 #include <linux/unaligned.h>
 
 #define TX_RETRY	msecs_to_jiffies(10)
-#define TX_TERM_LIMIT	msecs_to_jiffies(1000)	/* for the Terminate message */
+#define TX_TERM_LIMIT	msecs_to_jiffies(1000)	/* to send a Terminate */
 #define TX_ULPDU_MIN	128
 
-/* RFC 5044 4.5: an FPDU fits in a TCP segment, and is a multiple of 4 long. */
+/* Largest ULPDU whose FPDU fits in one TCP segment (RFC 5044 4.5) */
 static u32 tx_mulpdu(const struct skel_qp *qp)
 {
 	u32 emss = READ_ONCE(tcp_sk(qp->sock->sk)->mss_cache);
@@ -31,7 +34,7 @@ static u32 tx_mulpdu(const struct skel_qp *qp)
 	return clamp_t(u32, emss - 6 - emss % 4, TX_ULPDU_MIN, SKEL_ULPDU_MAX);
 }
 
-/* RFC 5041 4.1, RFC 5040 4.1 */
+/* Write the header of a tagged segment: RFC 5041 4.1, RFC 5040 4.1. */
 static void tx_put_tagged(u8 *hdr, u8 op, u32 stag, u64 to)
 {
 	hdr[0] = 0x81;
@@ -40,7 +43,7 @@ static void tx_put_tagged(u8 *hdr, u8 op, u32 stag, u64 to)
 	put_unaligned_be64(to, hdr + 6);
 }
 
-/* RFC 5041 4.2, RFC 5040 4.1 */
+/* Write the header of an untagged segment: RFC 5041 4.2, RFC 5040 4.1. */
 static void tx_put_untagged(u8 *hdr, u8 op, u32 inv, u32 qn, u32 msn, u32 mo)
 {
 	hdr[0] = 0x01;
@@ -52,8 +55,8 @@ static void tx_put_untagged(u8 *hdr, u8 op, u32 inv, u32 qn, u32 msn, u32 mo)
 }
 
 /*
- * RFC 5044 4.1: length first, padding and CRC last. Without CRC the field is
- * there, too. The flag L is in the last segment of a message (RFC 5041 4.1).
+ * Complete an FPDU: length, padding and CRC (RFC 5044 4.1; without CRC the
+ * field is 0), and the flag L in the last segment of a message (RFC 5041 4.1).
  */
 static void tx_seal(struct skel_qp *qp, u32 ulpdu_len, bool last)
 {
@@ -71,8 +74,9 @@ static void tx_seal(struct skel_qp *qp, u32 ulpdu_len, bool last)
 }
 
 /*
- * Returns 0 if TCP has the FPDU; -EAGAIN if the work item will run again;
- * -EPIPE if TCP has failed, as the library sees, too.
+ * Pass @tx_buf to TCP. Returns 0 if TCP has all of it; -EAGAIN if the work item
+ * will run again for the rest; -EPIPE if TCP has failed: sk_error_report
+ * informs iw_mpa of that.
  */
 static int tx_push(struct skel_qp *qp)
 {
@@ -118,7 +122,10 @@ static u8 *tx_read_req(struct skel_qp *qp)
 	return qp->irq.ulpdu[qp->irq.get % SKEL_MAX_DEPTH];
 }
 
-/* RFC 5040 4.4. The sink is checked now, and again for the response. */
+/*
+ * Write a Read Request (RFC 5040 4.4). The ULP's sink is checked here and again
+ * when the response is placed, as its STag may have become invalid.
+ */
 static enum skel_err tx_put_read(struct skel_qp *qp, const struct skel_wqe *wqe,
 				 u8 *to)
 {
@@ -133,7 +140,7 @@ static enum skel_err tx_put_read(struct skel_qp *qp, const struct skel_wqe *wqe,
 			     NULL, wqe->bytes);
 }
 
-/* The next segment of the message, which has @n of its bytes */
+/* Make the next segment of the message, with @n bytes of payload. */
 static enum skel_err tx_put_segment(struct skel_qp *qp, u8 *hdr, u32 hdr_len,
 				    u32 n)
 {
@@ -165,7 +172,10 @@ static enum skel_err tx_put_segment(struct skel_qp *qp, u8 *hdr, u32 hdr_len,
 	return skel_sge_copy(qp, wqe->sge, 0, tx->off, payload, n);
 }
 
-/* Report which part of the peer's Read was not answered (RFC 5040 4.8). */
+/*
+ * The source of the peer's Read became invalid. The Terminate message has its
+ * Read Request, changed to the part that got no response (RFC 5040 4.8).
+ */
 static void tx_fail_resp(struct skel_qp *qp, enum skel_err err)
 {
 	u8 *ulpdu = tx_read_req(qp), *req = ulpdu + SKEL_UNTAGGED;
@@ -176,14 +186,14 @@ static void tx_fail_resp(struct skel_qp *qp, enum skel_err err)
 	skel_fail(qp, err, ulpdu, SKEL_READ_ULPDU);
 }
 
-/* A work request cannot be done, for a local reason (RFC 5040 7.1). */
+/* A local error of a work request ends the stream (RFC 5040 7.1). */
 static void tx_fail_wr(struct skel_qp *qp, enum ib_wc_status status)
 {
 	skel_complete_send(qp, status);
 	skel_fail(qp, SKEL_E_LOCAL, NULL, 0);
 }
 
-/* Make the next FPDU of the message, or fail. */
+/* Make the next FPDU of the message. After an error the stream fails. */
 static void tx_make(struct skel_qp *qp)
 {
 	const struct skel_wqe *wqe = skel_wqe_at(&qp->sq, qp->sq.get);
@@ -203,7 +213,7 @@ static void tx_make(struct skel_qp *qp)
 	}
 }
 
-/* TCP has an FPDU. Was it the last of its message? */
+/* TCP has an FPDU. If it was the last of its message, complete the message. */
 static void tx_made_it(struct skel_qp *qp)
 {
 	const struct skel_wqe *wqe = skel_wqe_at(&qp->sq, qp->sq.get);
@@ -216,7 +226,7 @@ static void tx_made_it(struct skel_qp *qp)
 		qp->irq.get++;
 	} else if (tx->msg == SKEL_MSG_WR && wqe_is_read(wqe)) {
 		tx->reads++;
-		tx->read_busy = true;	/* done after the response */
+		tx->read_busy = true;	/* completes with the response */
 	} else if (tx->msg == SKEL_MSG_WR) {
 		tx->sends += wqe->op != IB_WR_RDMA_WRITE;
 		skel_complete_send(qp, IB_WC_SUCCESS);
@@ -225,8 +235,9 @@ static void tx_made_it(struct skel_qp *qp)
 
 /*
  * May the next work request begin? None begins while a Read waits for its
- * response: so an ORD of 1 is enough (RFC 5040 6.1), and each Read is a fence.
- * After the peer's FIN no response arrives: then no Read begins.
+ * response: so there is one Read at a time, as an ORD of 1 allows (RFC 5040
+ * 6.1), and each Read is a fence. After the peer's FIN no response can arrive,
+ * so no Read begins.
  */
 static bool tx_may_begin_wr(struct skel_qp *qp)
 {
@@ -238,7 +249,7 @@ static bool tx_may_begin_wr(struct skel_qp *qp)
 	return !qp->rx.ended || !wqe_is_read(skel_wqe_at(sq, sq->get));
 }
 
-/* Begin with the next work request. What needs no stream is done at once. */
+/* Begin the next work request. REG_MR and LOCAL_INV complete here. */
 static void tx_begin_wr(struct skel_qp *qp)
 {
 	const struct skel_wqe *wqe = skel_wqe_at(&qp->sq, qp->sq.get);
@@ -260,7 +271,7 @@ static void tx_begin_wr(struct skel_qp *qp)
 	}
 }
 
-/* Begin with the next message, if there is one. */
+/* Begin the next Read Response or work request; false if there is none */
 static bool tx_begin(struct skel_qp *qp)
 {
 	bool resp = qp->irq.get != qp->irq.put, wr = tx_may_begin_wr(qp);
@@ -277,7 +288,10 @@ static bool tx_begin(struct skel_qp *qp)
 	return resp || wr;
 }
 
-/* Nothing is left to send. If finish_tx was called this may be the end. */
+/*
+ * No message can begin. If that is since finish_tx, iw_mpa may send FIN: all
+ * work requests were sent, or those left are Reads after the peer's FIN.
+ */
 static void tx_idle(struct skel_qp *qp)
 {
 	struct skel_tx *tx = &qp->tx;
@@ -289,7 +303,7 @@ static void tx_idle(struct skel_qp *qp)
 	iw_mpa_tx_finished(qp->ep);
 }
 
-/* One step: an FPDU. Returns true if there may be more. */
+/* One step: make an FPDU, pass it to TCP. Returns true if more may follow. */
 bool skel_tx(struct skel_qp *qp)
 {
 	struct skel_tx *tx = &qp->tx;
@@ -318,7 +332,7 @@ bool skel_tx(struct skel_qp *qp)
 	return err != -EAGAIN;
 }
 
-/* RFC 5040 4.8: what went wrong, and copies of the headers at fault */
+/* RFC 5040 4.8: a Terminate has error codes and copies of headers in error. */
 static void tx_make_term(struct skel_qp *qp, const u8 *ulpdu, u16 ulpdu_len)
 {
 	u8 form = qp->err & 0xff, *term = qp->tx.term + SKEL_UNTAGGED;
@@ -342,8 +356,8 @@ static void tx_make_term(struct skel_qp *qp, const u8 *ulpdu, u16 ulpdu_len)
 }
 
 /*
- * The stream has failed. The first error counts, and ends it (RFC 5040 7.1).
- * @ulpdu is the segment at fault, or NULL. With dev->lock held.
+ * The stream has failed. The first error ends it (RFC 5040 7.1), so later calls
+ * have no effect. @ulpdu is the segment in error, or NULL. With dev->lock held.
  */
 void skel_fail(struct skel_qp *qp, enum skel_err err, const u8 *ulpdu,
 	       u16 ulpdu_len)
@@ -363,13 +377,13 @@ void skel_fail(struct skel_qp *qp, enum skel_err err, const u8 *ulpdu,
 	ibdev_dbg(qp->ib.device, "QP %u: layer and type %#x, code %#x\n",
 		  qp->ib.qp_num, err >> 16 & 0xff, err >> 8 & 0xff);
 	qp->err = err;
-	/* A responder without a good FPDU may not send (RFC 5044 7.1.2). */
+	/* A responder must not send before a good FPDU (RFC 5044 7.1.2). */
 	if ((err & 0xff) != SKEL_TERM_SILENT &&
 	    (qp->params->initiator || qp->rx.begun || qp->tx.open))
 		tx_make_term(qp, ulpdu, ulpdu_len);
 }
 
-/* Send the Terminate, if it is due and may go. Returns true if it must wait. */
+/* Send the Terminate message, if there is one. Returns true if it must wait. */
 static bool tx_term_waits(struct skel_qp *qp)
 {
 	struct skel_tx *tx = &qp->tx;
@@ -377,7 +391,7 @@ static bool tx_term_waits(struct skel_qp *qp)
 
 	if (!tx->term_len || tx->finished)
 		return false;
-	if (!tx->open)		/* it opens: the first FPDU was good */
+	if (!tx->open)		/* until open_tx or send_rtr */
 		return true;
 	err = tx_push(qp);
 	if (!err && !tx->term_made) {
@@ -390,10 +404,10 @@ static bool tx_term_waits(struct skel_qp *qp)
 }
 
 /*
- * The stream has failed. The FPDU of which TCP has a part is finished, the
- * Terminate message follows (RFC 5040 7.1), and the library ends the stream,
- * and logs the reason. The time for the message is limited, since the peer may
- * accept nothing any more.
+ * The stream has failed (state SQE). If TCP has a part of an FPDU its rest is
+ * sent, then the Terminate message (RFC 5040 7.1). Then iw_mpa_stream_down()
+ * has iw_mpa log the reason, call stop and send FIN. The message has
+ * TX_TERM_LIMIT, since the peer's receive window may stay closed.
  */
 void skel_tx_terminate(struct skel_qp *qp, bool last_try)
 {
@@ -418,7 +432,7 @@ void skel_tx_terminate(struct skel_qp *qp, bool last_try)
 	tx->closed = true;
 	if (qp->err == SKEL_E_STREAM)
 		fault.text = "TCP failed, or the peer closed too early or gave up";
-	if (tx->term_made && !tx->len) {	/* TCP has all of it */
+	if (tx->term_made && !tx->len) {	/* TCP has all of @term */
 		fault.term = true;
 		fault.sent = true;
 		fault.layer = qp->err >> 20 & 0xf;
