@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* A QP's connection: references, and how siw gives it up. */
+/* struct siw_cep, a QP's connection: its references, and how siw ends it. */
 
 #define SIW_MPA_OWN_FILE
 
@@ -34,7 +34,7 @@ struct siw_cep *siw_cep_get_of_qp(struct siw_qp *qp)
 	return cep;
 }
 
-/* siw keeps no more of an error than its Terminate message says. */
+/* End the stream. siw records only the Terminate message of an error. */
 static void cep_stream_down(const struct siw_qp *qp, struct siw_cep *cep)
 {
 	struct iw_mpa_fault fault = { .text = "siw gave the stream up" };
@@ -51,9 +51,9 @@ static void cep_stream_down(const struct siw_qp *qp, struct siw_cep *cep)
 }
 
 /*
- * siw calls this to give a connection up: after an error in TX or RX, or from
- * modify_qp with the state_lock held. Nothing here waits, so @schedule does not
- * matter.
+ * siw calls this to end a connection: after an error in TX or RX, or from
+ * modify_qp with the state_lock held. @schedule asks for a work item if siw may
+ * not wait; this never waits, and ignores it.
  */
 void siw_qp_cm_drop(struct siw_qp *qp, int schedule)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Does a QP of siw compute CRCs? Newer siw has a flag, which Kbuild probes
- * (SIW_HAS_CRC_FLAG). The siw of Linux 6.1 and 6.12 has state of the crypto
- * layer for each direction, allocated only if CRC is on.
+ * Does a QP of siw compute CRCs? Newer versions of siw have a flag for that,
+ * mpa_crc_enabled: Kbuild looks for it and sets SIW_HAS_CRC_FLAG. In Linux 6.1
+ * and 6.12 a QP has state of the crypto layer for each direction, mpa_crc_hd,
+ * which is allocated only if CRC is on.
  */
 #ifndef _SIW_MPA_CRC_H
 #define _SIW_MPA_CRC_H

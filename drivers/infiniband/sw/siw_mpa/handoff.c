@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * siw's half of the hand-off.
+ * The ops of struct iw_mpa_driver_ops for siw's QPs: iw_mpa calls them to give
+ * a QP a stream after the MPA startup, and to take it back.
  *
- * From prepare to send_rtr or open_tx TX is fenced by a Read Response that is
- * never sent: it occupies the one slot for the work that is being sent, so an
- * early post_send only queues. tx_suspend keeps siw's TX thread away from the
- * slot.
+ * Between prepare and send_rtr or open_tx no FPDU may be sent: TX is fenced.
+ * siw can send one WQE at a time, that of tx_wqe(). A Read Response that is
+ * never sent occupies it, so post_send only queues work requests; tx_suspend
+ * keeps siw's TX thread from sending the Read Response.
  *
- * qp->cep is set in prepare and cleared in stop. port.c prevents siw from
- * clearing it in between.
+ * qp->cep, the QP's connection, is set in prepare and cleared in stop. The
+ * verbs of port.c prevent siw from clearing it between these two.
  */
 
 #define SIW_MPA_OWN_FILE
@@ -22,8 +23,9 @@
 #include <linux/slab.h>
 
 /*
- * The size of the first FPDU, from its first four bytes; 0 if it is shorter
- * than the header of its opcode: siw would take later bytes for the header.
+ * Returns the bytes of the first FPDU, from its first four; 0 if its ULPDU is
+ * shorter than the header of its opcode, since siw would read later bytes as
+ * the rest of that header.
  */
 static u32 handoff_fpdu_size(const u8 head[4])
 {
@@ -36,7 +38,7 @@ static u32 handoff_fpdu_size(const u8 head[4])
 	return iw_mpa_fpdu_size(ulpdu_len);
 }
 
-/* Of the bytes that siw has received some may follow the first FPDU. */
+/* Count received bytes until the first FPDU is whole; @len may go beyond it. */
 static void handoff_note_rx(struct siw_cep *cep, u32 len)
 {
 	if (cep->rx_seen < cep->rx_size)
@@ -59,7 +61,7 @@ static int handoff_rx_release(read_descriptor_t *desc, struct siw_cep *cep)
 	return 0;
 }
 
-/* Hold bytes back until they show the size of the first FPDU. */
+/* Keep bytes from siw until there are four, which show the FPDU's length. */
 static int handoff_rx_hold(read_descriptor_t *desc, struct sk_buff *skb,
 			   unsigned int off, size_t len)
 {
@@ -99,10 +101,11 @@ static int handoff_rx_first(read_descriptor_t *desc, struct sk_buff *skb,
 }
 
 /*
- * A socket callback cannot wait for the state_lock. If the lock is taken, the
- * callback sets rx_missed, and the holder polls the stream after it has
- * released the lock. The callback then tries once more: so it gets the lock, or
- * the holder sees rx_missed.
+ * A socket callback cannot wait for the QP's state_lock. If another context has
+ * the lock, the callback sets rx_missed, for which that context reads the
+ * stream after it has released the lock: see siw_mpa_look_again(). That context
+ * may have read rx_missed just before. So the callback tries once more: either
+ * it gets the lock, or rx_missed will be read.
  */
 static bool handoff_try_lock(struct siw_cep *cep)
 {
@@ -117,7 +120,7 @@ static bool handoff_try_lock(struct siw_cep *cep)
 	return true;
 }
 
-/* Bytes are left if siw has given the stream up, or found the lock taken. */
+/* Did siw leave bytes because the state_lock was taken, and is it free now? */
 static bool handoff_can_retry(struct sock *sk)
 {
 	struct iw_mpa_stream *stream;
@@ -138,8 +141,9 @@ static bool handoff_can_retry(struct sock *sk)
 }
 
 /*
- * siw's callbacks need softirqs off, as they take a lock that softirqs
- * write-lock; TCP calls them from release_sock() with softirqs on.
+ * siw's callbacks take sk_callback_lock by read_lock(), which needs softirqs
+ * off, since a softirq may write-lock it. TCP calls them from release_sock()
+ * with softirqs on.
  */
 static void siw_mpa_data_ready(struct sock *sk)
 {
@@ -161,10 +165,10 @@ static void siw_mpa_write_space(struct sock *sk)
 static void siw_mpa_first_data_ready(struct sock *sk);
 
 /*
- * Receive as responder until the first FPDU is validated: until siw has all of
- * it and has found no error. Callers hold the QP's state_lock for reading.
- * handoff_read() does not hold sk_callback_lock: the library may have restored
- * sk_data_ready, hence cmpxchg().
+ * A responder receives by this function until its first FPDU is good: siw has
+ * all of it, and has found no error. The caller holds the QP's state_lock for
+ * reading, but handoff_read() does not hold sk_callback_lock: iw_mpa may have
+ * restored TCP's sk_data_ready, which must not be overwritten, hence cmpxchg().
  */
 static void handoff_rx_until_first(struct siw_qp *qp, struct sock *sk)
 {
@@ -222,7 +226,7 @@ static int handoff_modify_to_rts(struct siw_qp *qp,
 		.state = SIW_QP_STATE_RTS,
 		.flags = params->crc ? SIW_MPA_CRC : 0,
 		.irq_size = params->ird,
-		/* siw rounds up, which would exceed the peer's IRD. */
+		/* siw would round up, to more than the peer's IRD. */
 		.orq_size = params->ord ? rounddown_pow_of_two(params->ord) : 0,
 		.sk = ho->sock,
 	};
@@ -234,14 +238,17 @@ static int handoff_modify_to_rts(struct siw_qp *qp,
 			    SIW_QP_ATTR_MPA);
 	if (!err)
 		return 0;
-	/* Leave nothing that siw would leak when the QP is used again. */
+	/* siw would leak the CRC state when the QP is used again. */
 	siw_mpa_crc_off(qp);
 	qp->irq = NULL;
 	qp->orq = NULL;
 	return err;
 }
 
-/* The QP's sq_lock is held. */
+/*
+ * Fence TX: tx_wqe() gets a Read Response that is never sent, so that post_send
+ * only queues WQEs. The caller holds the QP's sq_lock.
+ */
 static void handoff_close_fence(struct siw_qp *qp)
 {
 	struct siw_wqe *wqe = tx_wqe(qp);
@@ -301,7 +308,7 @@ static void handoff_attach(struct ib_qp *base_qp, struct sock *sk,
 	sk->sk_write_space = siw_mpa_write_space;
 }
 
-/* tcp_read_sock() needs the socket locked, siw's callback softirqs off. */
+/* tcp_read_sock() needs the socket locked, siw_tcp_rx_data() softirqs off. */
 static void handoff_read(struct siw_qp *qp, struct sock *sk)
 {
 	lock_sock(sk);
@@ -317,7 +324,10 @@ static void handoff_read(struct siw_qp *qp, struct sock *sk)
 	release_sock(sk);
 }
 
-/* The state_lock, held for reading, and qp->cep keep the socket. */
+/*
+ * Read the socket. It exists while qp->cep is set: stop clears that with the
+ * state_lock held for writing.
+ */
 static void handoff_look(struct siw_qp *qp, struct siw_cep *cep)
 {
 	down_read(&qp->state_lock);
@@ -327,7 +337,10 @@ static void handoff_look(struct siw_qp *qp, struct siw_cep *cep)
 	up_read(&qp->state_lock);
 }
 
-/* Later bytes find the new callbacks, so this check needs no lock. */
+/*
+ * kick_rx: read the bytes that arrived before attach. TCP calls the callbacks
+ * of attach for bytes after this check, so the check needs no lock.
+ */
 static void handoff_kick_rx(struct ib_qp *base_qp)
 {
 	struct siw_qp *qp = to_siw_qp(base_qp);
@@ -337,8 +350,9 @@ static void handoff_kick_rx(struct ib_qp *base_qp)
 }
 
 /*
- * After the QP's state_lock was held for writing: read what arrived in that
- * time, see handoff_try_lock(). Process context, without a lock of the QP.
+ * Called after the QP's state_lock was held for writing: read the bytes for
+ * which handoff_try_lock() has set rx_missed in that time. Process context,
+ * without a lock of the QP.
  */
 void siw_mpa_look_again(struct siw_qp *qp)
 {
@@ -376,12 +390,14 @@ static void handoff_open_tx(struct ib_qp *base_qp)
 }
 
 /*
- * A flag of an ORQ entry, unknown to siw: the Read of the entry has no poster.
- * An application that sets the flag in an SQE loses only its own completion.
+ * A flag of ORQ entries that siw does not use: the entry is of an RTR message
+ * by RDMA Read, which no ULP has posted, so it gets no completion. An
+ * application that sets the flag in an SQE of its own loses only that SQE's
+ * completion.
  */
 #define HANDOFF_RTR	BIT(15)
 
-/* For siw an RTR message is a Read whose response is to come. */
+/* An RTR message by RDMA Read needs an ORQ entry for its Read Response. */
 static int handoff_expect_read(struct siw_qp *qp)
 {
 	struct siw_sqe rtr = { .opcode = SIW_OP_READ, .flags = HANDOFF_RTR };
@@ -401,7 +417,7 @@ static int handoff_expect_read(struct siw_qp *qp)
 	return rreq ? 0 : -EIO;
 }
 
-/* Send all of it. -EAGAIN: nothing was sent; -EPIPE: the stream is lost. */
+/* Send a whole RTR message. -EAGAIN: nothing was sent; -EPIPE: only a part. */
 static int handoff_put_rtr(struct siw_cep *cep, u8 rtr, bool crc)
 {
 	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
@@ -418,8 +434,8 @@ static int handoff_put_rtr(struct siw_cep *cep, u8 rtr, bool crc)
 }
 
 /*
- * The RTR message does not go through siw's queues: siw completes a WQE that
- * fails or is flushed, signalled or not, but an RTR message has no poster.
+ * send_rtr: the RTR message is not posted to siw's SQ. siw completes a WQE that
+ * fails or is flushed, even if unsignalled; no ULP has posted this message.
  */
 static int handoff_send_rtr(struct ib_qp *base_qp, u8 rtr)
 {
@@ -439,7 +455,7 @@ static int handoff_send_rtr(struct ib_qp *base_qp, u8 rtr)
 	return err;
 }
 
-/* Close the fence unless siw is sending: post_send then only queues. */
+/* Fence TX unless siw is sending: then post_send only queues WQEs. */
 static bool handoff_fence_if_idle(struct siw_qp *qp)
 {
 	unsigned long flags;
@@ -454,7 +470,7 @@ static bool handoff_fence_if_idle(struct siw_qp *qp)
 	return idle;
 }
 
-/* If siw is sending, the peer receives FPDUs without a repetition. */
+/* repeat_rtr: -EBUSY if siw is sending, since the peer then receives FPDUs. */
 static int handoff_repeat_rtr(struct ib_qp *base_qp)
 {
 	struct siw_qp *qp = to_siw_qp(base_qp);
@@ -478,8 +494,9 @@ static int handoff_repeat_rtr(struct ib_qp *base_qp)
 }
 
 /*
- * The connection ends, and siw is going to flush the QP: no answer to the RTR
- * message is due then. Under the QP's state_lock, held for writing.
+ * siw is about to flush the QP, and would complete the Read of an RTR message:
+ * remove its entry from the ORQ. The caller holds the QP's state_lock for
+ * writing.
  */
 static void handoff_forget_rtr(struct siw_qp *qp)
 {
@@ -495,8 +512,8 @@ static void handoff_forget_rtr(struct siw_qp *qp)
 }
 
 /*
- * siw's verbs and its notifier call this in place of siw_qp_modify(), with the
- * QP's state_lock held for writing.
+ * siw's verbs and its notifier call this in place of siw_qp_modify(), which may
+ * flush the QP, with the QP's state_lock held for writing.
  */
 int siw_mpa_qp_modify(struct siw_qp *qp, struct siw_qp_attrs *attrs,
 		      enum siw_qp_attr_mask mask)
@@ -507,8 +524,9 @@ int siw_mpa_qp_modify(struct siw_qp *qp, struct siw_qp_attrs *attrs,
 }
 
 /*
- * siw's receive path calls this in place of siw_sqe_complete(). A WQE that
- * fails completes, even if it is not signalled; an RTR message must not.
+ * siw's receive path calls this in place of siw_sqe_complete(). siw completes a
+ * Read that fails, even if unsignalled; no ULP has posted the Read of an RTR
+ * message.
  */
 int siw_mpa_sqe_complete(struct siw_qp *qp, struct siw_sqe *sqe, u32 bytes,
 			 enum siw_wc_status status)
@@ -519,8 +537,8 @@ int siw_mpa_sqe_complete(struct siw_qp *qp, struct siw_sqe *sqe, u32 bytes,
 }
 
 /*
- * siw's Terminate message goes out, unless the fence is still closed: a
- * responder sends nothing before it has received one good FPDU.
+ * stop: send siw's Terminate message, unless TX was never opened: a responder
+ * must not send before it has received a good FPDU (RFC 5044 7.1.2).
  */
 static void handoff_stop(struct ib_qp *base_qp, enum iw_mpa_reason why)
 {

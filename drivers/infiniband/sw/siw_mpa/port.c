@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Calls of siw's own files to iw_mpa: load, registration, QPs, mmap keys. */
+/* Functions that siw's files and the RDMA core call in place of siw's own */
 
 #define SIW_MPA_OWN_FILE
 
@@ -11,14 +11,14 @@
 #include <linux/rcupdate.h>
 #include <rdma/siw-abi.h>
 
-/* siw's dealloc_driver, which is static there and the same for each device */
+/* siw's own dealloc_driver, a static function; the same for each device */
 static void (*port_siw_dealloc)(struct ib_device *ibdev);
 
 /*
  * May this module be loaded? The RDMA core has one driver for a link type. It
- * ignores a second driver, but would later remove that driver from a list on
- * which it never was. 0, or -EBUSY if siw is loaded; not -EEXIST, which
- * modprobe takes for success.
+ * ignores a second one with the same type, but when that is unloaded it would
+ * remove it from a list that it is not on. Returns 0, or -EBUSY if siw is
+ * loaded; not -EEXIST, which modprobe takes for success.
  */
 int siw_cm_init(void)
 {
@@ -39,10 +39,10 @@ static void port_dealloc(struct ib_device *ibdev)
 }
 
 /*
- * No connection starts on a QP that is being destroyed. The XArray's lock is
- * not taken: siw takes it with softirqs on, and iw_cm calls this with a lock
- * held that softirqs take. A QP that was found stays for a grace period: see
- * port_destroy_qp().
+ * iw_get_qp: finds no QP that is being destroyed, so that no connection starts
+ * on one. The XArray's lock is not taken: siw takes it with softirqs on, but
+ * iw_cm calls this with a lock held that softirqs take. A QP that was found
+ * exists for one more grace period: see port_destroy_qp().
  */
 static struct ib_qp *port_get_qp(struct ib_device *ibdev, int qpn)
 {
@@ -58,10 +58,11 @@ static struct ib_qp *port_get_qp(struct ib_device *ibdev, int qpn)
 }
 
 /*
- * siw frees what a hand-off needs, so the connection has to end first. iw_cm
- * finds the QP and takes its reference under one spinlock, which is an RCU
- * read-side critical section: after one grace period each finder has its
- * reference. siw removes the QP from its XArray, and the RDMA core frees the QP
+ * End the QP's connection before siw_destroy_qp() frees what its ops use. iw_cm
+ * calls iw_get_qp and takes its reference under one spinlock, an RCU read-side
+ * critical section. So after the first grace period each caller that has found
+ * the QP has its reference, and iw_mpa_qp_gone() finds its connection.
+ * siw_destroy_qp() removes the QP from the XArray, and the RDMA core frees it
  * when this returns: the second grace period is for port_get_qp(), which may
  * still read the QP's flags.
  */
@@ -83,8 +84,9 @@ static int port_destroy_qp(struct ib_qp *base_qp, struct ib_udata *udata)
 }
 
 /*
- * Applications post into mapped queues. Once a QP in error was flushed siw does
- * not see what is posted to it: the application would wait for ever.
+ * Applications post into mapped queues, which siw reads only until it has
+ * flushed a QP in ERROR. Work requests posted later would never complete, so
+ * flush them in each post_send and modify_qp.
  */
 static void port_flush_late(struct siw_qp *qp)
 {
@@ -106,7 +108,7 @@ static int port_post_send(struct ib_qp *base_qp, const struct ib_send_wr *wr,
 	return err;
 }
 
-/* A QP returns to IDLE only after its connection has ended. */
+/* modify_qp: siw must not return a QP to IDLE while it has a connection. */
 static int port_modify_qp(struct ib_qp *base_qp, struct ib_qp_attr *attr,
 			  int mask, struct ib_udata *udata)
 {
@@ -125,8 +127,9 @@ static int port_modify_qp(struct ib_qp *base_qp, struct ib_qp_attr *attr,
 }
 
 /*
- * siw of 6.1 does not return the state, no siw returns the type of signalling,
- * and the core does not clear the structures before the call.
+ * query_qp: siw of Linux 6.1 does not return the state, no siw returns the type
+ * of signalling, and the RDMA core does not zero the structures before the
+ * call.
  */
 static int port_query_qp(struct ib_qp *base_qp, struct ib_qp_attr *attr,
 			 int mask, struct ib_qp_init_attr *init_attr)
@@ -149,13 +152,13 @@ static int port_query_qp(struct ib_qp *base_qp, struct ib_qp_attr *attr,
 	if (!(READ_ONCE(attrs->flags) & SIW_SIGNAL_ALL_WR))
 		init_attr->sq_sig_type = IB_SIGNAL_REQ_WR;
 	err = siw_query_qp(base_qp, attr, mask, init_attr);
-	/* max_rd_atomic is for Reads that this QP sends. */
+	/* max_rd_atomic is the ORD, max_dest_rd_atomic the IRD. */
 	attr->max_rd_atomic = attrs->orq_size;
 	attr->max_dest_rd_atomic = attrs->irq_size;
 	return err;
 }
 
-/* Returns a reference on siw's network device; Kbuild probes SIW_HAS_NETDEV. */
+/* Returns a reference on siw's network device. Kbuild sets SIW_HAS_NETDEV. */
 #ifdef SIW_HAS_NETDEV
 static struct net_device *port_get_netdev(struct ib_device *ibdev)
 {
@@ -169,7 +172,10 @@ static struct net_device *port_get_netdev(struct ib_device *ibdev)
 }
 #endif
 
-/* siw calls this, not ib_register_device(); on failure ib_dealloc_device(). */
+/*
+ * siw calls this in place of ib_register_device(). On failure siw calls
+ * ib_dealloc_device(), and that port_dealloc().
+ */
 int siw_mpa_ib_register(struct ib_device *ibdev, const char *name,
 			struct device *dma_device)
 {
@@ -197,8 +203,9 @@ int siw_mpa_ib_register(struct ib_device *ibdev, const char *name,
 }
 
 /*
- * In place of rdma_user_mmap_entry_insert(). libsiw takes one key for "no key",
- * and a process with many QPs would get that key: so keys begin after it.
+ * siw calls this in place of rdma_user_mmap_entry_insert(). For libsiw one key,
+ * SIW_INVAL_UOBJ_KEY, means that there is none. A process with many QPs would
+ * get that key, so keys begin after it.
  */
 int siw_mpa_mmap_insert(struct ib_ucontext *ucontext,
 			struct rdma_user_mmap_entry *entry, size_t length)

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* From TCP to siw, in portions that siw can handle. */
+/* Pass received bytes from TCP to siw, in portions that siw can handle. */
 
 #define SIW_MPA_OWN_FILE
 
 #include "siw/siw.h"
 #include "siw_cm.h"
 
-/* Padding and CRC */
+/* most bytes of padding and CRC */
 #define RX_TRAILER_MAX	(3 + MPA_CRC_SIZE)
 
 /*
- * Pass @bytes to siw that are not in an skb of TCP. Softirqs are off, as
- * siw_tcp_rx_data() needs it. 0 or -ENOMEM.
+ * Pass @bytes, which are in no skb of TCP, to siw, in an skb of their own.
+ * Softirqs have to be off for siw_tcp_rx_data(). Returns 0 or -ENOMEM.
  */
 int siw_mpa_rx_octets(read_descriptor_t *desc, const void *bytes,
 		      unsigned int len)
@@ -33,9 +33,9 @@ static bool rx_trailer_is_cut(const struct siw_rx_stream *srx)
 }
 
 /*
- * siw has the first bytes of a trailer, and would write the next bytes over
- * these. So the next bytes are added here, and siw gets the trailer once it is
- * whole.
+ * TCP has delivered an FPDU's trailer, its padding and CRC, in parts. siw would
+ * write the second part over the first. So add the next bytes here, and pass
+ * siw the trailer once it is whole.
  */
 static int rx_rest_of_trailer(read_descriptor_t *desc, struct sk_buff *skb,
 			      unsigned int off, size_t len)
@@ -59,10 +59,10 @@ static int rx_rest_of_trailer(read_descriptor_t *desc, struct sk_buff *skb,
 }
 
 /*
- * In place of siw_tcp_rx_data(), with softirqs off. siw reads to the end of
- * @skb. But siw has to stop at urgent data in @skb: no RNIC sends any, so that
- * is an error. And TCP may split a trailer, where its window ends. Returns how
- * many bytes were consumed.
+ * siw passes this to tcp_read_sock() in place of siw_tcp_rx_data(), which reads
+ * @skb to its end. If @len is less than that, urgent data follows, which no
+ * RNIC sends: end the stream. TCP may also split a trailer, at the end of its
+ * window. Softirqs are off. Returns how many bytes were consumed.
  */
 int siw_mpa_rx_data(read_descriptor_t *desc, struct sk_buff *skb,
 		    unsigned int off, size_t len)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * siw's own files include this in place of siw's header. It declares the
- * connection manager that they need, implemented by iw_mpa.
+ * siw's own files include this file in place of siw's siw_cm.h. It declares the
+ * functions of a connection manager that they call, here on top of iw_mpa.
  */
 #ifndef _SIW_CM_H
 #define _SIW_CM_H
@@ -17,27 +17,27 @@
 
 struct siw_qp;
 
-/* A QP's connection, from prepare until the QP drops its reference */
+/* A QP's connection: prepare creates it, stop drops the QP's reference */
 struct siw_cep {
 	struct kref		ref;
-	struct rcu_head		rcu;	/* readers without state_lock */
+	struct rcu_head		rcu;	/* for siw_cep_get_of_qp() */
 	struct iw_mpa_ep	*ep;	/* with a reference */
 	struct siw_qp		*qp;
 	struct socket		*sock;	/* valid until stop */
 	void			(*sk_write_space)(struct sock *sk); /* TCP's */
-	/* of senders other than siw's TX thread; before the QP's state_lock */
+	/* Held by senders but siw's TX thread; taken before the state_lock */
 	struct mutex		tx_lock;
 	unsigned long		tx_flags; /* see tx.c */
 	bool			responder;
 	bool			tx_open; /* FPDUs may be sent */
 	bool			validated; /* the first FPDU was good */
-	/* state_lock was taken when bytes arrived: its holder must poll */
+	/* state_lock was taken when bytes arrived: its holder reads them */
 	atomic_t		rx_missed;
-	/* Of the first FPDU, under the socket's lock: */
-	u32			rx_size; /* once it is known */
-	u32			rx_seen; /* bytes that siw has */
+	/* A responder's first FPDU, protected by the socket's lock: */
+	u32			rx_size; /* its bytes; 0: not known */
+	u32			rx_seen; /* bytes passed to siw */
 	u8			rx_held; /* bytes in @rx_head */
-	u8			rx_head[4]; /* show the size */
+	u8			rx_head[4]; /* its first bytes */
 };
 
 void siw_mpa_tx_begin(struct siw_cep *cep);
@@ -45,7 +45,10 @@ void siw_mpa_tx_end(struct siw_cep *cep);
 struct siw_cep *siw_cep_get_of_qp(struct siw_qp *qp);
 void siw_cep_put(struct siw_cep *cep);
 
-/* siw's write_space does not check sk_user_data first, its data_ready does. */
+/*
+ * siw's data_ready checks sk_user_data before it uses this macro; its
+ * write_space uses sk_to_cep(), which has to check that.
+ */
 #define sk_to_qp(sk)	(to_siw_qp(iw_mpa_sk_stream(sk)->qp))
 
 static inline struct siw_cep *sk_to_cep(const struct sock *sk)
@@ -61,7 +64,7 @@ static inline void siw_cm_exit(void)
 {
 }
 
-/* siw_mpa_ib_register() sets iw_mpa's functions over these. */
+/* siw's table of verbs has these; siw_mpa_ib_register() adds iw_mpa's own. */
 #define siw_accept		NULL
 #define siw_connect		NULL
 #define siw_create_listen	NULL
@@ -87,7 +90,7 @@ int siw_mpa_rx_octets(read_descriptor_t *desc, const void *bytes,
 int siw_mpa_rx_data(read_descriptor_t *desc, struct sk_buff *skb,
 		    unsigned int off, size_t len);
 
-/* siw's own files call these in place of their own functions. */
+/* siw's own files call the functions on the right, not those on the left. */
 #ifndef SIW_MPA_OWN_FILE
 #define ib_register_device		siw_mpa_ib_register
 #define rdma_user_mmap_entry_insert	siw_mpa_mmap_insert

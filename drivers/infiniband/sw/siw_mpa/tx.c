@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * One sender at a time.
+ * At most one context sends for a QP of siw at a time.
  *
- * post_send sends at once if nothing is being sent. If TCP has no room, siw's
- * TX thread sends the rest, once TCP has woken it. TCP may wake it before the
- * poster has recorded where it stopped: then poster and thread would go on with
- * the same FPDU. So posters hold tx_lock. The thread serves many QPs and must
- * not wait for one: if tx_lock is taken, it sets TX_MISSED, and the poster
- * wakes it again. A poster need not wait for the thread: while something is
- * being sent, post_send only queues.
+ * post_send of an application sends at once if no WQE of the QP is in progress.
+ * If TCP's send buffer has no room, siw's TX thread sends the rest of the FPDU,
+ * once TCP's write_space has woken it. That may be before the poster has
+ * recorded how much it has sent: then both would send the same bytes. So
+ * posters hold tx_lock. The thread serves many QPs, and must not wait for one:
+ * if tx_lock is taken it sets TX_MISSED, and the poster wakes the thread again.
+ * A poster need not wait for the thread: while that sends, a WQE is in
+ * progress, and post_send only queues.
  */
 
 #define SIW_MPA_OWN_FILE
@@ -20,20 +21,20 @@
 
 /* Bits of siw_cep.tx_flags */
 enum {
-	TX_QUEUED,	/* in the thread's list, not yet visited */
+	TX_QUEUED,	/* the QP is in the thread's list */
 	TX_MISSED,	/* the thread has found tx_lock taken */
 };
 
 /*
- * The caller is going to send in place of siw's TX thread. Process context;
- * sleeps; without the QP's state_lock.
+ * Call this before sending in place of siw's TX thread. Process context;
+ * sleeps; must not hold the QP's state_lock.
  */
 void siw_mpa_tx_begin(struct siw_cep *cep)
 {
 	mutex_lock(&cep->tx_lock);
 }
 
-/* Wakes the thread if that has found the lock taken; needs cep->qp. */
+/* After sending: wake siw's TX thread if it has found tx_lock taken. */
 void siw_mpa_tx_end(struct siw_cep *cep)
 {
 	mutex_unlock(&cep->tx_lock);
@@ -43,13 +44,13 @@ void siw_mpa_tx_end(struct siw_cep *cep)
 		siw_sq_start(cep->qp);
 }
 
-/* If it fails, TX_MISSED was set before the holder releases the lock. */
+/* False if tx_lock is taken: then its holder will find TX_MISSED set. */
 static bool tx_try(struct siw_cep *cep)
 {
 	if (mutex_trylock(&cep->tx_lock))
 		return true;
 	set_bit(TX_MISSED, &cep->tx_flags);
-	/* Pairs with siw_mpa_tx_end(): set TX_MISSED first, then try again. */
+	/* Pairs with siw_mpa_tx_end(): set TX_MISSED, then try the lock. */
 	smp_mb__after_atomic();
 	if (!mutex_trylock(&cep->tx_lock))
 		return false;
@@ -57,7 +58,7 @@ static bool tx_try(struct siw_cep *cep)
 	return true;
 }
 
-/* If there is no WQE to go on with, siw would complete an old one once more. */
+/* Without a WQE in progress siw would complete the last WQE once more. */
 static bool tx_is_active(struct siw_qp *qp)
 {
 	unsigned long flags;
@@ -70,8 +71,9 @@ static bool tx_is_active(struct siw_qp *qp)
 }
 
 /*
- * siw's TX thread calls this in place of down_read_trylock(), to go on with a
- * QP. 1 if @state_lock was taken; 0: nothing to send, leave the QP alone.
+ * siw's TX thread calls this in place of down_read_trylock(), for a QP of its
+ * list. Returns 1 with @state_lock held if a WQE is in progress; 0 if none is,
+ * or another context sends: then the thread skips the QP.
  */
 int siw_mpa_tx_resume(struct rw_semaphore *state_lock)
 {
@@ -82,7 +84,7 @@ int siw_mpa_tx_resume(struct rw_semaphore *state_lock)
 	if (!cep)
 		return 0;
 	clear_bit(TX_QUEUED, &cep->tx_flags);
-	/* Before the flags are read: a later post queues the QP again. */
+	/* Before the WQE's status is read: a later post queues the QP again. */
 	smp_mb__after_atomic();
 	if (tx_try(cep)) {
 		active = tx_is_active(qp);
@@ -94,8 +96,9 @@ int siw_mpa_tx_resume(struct rw_semaphore *state_lock)
 
 /*
  * siw calls this in place of llist_add(), to pass a QP to a TX thread, which
- * gets the caller's reference. If the QP is in the list already, llist_add()
- * would lose the QPs before it. Returns whether @queue was empty. Any context.
+ * gets the caller's reference. If the QP is in @queue already, llist_add()
+ * would cut off the QPs behind it. Returns whether @queue was empty. Any
+ * context.
  */
 bool siw_mpa_tx_queue(struct llist_node *tx_list, struct llist_head *queue)
 {
@@ -114,10 +117,10 @@ bool siw_mpa_tx_queue(struct llist_node *tx_list, struct llist_head *queue)
 }
 
 /*
- * siw calls this in place of kthread_stop() while it is unloaded, before it
- * removes its devices. The devices have to be removed first: a kernel ULP may
- * post work when it loses its device, and would wait for a thread that has
- * ended, as would destroy_qp.
+ * siw's module exit calls this in place of kthread_stop(), before it removes
+ * its devices. They have to be removed first: a kernel ULP may post work
+ * requests when it loses its device, and would wait for ever for a TX thread
+ * that has ended, as would destroy_qp.
  */
 int siw_mpa_tx_stop(struct task_struct *thread)
 {
@@ -125,7 +128,7 @@ int siw_mpa_tx_stop(struct task_struct *thread)
 	return kthread_stop(thread);
 }
 
-/* In place of siw_post_send(). Process context for a QP of an application. */
+/* post_send: only that of an application sends at once, and takes tx_lock. */
 int siw_mpa_post_send(struct ib_qp *base_qp, const struct ib_send_wr *wr,
 		      const struct ib_send_wr **bad_wr)
 {
