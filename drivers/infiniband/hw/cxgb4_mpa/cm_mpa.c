@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * This file replaces the MPA functions of iw_cxgb4's cm.c by calls of mpa.c. It
- * is included at the end of cm.c, as "edits" says, in place of the functions
- * that are taken out. So it can use what is static in cm.c.
+ * This file replaces the MPA functions of iw_cxgb4's cm.c by calls of mpa.c.
+ * The file "edits" says how scripts/lib/stage-edit.py takes those functions out
+ * of cm.c, and includes this file at its end. So static functions of cm.c can
+ * be used here.
  *
- * com.mutex of the endpoint is held in every function, with two exceptions:
- * c4iw_accept_cr() takes it, and some callers of connect_reply_upcall() do not
- * hold it.
+ * Callers hold com.mutex of the endpoint, with two exceptions: c4iw_accept_cr()
+ * takes it, and some callers of connect_reply_upcall() do not hold it.
  */
 
 static struct c4iw_ep *cm_ep(struct c4mpa_conn *conn)
@@ -14,7 +14,7 @@ static struct c4iw_ep *cm_ep(struct c4mpa_conn *conn)
 	return container_of(conn, struct c4iw_ep, mpa);
 }
 
-/* The device takes streaming data in a work request that holds the bytes. */
+/* Make a work request that has the device send the bytes of @head and @pd. */
 static struct sk_buff *cm_make_data(struct c4iw_ep *ep, const void *head,
 				    size_t head_len, const void *pd,
 				    size_t pd_len)
@@ -44,7 +44,7 @@ static struct sk_buff *cm_make_data(struct c4iw_ep *ep, const void *head,
 	return skb;
 }
 
-/* A frame stays until it was sent: fw4_ack() frees it. One at a time. */
+/* ep->mpa_skb keeps one frame until it was sent: then fw4_ack() frees it. */
 static int cm_send(struct c4mpa_conn *conn, const void *head, size_t head_len,
 		   const void *pd, size_t pd_len)
 {
@@ -105,7 +105,10 @@ static int cm_start(struct c4mpa_conn *conn)
 			      &attrs, 1);
 }
 
-/* Until the ULP is asked, the child holds a reference on the listener. */
+/*
+ * Raise CONNECT_REQUEST. Until then the new endpoint has a reference on the
+ * listener's, which is dropped here.
+ */
 static int cm_raise_request(struct c4iw_ep *ep, struct iw_cm_event *event)
 {
 	struct c4iw_ep *parent = ep->parent_ep;
@@ -127,7 +130,10 @@ static int cm_raise_request(struct c4iw_ep *ep, struct iw_cm_event *event)
 	return err;
 }
 
-/* The ULP gets one event. After a failure iw_cm does not need the cm_id. */
+/*
+ * Raise CONNECT_REPLY. If the startup has failed iw_cm does not need the cm_id
+ * after that, unless it could not take private data: then mpa.c calls again.
+ */
 static int cm_raise_reply(struct c4iw_ep *ep, struct iw_cm_event *event)
 {
 	struct iw_cm_id *cm_id = ep->com.cm_id;
@@ -181,12 +187,12 @@ static bool cm_disarm(struct c4mpa_conn *conn)
 }
 
 /*
- * c4iw_ep_disconnect() cannot be used here. It takes com.mutex itself, and
- * another context could end the connection before it has the mutex. It leaves
- * CLOSE_SENT set, so the second attempt would never be closed. If the adapter
- * has failed it raises CLOSE, though the ULP waits for the Reply. The QP does
- * not have the stream yet, so there is nothing of an SRQ to read before the
- * abort.
+ * ops->abort(). c4iw_ep_disconnect() cannot do this. It takes com.mutex itself:
+ * with the mutex dropped for it another context could end the connection first.
+ * It leaves CLOSE_SENT set, so the connection with revision 1 could never be
+ * closed. If the adapter has failed it raises CLOSE, although the ULP waits for
+ * CONNECT_REPLY. The QP has no stream yet, so, unlike there, no SRQ has to be
+ * read before the abort.
  */
 static int cm_abort(struct c4mpa_conn *conn)
 {
@@ -211,7 +217,7 @@ static const struct c4mpa_ops cm_ops = {
 	.abort	= cm_abort,
 };
 
-/* The module's parameter may be 0, which is no revision here, and means 1. */
+/* @rev, a parameter of the module, may be 0: that means revision 1. */
 static void cm_init(struct c4iw_ep *ep, bool initiator, int rev)
 {
 	struct c4iw_dev *dev = ep->com.dev;
@@ -232,7 +238,10 @@ static void cm_init(struct c4iw_ep *ep, bool initiator, int rev)
 	c4mpa_init(&ep->mpa, &cm_ops, &settings, initiator);
 }
 
-/* For act_establish(). c4iw_connect() has stored in @ep what the ULP wants. */
+/*
+ * act_establish() calls this when TCP is connected. c4iw_connect() has stored
+ * in @ep what the ULP asks for.
+ */
 static int send_mpa_req(struct c4iw_ep *ep, struct sk_buff *skb,
 			u8 mpa_rev_to_use)
 {
@@ -252,13 +261,13 @@ static int send_mpa_req(struct c4iw_ep *ep, struct sk_buff *skb,
 	return 0;
 }
 
-/* c4iw_reject_cr() closes after this. */
+/* c4iw_reject_cr() calls this, and then closes the connection. */
 static int send_mpa_reject(struct c4iw_ep *ep, const void *pdata, u8 plen)
 {
 	return c4mpa_reject(&ep->mpa, pdata, plen);
 }
 
-/* rx_data() expects the values of enum c4mpa_verdict. */
+/* rx_data() of cm.c gets the result, one of enum c4mpa_verdict. */
 static int process_mpa_reply(struct c4iw_ep *ep, struct sk_buff *skb)
 {
 	return c4mpa_rx_reply(&ep->mpa, skb->data, skb_headlen(skb));
@@ -271,14 +280,14 @@ static int process_mpa_request(struct c4iw_ep *ep, struct sk_buff *skb)
 	if (!ep->mpa.ops)
 		cm_init(ep, false, mpa_rev);
 	verdict = c4mpa_rx_request(&ep->mpa, skb->data, skb_headlen(skb));
-	/* Without CONNECT_REQUEST the listener was not put. */
+	/* cm_raise_request() has not dropped the reference on the listener. */
 	if (verdict == C4MPA_ABORT &&
 	    !test_bit(CONNREQ_UPCALL, &ep->com.history))
 		c4iw_put_ep(&ep->parent_ep->com);
 	return verdict;
 }
 
-/* This reports failures outside of MPA. */
+/* cm.c calls this for failures outside of MPA, such as TCP's. */
 static void connect_reply_upcall(struct c4iw_ep *ep, int status)
 {
 	const struct c4mpa_event event = {
@@ -289,8 +298,8 @@ static void connect_reply_upcall(struct c4iw_ep *ep, int status)
 }
 
 /**
- * c4mpa_reset_is_final - a connection that awaits the Reply was reset
- * @ep: initiator
+ * c4mpa_reset_is_final - the peer has reset TCP before its Reply
+ * @ep: endpoint of an initiator
  * @status: the device's code for the reset
  *
  * Return: true if the ULP gets an error; false if revision 1 is to be tried.
@@ -313,7 +322,7 @@ static int cm_accept(struct c4iw_ep *ep, struct iw_cm_id *cm_id,
 	ref_cm_id(&ep->com);
 	ep->com.qp = qp;
 	ref_qp(ep);
-	/* The timer stops when the device reports that the Reply was sent. */
+	/* fw4_ack() then stops the timer when the Reply was sent. */
 	set_bit(STOP_MPA_TIMER, &ep->com.flags);
 	err = c4mpa_accept(&ep->mpa, param->ird, param->ord,
 			   param->private_data, param->private_data_len);
@@ -325,9 +334,9 @@ static int cm_accept(struct c4iw_ep *ep, struct iw_cm_id *cm_id,
 }
 
 /**
- * c4iw_accept_cr - iw_accept of iw_cxgb4
- * @cm_id: that of the CONNECT_REQUEST
- * @conn_param: QP, depths and private data
+ * c4iw_accept_cr - the verb iw_accept of iw_cxgb4
+ * @cm_id: the cm_id of the CONNECT_REQUEST
+ * @conn_param: number of the QP, IRD, ORD and private data
  *
  * Return: 0 or a negative errno.
  */
@@ -351,8 +360,10 @@ int c4iw_accept_cr(struct iw_cm_id *cm_id, struct iw_cm_conn_param *conn_param)
 }
 
 /*
- * cm_rx_data() would drop bytes that arrive before the ULP has answered, though
- * the device has acknowledged them.
+ * The device calls this with received bytes. For bytes that arrive after the
+ * Request, before the ULP has answered, end the connection: cm_rx_data(),
+ * cm.c's own rx_data(), would drop them, though the device has acknowledged
+ * them.
  */
 static int rx_data(struct c4iw_dev *dev, struct sk_buff *skb)
 {
@@ -393,10 +404,11 @@ static int peer_close(struct c4iw_dev *dev, struct sk_buff *skb)
 }
 
 /*
- * Release the old TID and its route. c4iw_reconnect() reports a failure to the
- * ULP. retry_with_mpa_v1 is not set before this call: otherwise peer_abort(),
- * called for an RST that crosses ours, would connect again while the device
- * still has the TID.
+ * TCP was aborted to connect again with revision 1: release the old TID and its
+ * route, then connect. c4iw_reconnect() reports a failure to the ULP.
+ * retry_with_mpa_v1 is not set before, as peer_abort(), called for an RST of
+ * the peer that crosses the abort, would connect while the device still has the
+ * TID.
  */
 static void cm_begin_anew(struct c4iw_ep *ep)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* From cm_mpa.c, for iw_cxgb4's files; iw_cxgb4.h includes this first. */
+/* Function of cm_mpa.c for iw_cxgb4's files; iw_cxgb4.h includes this first. */
 #ifndef _CXGB4_CM_MPA_H
 #define _CXGB4_CM_MPA_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* See mpa.h. */
+/* MPA startup for iw_cxgb4, without I/O: see mpa.h. */
 
 #include "mpa.h"
 
@@ -7,15 +7,15 @@
 #include <linux/minmax.h>
 #include <linux/string.h>
 
-/* The device inserts Markers. It knows these RTR types, and awaits one type. */
+/* RTR types that the device can send or accept */
 #define C4MPA_RTR	(IW_MPA_RTR_WRITE | IW_MPA_RTR_READ)
 
 /**
- * c4mpa_init - begin a startup, also one that is tried again
+ * c4mpa_init - begin a startup, also a second one with revision 1
  * @conn: connection
  * @ops: functions of the device, the timer and iw_cm
- * @settings: of module and device
- * @initiator: local role
+ * @settings: parameters of the module and limits of the device
+ * @initiator: this end sends the Request
  */
 void c4mpa_init(struct c4mpa_conn *conn, const struct c4mpa_ops *ops,
 		const struct c4mpa_settings *settings, bool initiator)
@@ -39,9 +39,9 @@ void c4mpa_init(struct c4mpa_conn *conn, const struct c4mpa_ops *ops,
 }
 
 /*
- * The device awaits one RTR type: that of the settings, if the peer has named
- * it; else one that the peer has named and the device has; if there is none,
- * that of the settings, too.
+ * The device sends or accepts one RTR type, which is programmed: that of the
+ * settings, if the peer names it, or names none that the device has; else one
+ * that the peer names and the device has.
  */
 static u8 c4mpa_rtr(const struct c4mpa_conn *conn)
 {
@@ -50,7 +50,7 @@ static u8 c4mpa_rtr(const struct c4mpa_conn *conn)
 	return !both || (both & conn->rtr) ? conn->rtr : both;
 }
 
-/* ops->send() appends the private data. */
+/* Send a startup frame: its head is encoded here, ops->send() appends @pd. */
 static int c4mpa_send(struct c4mpa_conn *conn, const void *pd, u16 pd_len)
 {
 	struct iw_mpa_frame frame = conn->sent;
@@ -66,8 +66,8 @@ static int c4mpa_send(struct c4mpa_conn *conn, const void *pd, u16 pd_len)
 }
 
 /**
- * c4mpa_connect - TCP is up: send the Request
- * @conn: connection after c4mpa_init(), initiator
+ * c4mpa_connect - TCP is connected: send the MPA Request
+ * @conn: an initiator's connection, after c4mpa_init()
  * @ird: inbound Reads that the ULP asks for
  * @ord: outbound Reads
  * @pd: private data
@@ -85,8 +85,9 @@ int c4mpa_connect(struct c4mpa_conn *conn, u16 ird, u16 ord, const void *pd,
 }
 
 /*
- * FPDUs in one buffer with the frame end the connection: they cannot be given
- * back to the device, and a peer must not send any yet (RFC 5044 7.1.2).
+ * Collect the peer's frame. If FPDUs follow it in the buffer the connection
+ * ends: they cannot be given back to the device, and a peer must not send any
+ * yet (RFC 5044 7.1.2).
  */
 static enum iw_mpa_reason c4mpa_collect(struct c4mpa_conn *conn,
 					const void *octets, size_t len)
@@ -121,7 +122,10 @@ static int c4mpa_tell(struct c4mpa_conn *conn, enum c4mpa_event_type type,
 	return conn->ops->event(conn, &event);
 }
 
-/* iw_cm may find no memory to copy private data: then the connection fails. */
+/*
+ * Raise CONNECT_REPLY. If iw_cm has no memory to copy the private data the
+ * event is raised again without, and a connection that came up is aborted.
+ */
 static enum c4mpa_verdict c4mpa_tell_reply(struct c4mpa_conn *conn,
 					   enum iw_mpa_reason why,
 					   enum c4mpa_verdict verdict)
@@ -138,8 +142,9 @@ static enum c4mpa_verdict c4mpa_tell_reply(struct c4mpa_conn *conn,
 }
 
 /*
- * RFC 5044 has no RTR message in revision 1. The devices of iw_cxgb4 send one
- * all the same, if the settings say so: both ends need the same settings.
+ * RFC 5044, revision 1, has no RTR message. Devices of iw_cxgb4 send one in
+ * revision 1, too, if peer2peer is set, so both ends need the same settings. An
+ * RTR message by RDMA Read needs an ORD, or IRD, of 1.
  */
 static void c4mpa_add_v1_rtr(struct c4mpa_conn *conn)
 {
@@ -156,8 +161,9 @@ static void c4mpa_add_v1_rtr(struct c4mpa_conn *conn)
 }
 
 /*
- * RFC 6581 8. The QP has no stream yet, so the message is sent as the Request
- * was. A peer that wants Markers would not understand the message.
+ * Send a Terminate message of the startup phase (RFC 6581 8). The QP has no
+ * stream yet, so it is sent like the Request. A peer that wants Markers could
+ * not parse it: that connection is aborted.
  */
 static enum c4mpa_verdict c4mpa_terminate(struct c4mpa_conn *conn, u8 code)
 {
@@ -192,12 +198,13 @@ static enum c4mpa_verdict c4mpa_judge_reply(struct c4mpa_conn *conn)
 }
 
 /**
- * c4mpa_rx_reply - bytes have arrived for an initiator
- * @conn: connection, after c4mpa_connect()
+ * c4mpa_rx_reply - an initiator has received bytes
+ * @conn: an initiator's connection, after c4mpa_connect()
  * @octets: bytes in the driver's buffer
  * @len: how many
  *
- * Return: what to do with the connection; iw_cm has its event already.
+ * Return: what cm.c has to do; with C4MPA_CLOSE or C4MPA_ABORT CONNECT_REPLY
+ * was raised.
  */
 enum c4mpa_verdict c4mpa_rx_reply(struct c4mpa_conn *conn, const void *octets,
 				  size_t len)
@@ -214,15 +221,15 @@ enum c4mpa_verdict c4mpa_rx_reply(struct c4mpa_conn *conn, const void *octets,
 }
 
 /**
- * c4mpa_rx_request - bytes have arrived for a responder
- * @conn: connection after c4mpa_init(), before c4mpa_accept() and
+ * c4mpa_rx_request - a responder has received bytes
+ * @conn: a responder's connection after c4mpa_init(), before c4mpa_accept() and
  *	c4mpa_reject()
  * @octets: bytes in the driver's buffer
  * @len: how many
  *
- * If CONNECT_REQUEST was raised the timer goes on. Bytes after the Request, in
- * the same buffer or a later one, cannot wait for the QP: they end the
- * connection.
+ * Once CONNECT_REQUEST is raised the timer limits the time for the ULP's
+ * answer. Bytes after the Request, in the same buffer or a later one, cannot be
+ * kept until the QP is bound: they end the connection.
  *
  * Return: what to do with the connection.
  */
@@ -245,14 +252,14 @@ enum c4mpa_verdict c4mpa_rx_request(struct c4mpa_conn *conn, const void *octets,
 }
 
 /**
- * c4mpa_accept - the ULP accepts
+ * c4mpa_accept - the ULP accepts: program the QP, send the Reply
  * @conn: connection with a Request that the ULP was asked about
  * @ird: inbound Reads that the ULP asks for
  * @ord: outbound Reads
  * @pd: private data
  * @pd_len: bytes of @pd
  *
- * Return: 0; or a negative errno: then the connection is to be aborted.
+ * Return: 0; or a negative errno: then the caller has to abort the connection.
  */
 int c4mpa_accept(struct c4mpa_conn *conn, u16 ird, u16 ord, const void *pd,
 		 u16 pd_len)
@@ -282,15 +289,16 @@ int c4mpa_accept(struct c4mpa_conn *conn, u16 ird, u16 ord, const void *pd,
 }
 
 /**
- * c4mpa_reject - the ULP rejects
+ * c4mpa_reject - the ULP rejects: send a Reply with the flag R
  * @conn: connection with a Request that the ULP was asked about
  * @pd: private data
  * @pd_len: bytes of @pd
  *
- * The Reply has the depths of the Request, within the device's limits.
+ * IRD and ORD of the Reply are ORD and IRD of the Request, as far as the
+ * device's limits allow.
  *
- * Return: 0, then the connection is to be closed; or a negative errno, then
- * aborted.
+ * Return: 0: the caller closes the connection; or a negative errno: the caller
+ * aborts it.
  */
 int c4mpa_reject(struct c4mpa_conn *conn, const void *pd, u16 pd_len)
 {
@@ -307,11 +315,11 @@ int c4mpa_reject(struct c4mpa_conn *conn, const void *pd, u16 pd_len)
 }
 
 /**
- * c4mpa_may_fall_back - may revision 1 be tried after the peer's reset?
+ * c4mpa_may_fall_back - may revision 1 be tried after the peer's RST or FIN?
  * @conn: connection after c4mpa_connect()
  *
- * Return: false if revision 1 was tried already, or if the peer has begun to
- * answer: then it knows revision 2; else true.
+ * Return: true; false if revision 1 was tried already, or if the peer has sent
+ * a part of a Reply, which shows that it supports revision 2.
  */
 bool c4mpa_may_fall_back(const struct c4mpa_conn *conn)
 {
@@ -319,11 +327,12 @@ bool c4mpa_may_fall_back(const struct c4mpa_conn *conn)
 }
 
 /**
- * c4mpa_rx_fin - the peer has closed a connection that awaits the Reply
+ * c4mpa_rx_fin - the peer has closed, and no Reply is complete
  * @conn: connection after c4mpa_connect()
  *
- * A peer that does not know revision 2 may close, and not reset (RFC 6581 10).
- * Unless the FIN simply ends the connection, the timer is stopped.
+ * A peer without revision 2 may close, and not reset (RFC 6581 10): then TCP is
+ * aborted, to connect again with revision 1. Unless the FIN ends the connection
+ * the timer is stopped.
  *
  * Return: what the FIN means.
  */
@@ -342,11 +351,11 @@ enum c4mpa_fin c4mpa_rx_fin(struct c4mpa_conn *conn)
 }
 
 /**
- * c4mpa_take_again - the device is done with a connection that was aborted
+ * c4mpa_take_again - the device has closed a connection after an abort
  * @conn: connection
  *
- * Return: true if the connection is to be tried with revision 1. True only
- * once: a later abort has another cause.
+ * Return: true, once, if c4mpa_rx_fin() has aborted it to connect again with
+ * revision 1; false after a later abort.
  */
 bool c4mpa_take_again(struct c4mpa_conn *conn)
 {

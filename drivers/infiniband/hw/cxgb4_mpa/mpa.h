@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * MPA startup of iw_cxgb4 on the protocol part of iw_mpa, without I/O: struct
- * c4mpa_ops has functions of the device and of iw_cm. Those in cm_mpa.c call
- * iw_cxgb4's cm.c; a KUnit suite, kunit/here/iw_mpa_cxgb4_kunit.c, has its own.
+ * MPA startup for iw_cxgb4, by the protocol functions of iw_mpa, without I/O.
+ * struct c4mpa_ops has functions of the device and of iw_cm: those of cm_mpa.c
+ * call iw_cxgb4's cm.c; the KUnit suite kunit/here/iw_mpa_cxgb4_kunit.c has
+ * others.
  *
- * The state of a connection is the driver's: com.state of struct c4iw_ep. So
- * are the connection's timer and its lock, com.mutex, which is held in every
- * call. The functions here keep only frames:
+ * iw_cxgb4 has a connection's state (com.state of struct c4iw_ep), its timer,
+ * and its lock com.mutex, which every caller holds. The functions here only
+ * keep startup frames. Each is called in the state on the left. On the right is
+ * the next state, with the op that enters it, or how cm.c ends the connection:
  *
  *   com.state     call                   leads to
  *   CONNECTING    c4mpa_connect()        MPA_REQ_SENT
@@ -27,18 +29,18 @@
 
 struct c4mpa_conn;
 
-/* What to do with a connection, as values for rx_data() of cm.c */
+/* What cm.c has to do with a connection, as return values for its rx_data() */
 enum c4mpa_verdict {
 	C4MPA_GO_ON	= 0,
 	C4MPA_CLOSE	= 1,	/* FIN */
 	C4MPA_ABORT	= 2,	/* RST */
 };
 
-/* Meaning of a FIN that arrives in place of a Reply */
+/* What a FIN means that an initiator receives in place of the Reply */
 enum c4mpa_fin {
-	C4MPA_FIN_ENDS,		/* it ends the connection */
-	C4MPA_FIN_AGAIN,	/* aborted; c4mpa_take_again() is next */
-	C4MPA_FIN_LOST,		/* it could not be aborted; iw_cm knows */
+	C4MPA_FIN_ENDS,		/* the connection ends */
+	C4MPA_FIN_AGAIN,	/* c4mpa_take_again() follows */
+	C4MPA_FIN_LOST,		/* abort failed; CONNECT_REPLY raised */
 };
 
 enum c4mpa_event_type {
@@ -48,11 +50,13 @@ enum c4mpa_event_type {
 };
 
 /**
- * struct c4mpa_event - an event for iw_cm
+ * struct c4mpa_event - an event of a connection, for iw_cm
  * @type: which event
  * @status: 0 or a negative errno
- * @depths: the peer's, or what the device can do if the peer names none; 0..255
- * @pd: private data, or NULL; valid as long as the connection
+ * @depths: IRD and ORD of the peer or, if its frame has none, those that match
+ *	the device's limits; 0..255
+ * @pd: private data of the peer's frame, or NULL; valid as long as the
+ *	connection
  * @pd_len: bytes of @pd
  */
 struct c4mpa_event {
@@ -67,17 +71,18 @@ struct c4mpa_event {
 };
 
 /**
- * struct c4mpa_ops - the device, the timer and iw_cm
- * @send: send bytes as streaming data, then private data, which may be NULL; 0
- *	or a negative errno
- * @start: bind the QP to the connection, and program it with @params of
- *	&struct c4mpa_conn: FPDUs are taken from now on, and an initiator's
- *	device sends the RTR message by itself; 0 or a negative errno
- * @event: raise it; 0, or a negative errno if iw_cm has no room or no listener
+ * struct c4mpa_ops - functions of the device, the timer and iw_cm
+ * @send: send @head, then private data, which may be NULL, as bytes that the
+ *	device does not frame; 0 or a negative errno
+ * @start: bind the QP to the connection, and program it with @params of &struct
+ *	c4mpa_conn: the device takes FPDUs from now on, and for an initiator
+ *	sends the RTR message by itself; 0 or a negative errno
+ * @event: raise an event; 0, or a negative errno if iw_cm has no memory for it,
+ *	or the listener is being destroyed
  * @disarm: stop the timer; false if it has expired already: then its handler
- *	has the connection
- * @abort: send an RST in place of a FIN; 0, then the device reports when it is
- *	done with the connection; or a negative errno, then it reports nothing
+ *	ends the connection
+ * @abort: send RST; 0: the device reports when it has closed the connection; or
+ *	a negative errno: it reports nothing
  */
 struct c4mpa_ops {
 	int	(*send)(struct c4mpa_conn *conn, const void *head,
@@ -90,12 +95,13 @@ struct c4mpa_ops {
 };
 
 /**
- * struct c4mpa_settings - from the module's parameters and the device
- * @max_ird: the device's limit, 0..IW_MPA_DEPTH_MAX
- * @max_ord: the device's limit, 0..IW_MPA_DEPTH_MAX
- * @rev: highest revision, IW_MPA_REV_1 or IW_MPA_REV_2
+ * struct c4mpa_settings - parameters of the module and limits of the device
+ * @max_ird: limit of the device, 0..IW_MPA_DEPTH_MAX
+ * @max_ord: limit of the device, 0..IW_MPA_DEPTH_MAX
+ * @rev: highest MPA revision, IW_MPA_REV_1 or IW_MPA_REV_2
  * @rtr: RTR type to prefer, IW_MPA_RTR_WRITE or IW_MPA_RTR_READ
- * @p2p: ask for the peer-to-peer model; with revision 1, take it for agreed
+ * @p2p: ask for the peer-to-peer model; with revision 1, whose frames cannot
+ *	ask, assume that the peer has the same setting
  * @crc: ask for CRC
  * @markers: ask for Markers
  */
@@ -111,16 +117,16 @@ struct c4mpa_settings {
 
 /**
  * struct c4mpa_conn - the startup of one connection
- * @ops: its functions; NULL before c4mpa_init()
- * @local: what this end can do and wants
+ * @ops: functions of the device and iw_cm; NULL before c4mpa_init()
+ * @local: what this end offers and asks for
  * @rtr: RTR type of the settings
  * @v1_rtr: RTR type of a connection with revision 1, or 0
- * @reader: collects the peer's frame in @rx
- * @rx: the peer's frame
- * @sent: the frame that was sent, without private data
- * @peer: the peer's frame; its private data is in @rx
- * @params: what to program
- * @again: the connection is aborted, to be tried with revision 1
+ * @reader: collects the peer's startup frame in @rx
+ * @rx: bytes of the peer's startup frame
+ * @sent: the startup frame that was sent, without private data
+ * @peer: the peer's startup frame; its private data is in @rx
+ * @params: the negotiated parameters, for @start of &struct c4mpa_ops
+ * @again: TCP was aborted, to connect again with revision 1
  * @why: why the startup failed
  */
 struct c4mpa_conn {
