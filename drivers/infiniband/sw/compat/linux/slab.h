@@ -4,7 +4,7 @@
 
 #include_next <linux/slab.h>
 
-/* Later kernels take the size from the object. */
+/* Newer kernels have these macros, which allocate as many bytes as @obj has. */
 #ifndef kzalloc_obj
 #define kzalloc_obj(obj, gfp) kzalloc(sizeof(obj), gfp)
 #define kmalloc_obj(obj, gfp) kmalloc(sizeof(obj), gfp)

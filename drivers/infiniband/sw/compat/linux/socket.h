@@ -4,7 +4,7 @@
 
 #include_next <linux/socket.h>
 
-/* Later kernels have a type for addresses longer than struct sockaddr. */
+/* The newest kernels have this type for addresses of any length. */
 #ifndef COMPAT_HAS_SOCKADDR_UNSIZED
 #define sockaddr_unsized sockaddr
 #endif

@@ -2,7 +2,7 @@
 #ifndef _COMPAT_LINUX_UNALIGNED_H
 #define _COMPAT_LINUX_UNALIGNED_H
 
-/* Older kernels have it under another name. */
+/* In older kernels the header with get_unaligned() is in asm/. */
 #ifdef COMPAT_HAS_UNALIGNED
 #include_next <linux/unaligned.h>
 #else

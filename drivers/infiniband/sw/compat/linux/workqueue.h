@@ -4,7 +4,7 @@
 
 #include_next <linux/workqueue.h>
 
-/* Later kernels warn of a queue that says neither WQ_UNBOUND nor WQ_PERCPU. */
+/* The newest kernels warn of a work queue with neither WQ_UNBOUND nor WQ_PERCPU. */
 #ifndef COMPAT_HAS_WQ_PERCPU
 #define WQ_PERCPU 0
 #endif

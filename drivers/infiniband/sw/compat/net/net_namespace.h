@@ -4,7 +4,7 @@
 
 #include_next <net/net_namespace.h>
 
-/* Before Linux 6.6 an empty entry ends the table, and not the number of entries. */
+/* Before Linux 6.6 a table of sysctls has no number of entries: an empty entry ends it. */
 #ifndef register_net_sysctl
 #define register_net_sysctl_sz(net, path, table, count) \
 	((void)(count), register_net_sysctl(net, path, table))

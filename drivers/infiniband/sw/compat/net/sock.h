@@ -5,9 +5,9 @@
 #include_next <net/sock.h>
 
 /*
- * A kernel socket has no reference that keeps its namespace alive; this takes
- * one. If references are tracked, Linux 6.2 and later have another tracker for
- * a socket without a reference: that is freed first.
+ * A socket made by the kernel has no reference on its network namespace; this function of newer
+ * kernels takes one. If the kernel tracks such references, Linux 6.2 and later have a tracker of
+ * another kind for a socket without one, which is freed first.
  */
 #ifndef COMPAT_HAS_NETNS_WEAK_TRACKER
 #define __netns_tracker_free(net, tracker, refcounted) ((void)0)
@@ -26,8 +26,8 @@ static inline void sk_net_refcnt_upgrade(struct sock *sk)
 #endif
 
 /*
- * In later kernels any socket can hold the module that its lockdep class is in.
- * In older ones an accepted socket cannot, so it keeps TCP's class.
+ * In newer kernels sk_owner_set() has a socket hold the module that its lockdep class is in. In
+ * older ones an accepted socket cannot hold a module, so it keeps TCP's class.
  */
 #ifndef COMPAT_HAS_SOCK_OWNER
 static inline void compat_lock_set_class(struct lockdep_map *lock, const char *name,
@@ -42,8 +42,8 @@ static inline void compat_lock_set_class(struct lockdep_map *lock, const char *n
 #endif
 
 /*
- * Early 6.1 has no sk_use_task_frag: sk_allocation alone selects the fragment.
- * Assignments go to bits that nobody reads.
+ * The first releases of 6.1 have no sk_use_task_frag: there sk_allocation alone decides about the
+ * page fragment. Assignments go to a field that nothing reads.
  */
 #ifndef COMPAT_HAS_TASK_FRAG
 #define sk_use_task_frag sk_txtime_unused

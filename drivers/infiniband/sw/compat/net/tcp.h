@@ -5,9 +5,8 @@
 #include_next <net/tcp.h>
 
 /*
- * Time stamps with ticks of a microsecond came later. Here a check for them
- * reads another bit, which only an application can set: it is never set on the
- * library's sockets.
+ * Older kernels have TCP time stamps in milliseconds only, and no flag tcp_usec_ts. A check of the
+ * flag reads recvmsg_inq instead, which only an application can set: on iw_mpa's sockets it is 0.
  */
 #ifndef COMPAT_HAS_TCP_CLOCK_TS
 #define tcp_usec_ts recvmsg_inq
@@ -18,12 +17,12 @@ static inline u32 tcp_clock_ts(bool usec_ts)
 }
 #endif
 
-/* The flags, which are for ECN, came later. */
+/* In older kernels __tcp_send_ack() has no argument for flags of ECN. */
 #ifndef COMPAT_HAS_TCP_SEND_ACK_FLAGS
 #define __tcp_send_ack(sk, rcv_nxt, flags) __tcp_send_ack(sk, rcv_nxt)
 #endif
 
-/* Later kernels have two modes of ECN. */
+/* Newer kernels have two modes of ECN, older ones one. */
 #ifndef COMPAT_HAS_TCP_ECN_MODE
 static inline bool tcp_ecn_mode_any(const struct tcp_sock *tp)
 {
@@ -31,7 +30,7 @@ static inline bool tcp_ecn_mode_any(const struct tcp_sock *tp)
 }
 #endif
 
-/* The older name. Only a KUnit suite sets the timer. */
+/* tcp_reset_keepalive_timer() has this name in older kernels. Only a KUnit suite sets the timer. */
 #ifndef COMPAT_HAS_TCP_RESET_KEEPALIVE
 #define tcp_reset_keepalive_timer inet_csk_reset_keepalive_timer
 #endif
