@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * User mode Linux runs no destructors when it halts, but calls the functions in this section.
- * __gcov_dump() writes the coverage counts to .gcda files beside the objects.
+ * When user mode Linux halts it runs no destructors, such as the one by which libgcov writes its
+ * counts, but it calls the functions in this section: __gcov_dump() writes the .gcda files.
  */
 	.section .uml.exitcall.exit, "aw"
 	.quad __gcov_dump

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Tests of receive queues, of the queue of inbound Reads, and of completion queues. */
+/* Tests of receive queues, of the queue of the peer's Read Requests, and of completion queues. */
 
 #include "srnic_pair.h"
 
@@ -63,7 +63,10 @@ static void rq_user_elements_taken_once_in_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rwqe.num_sge, 0);
 }
 
-/* An application posts a bad receive to its ring: the stream fails when a Send uses it. */
+/*
+ * An application posts a receive with too many SGEs to its ring. The stream fails when a Send takes
+ * that receive, and the counter wr_invalid counts it.
+ */
 static void rq_user_element_bad_fails_and_is_counted(struct kunit *test)
 {
 	const struct ib_send_wr send = { .opcode = IB_WR_SEND };
@@ -85,7 +88,7 @@ static void rq_user_element_bad_fails_and_is_counted(struct kunit *test)
 	pair_expect_no_wc(p, &e->rcq);
 }
 
-/* Whether a queue still has a given number of receives, which is how an SRQ checks its limit */
+/* srnic_rq_has() returns whether a queue still has N receives: an SRQ checks its limit by it. */
 static void rq_knows_how_many_are_left(struct kunit *test)
 {
 	struct pair_end *e = pair_user(test->priv, &queue_opts);
@@ -132,8 +135,8 @@ static void rq_take_among_holes(struct kunit *test, struct srnic_rq *rq, u32 val
 
 /*
  * An application may clear elements of its ring that it has posted. Then the elements before the
- * first cleared one are used, once and in order, and none after it. For the SRQ's limit N only the
- * element N - 1 places after the next one is checked: if it is valid, N receives are left.
+ * first cleared one are used, once and in order, and none after it. For the SRQ's limit N srnic
+ * checks only the element N - 1 places after the next one: if it is valid N receives count as left.
  */
 static void rq_limit_among_cleared_elements_harmless(struct kunit *test)
 {
@@ -149,8 +152,8 @@ static void rq_limit_among_cleared_elements_harmless(struct kunit *test)
 }
 
 /*
- * The queue for inbound Reads holds as many as the IRD, not one more. It is neither taken for empty
- * when it is full, nor for full when it is empty, also when its indices wrap.
+ * The queue of the peer's Read Requests holds as many as the IRD, not one more. It is neither taken
+ * for empty when it is full, nor for full when it is empty, also when its indices wrap.
  */
 static void irq_any_size_exact(struct kunit *test)
 {
@@ -163,7 +166,7 @@ static void irq_any_size_exact(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		KUNIT_ASSERT_EQ(test, srnic_irq_alloc(irq, sizes[i]), 0);
-		/* Indices wrap at 2^32. */
+		/* The indices wrap from 2^32 - 1 to 0 during the test. */
 		irq->put = -sizes[i];
 		irq->get = irq->put;
 		put = 0;
@@ -201,7 +204,7 @@ static void irq_ird_0_always_full(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, srnic_irq_head(qp), NULL);
 }
 
-/* An armed completion queue's handler is called once, for the completions that were asked for. */
+/* The completion handler of an armed CQ is called once, for a completion of the kind asked for. */
 /* Rules: R-5.3-2 T-14: whether the ULP is called, for each arming and kind of completion */
 static void cq_armed_called_once_for_what_was_asked(struct kunit *test)
 {
@@ -228,7 +231,7 @@ static void cq_armed_called_once_for_what_was_asked(struct kunit *test)
 		};
 		struct srnic_upcalls up = {};
 
-		/* Disarm what the row before has left armed */
+		/* Disarm the CQ, which the row before may have left armed */
 		srnic_cq_put(cq, &cqe, true, &up);
 		up.cq[0] = NULL;
 		while (pair_poll(cq, &wc))
@@ -251,8 +254,7 @@ static void cq_armed_called_once_for_what_was_asked(struct kunit *test)
 }
 
 /*
- * IB_CQ_SOLICITED after IB_CQ_NEXT_COMP does not weaken it: any completion causes a call of the
- * handler.
+ * A CQ that is armed by IB_CQ_NEXT_COMP and then by IB_CQ_SOLICITED stays armed for any completion.
  */
 static void cq_armed_for_next_stays_so(struct kunit *test)
 {
@@ -295,7 +297,7 @@ static void cq_user_word_taken_back_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ring[2].flags, 0);
 }
 
-/* A completion for which the queue has no room is reported as overflow, and overwrites no other. */
+/* A completion for which a CQ has no room is reported as overflow, and overwrites no other. */
 /* Rules: R-8.1.1-10: the overflow is reported once, and the completions that fit are all there */
 static void cq_overflow_told_nothing_overwritten(struct kunit *test)
 {
@@ -306,7 +308,7 @@ static void cq_overflow_told_nothing_overwritten(struct kunit *test)
 	struct ib_wc wc;
 	int i;
 
-	cq->overflowed = true;		/* as if it was reported: there is no ULP */
+	cq->overflowed = true;		/* no report of the overflow: there is no ULP */
 	for (i = 0; i < PAIR_CQES; i++) {
 		cqe.id = i;
 		srnic_cq_put(cq, &cqe, false, &up);
@@ -321,7 +323,7 @@ static void cq_overflow_told_nothing_overwritten(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_poll(cq, &wc), 0);
 }
 
-/* When a QP is destroyed its completions are removed: a poll would return a pointer to the QP. */
+/* When a QP is destroyed srnic removes its completions: they point to the QP, which is freed. */
 static void cq_of_a_qp_that_goes_has_none_of_it(struct kunit *test)
 {
 	struct pair *p = test->priv;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Headers of DDP segments: RFC 5041 4, RFC 5040 4.1. */
+/* Tests of srnic's decoder and encoder of DDP segment headers: RFC 5041 4, RFC 5040 4.1. */
 
 #include <kunit/test.h>
 #include <linux/string.h>
@@ -85,7 +85,7 @@ static void ddp_parse_any_header_judged(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, seg.mo, tagged ? 0 : 0x090a0b0c);
 }
 
-/* All 32 bits of QN are checked */
+/* The decoder checks all 32 bits of the queue number (QN), not only the lowest byte. */
 /* Rules: D-7.1-1: the error for a QN whose upper bytes are not 0 */
 static void ddp_parse_qn_upper_octets_count(struct kunit *test)
 {
@@ -102,7 +102,7 @@ static void ddp_parse_qn_upper_octets_count(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_ddp_parse(octets, 18, &seg), SRNIC_ERR_QN);
 }
 
-/* The buffer has exactly the ULPDU's size: KASAN detects a read of one more byte */
+/* The buffer has exactly the ULPDU's size, so that KASAN reports a read beyond a short ULPDU. */
 static void ddp_parse_short_ulpdu_not_overread(struct kunit *test)
 {
 	struct srnic_seg seg;

@@ -14,9 +14,9 @@
 
 /* A QP whose destruction is tested, and its work queue */
 static struct end_world {
-	/* srnic's own queue, which the test's queue replaces, if srnic is loaded */
+	/* srnic's own work queue, if srnic is loaded; the test's queue replaces it */
 	struct workqueue_struct	*wq;
-	/* work item in front of all that the QP queues */
+	/* work item that keeps later ones of the test's work queue from running */
 	struct work_struct	blocker;
 	struct completion	go;	/* lets @blocker end */
 	struct srnic_qp		*qp;
@@ -57,7 +57,7 @@ static int end_init(struct kunit *test)
 	return 0;
 }
 
-/* If a test has failed, a flush was queued too late. It runs here, before the QP is freed. */
+/* If a test has failed a flush may still be queued: it runs here, before the QP is freed. */
 static void end_exit(struct kunit *test)
 {
 	complete(&end_world.go);
@@ -76,9 +76,9 @@ static bool end_waits_for_references(void)
 }
 
 /*
- * iw_cm, which has a reference on the QP, brings it to ERR while it is being destroyed. This queues
- * a flush, and none may be queued when srnic_qp_end() has returned, because the RDMA core frees the
- * QP at that point.
+ * iw_cm, which has a reference on the QP, brings it to ERR while another task destroys it. This
+ * queues the flush work item, which must not be queued any more when srnic_qp_end() returns,
+ * because the RDMA core then frees the QP.
  */
 /* Rules: L-07: no flush of the QP is queued once srnic_qp_end() has returned */
 static void end_flush_by_who_has_a_reference(struct kunit *test)

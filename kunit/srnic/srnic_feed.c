@@ -12,7 +12,7 @@
 
 #include "qp.h"
 
-#define FEED_FRAGS	5	/* in a segment, at most */
+#define FEED_FRAGS	5	/* most fragments of a segment */
 #define FEED_GARBAGE	0xbd
 
 struct feed_world feed_world;
@@ -49,8 +49,8 @@ int feed_init(struct kunit *test)
 }
 
 /*
- * Keep the sender from running: it would report faults to an endpoint, and in
- * these tests there is none.
+ * Keep srnic's sender from running: it would report the fault of a stream to iw_mpa, by an
+ * endpoint, and these tests have no endpoint.
  */
 static void feed_silence_sender(struct srnic_qp *qp)
 {
@@ -59,7 +59,7 @@ static void feed_silence_sender(struct srnic_qp *qp)
 	mutex_unlock(&qp->tx.lock);
 }
 
-/* Begin a stream as the library does, on a socket whose window is open */
+/* Give the QP a stream by prepare and attach, as iw_mpa does, with a receive window of 512 MiB. */
 void feed_begin(struct kunit *test, bool crc, bool markers)
 {
 	const struct iw_mpa_params params = {
@@ -92,7 +92,7 @@ void feed_begin(struct kunit *test, bool crc, bool markers)
 	feed_silence_sender(single.qp);
 }
 
-/* End the stream as the library does: restore the callbacks, then call stop. */
+/* End the stream as iw_mpa does: restore TCP's callbacks, then call stop. */
 static void feed_stop(void)
 {
 	struct sock *sk = single.p->sock->sk;
@@ -109,7 +109,7 @@ static void feed_stop(void)
 	tcp_sk(sk)->copied_seq = tcp_sk(sk)->rcv_nxt;
 }
 
-/* End the stream, so that the QP can have another one. */
+/* End the stream, and bring the QP to INIT, so that it can have another stream. */
 void feed_end(struct kunit *test)
 {
 	struct ib_qp_attr init = { .qp_state = IB_QPS_INIT };
@@ -140,8 +140,8 @@ static u32 feed_piece(const struct feed_cut *cut)
 }
 
 /*
- * Make a buffer with the next bytes: @head of them in its linear part, the
- * others in fragments
+ * Make an skb with the next bytes of the stream, after @twice bytes that TCP has received before:
+ * some of them in its linear part if @head, the others in up to @frags fragments.
  */
 static struct sk_buff *feed_buffer(struct kunit *test, const struct feed_cut *cut, u32 twice,
 				   bool head, int frags)
@@ -192,7 +192,7 @@ static struct sk_buff *feed_segment_of(struct kunit *test, const struct feed_cut
 	return skb;
 }
 
-/* Put a segment into TCP's queue, of which TCP had the first @twice bytes before. */
+/* Put a segment into TCP's receive queue; its first @twice bytes repeat bytes that TCP has. */
 void feed_queue(struct sk_buff *skb, u32 twice)
 {
 	struct sock *sk = single.p->sock->sk;
@@ -204,15 +204,17 @@ void feed_queue(struct sk_buff *skb, u32 twice)
 	__skb_queue_tail(&sk->sk_receive_queue, skb);
 }
 
-/* The bytes of the stream up to @cut->end arrive, and RX is called once, as TCP calls it. */
+/*
+ * Queue the bytes of the stream up to @cut->end, then call srnic's sk_data_ready once, as TCP does.
+ */
 void feed_arrive(struct kunit *test, const struct feed_cut *cut)
 {
 	struct sock *sk = single.p->sock->sk;
 
 	while (feed_world.at < cut->end) {
 		/*
-		 * A peer may send bytes again that TCP has already, and that RX
-		 * may have read.
+		 * A peer may send bytes again that TCP has received, and that srnic's RX may have
+		 * read.
 		 */
 		u32 twice = cut->shape == SHAPE_RANDOM ? feed_random(4) : 0;
 
@@ -225,7 +227,7 @@ void feed_arrive(struct kunit *test, const struct feed_cut *cut)
 	release_sock(sk);
 }
 
-/* The error with which the stream has failed */
+/* Return the error with which srnic has ended the stream, or SRNIC_ERR_NONE. */
 enum srnic_err feed_err(void)
 {
 	return single.qp->fault.err;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A QP whose socket has a receive queue that the test fills, with segments of any shape that TCP
- * can have there, also rare ones.
+ * A QP on a real TCP socket, whose receive queue the test fills by itself, with segments (skbs) of
+ * any layout that TCP can queue there, also rare ones.
  */
 #ifndef _SRNIC_FEED_H
 #define _SRNIC_FEED_H
@@ -21,27 +21,27 @@
 #define FEED_RECV	700U	/* bytes of a receive */
 #define FEED_USED	((FEED_REGIONS + FEED_RECVS) * FEED_REGION)
 
-/* Shapes of segments in TCP's queue */
+/* Layouts of the segments in TCP's receive queue */
 enum feed_shape {
 	SHAPE_LINEAR,
 	SHAPE_FRAGS,		/* page fragments, after a linear part or without one */
-	SHAPE_LIST,		/* a list of several such buffers */
-	SHAPE_RANDOM,		/* any of these, after up to 3 bytes that TCP had before */
+	SHAPE_LIST,		/* such a segment with others in its frag_list */
+	SHAPE_RANDOM,		/* any of these; up to 3 first bytes repeat bytes that TCP has */
 };
 
-/* A socket for a QP of the pair, and the bytes that it receives */
+/* The socket of the QP under test, and the bytes of the stream that arrive on it */
 struct feed_world {
-	struct iw_mpa_stream	stream;			/* the stream of the socket */
-	void			*user_data;	/* value of sk_user_data before the test */
-	/* TCP's function, which the test replaces */
+	struct iw_mpa_stream	stream;			/* what sk_user_data points to */
+	void			*user_data;	/* sk_user_data before the test */
+	/* TCP's own sk_data_ready, restored when the stream ends */
 	void			(*data_ready)(struct sock *sk);
-	/* TCP's function, which the test replaces */
+	/* TCP's own sk_write_space, restored when the stream ends */
 	void			(*write_space)(struct sock *sk);
 	struct page		*page;			/* memory for the bytes of the stream */
 	struct oracle		o;		/* generator of the bytes of the stream */
 	u32			at;		/* number of bytes that TCP has received */
 	struct srnic_mr		*mr[FEED_REGIONS];	/* regions that the peer may write to */
-	struct rnd_state	rnd;			/* state of the random numbers */
+	struct rnd_state	rnd;			/* state of the random number generator */
 };
 
 extern struct feed_world feed_world;

@@ -12,7 +12,7 @@
 
 /* Page fragments of a test */
 struct frag_test {
-	struct page_frag	frag;	/* the fragment that a writer has */
+	struct page_frag	frag;	/* the fragment in which the sender builds FPDUs */
 	/* pages on which TCP would have a reference */
 	struct page		*held[FRAG_ROW + 2];
 	unsigned int		n;	/* number of elements of @held */
@@ -74,8 +74,8 @@ static void frag_is_used_again_when_it_is_free(struct kunit *test)
 
 	frag_acked(test);
 	/*
-	 * The writer's own fragment is free, so the writer uses it first; then the others, the
-	 * oldest first.
+	 * The sender's present fragment is free, so the sender uses it again first; then the
+	 * others, the oldest first.
 	 */
 	KUNIT_EXPECT_PTR_EQ(test, frag_fill(test), page[2]);
 	KUNIT_EXPECT_PTR_EQ(test, frag_fill(test), page[0]);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * RX holds a region, with its lock, over several segments, so as not to look it up for each. These
- * tests show the checks of each segment, the reasons that end the hold, and that nothing of the
- * hold remains after its end.
+ * RX holds a region: it keeps the region found for one segment, with the region's lock taken, for
+ * the next segments, so as not to look up their STag. These tests show that each segment is checked
+ * all the same, what ends a hold, and that nothing of a hold remains after its end.
  */
 
 #include <kunit/test.h>
@@ -44,7 +44,7 @@ static void hold_begin(struct kunit *test, struct hold_world *w)
 	KUNIT_ASSERT_EQ(test, hold_at(w, 0, 4), SRNIC_MEM_OK);
 }
 
-/* Check that structure, lock and softirqs agree on whether the region is held. */
+/* Expect that the hold, the region's lock and softirqs agree on whether the region is held. */
 static void hold_expect(struct kunit *test, const struct hold_world *w, bool held)
 {
 	KUNIT_EXPECT_EQ(test, !!w->hold.mr, held);
@@ -131,8 +131,8 @@ static void hold_name_of_each_segment(struct kunit *test)
 }
 
 /*
- * The lkey of all memory has no region, so there is nothing to hold. If RX uses it, the region that
- * it has held is released.
+ * SRNIC_LOCAL_DMA_LKEY, the lkey of all kernel memory, has no region, so there is nothing to hold.
+ * If an access names it, the region that RX has held is released.
  */
 static void hold_of_all_memory_holds_nothing(struct kunit *test)
 {

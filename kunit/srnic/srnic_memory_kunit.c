@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Memory regions: lookup, walks through their memory, mapping, registration, invalidation */
+/*
+ * Tests of memory regions: look-up by STag, walks through their memory, mapping, registration,
+ * invalidation
+ */
 
 #include "srnic_pair.h"
 
@@ -11,7 +14,7 @@
 #define MEM_SGS		8
 #define MEM_STEPS	10
 
-/* Result of a walk */
+/* The pieces of memory that a walk through a region has found */
 struct mem_walk {
 	int	n;
 	void	*va[MEM_STEPS];
@@ -19,7 +22,7 @@ struct mem_walk {
 	u64	total;
 };
 
-/* Record the pieces that a cursor finds from its position, without accessing them. */
+/* Record the pieces of memory that srnic_hold_piece() returns from the position of @hold on. */
 static void mem_pieces(struct srnic_hold *hold, u32 len, struct mem_walk *walk)
 {
 	while (len) {
@@ -69,7 +72,7 @@ static u8 *mem_slow(const struct srnic_extent *pieces, const u32 *lens, int n, u
 	return NULL;
 }
 
-/* A peer must not guess STags: neither indices nor keys follow a pattern. */
+/* A peer must not be able to guess STags: neither indices nor keys follow a pattern. */
 /* Rules: R-8.1.1-8: how many STags ascend, are near the last one, and have its key */
 static void mem_stags_of_many_regions_no_pattern(struct kunit *test)
 {
@@ -96,7 +99,7 @@ static void mem_stags_of_many_regions_no_pattern(struct kunit *test)
 	KUNIT_EXPECT_LT(test, same_key, 50);
 }
 
-/* Sizes of the blocks that pinned memory may consist of */
+/* log2 of the sizes of blocks that an application's pinned memory may consist of */
 static const u8 mem_shifts[] = { PAGE_SHIFT, 16, 21, 30 };
 
 static void mem_shift_desc(const u8 *shift, char *desc)
@@ -146,7 +149,10 @@ static void mem_walk_blocks_each_octet_where_it_is(struct kunit *test)
 	}
 }
 
-/* Pieces of any length, with gaps, mapped from within the first one: a walk finds each byte. */
+/*
+ * A region is mapped from pieces of any length with gaps between them, and begins within the first
+ * piece: a walk through it finds each byte.
+ */
 static void mem_map_sg_any_pieces_walked_in_order(struct kunit *test)
 {
 	static const u32 lens[MEM_SGS] = { 1000, 4096, 1, 4096, 8192, 3, 4096, 500 };
@@ -209,7 +215,10 @@ static void mem_map_sg_too_many_pieces_as_many_as_fit(struct kunit *test)
 		sg[i].dma_address = (uintptr_t)p->end[0].mem + i * 4096;
 		sg_dma_len(&sg[i]) = i == 1 ? 10 : 4096;
 	}
-	/* The first two pieces are adjacent and need one entry; the third has a gap before it. */
+	/*
+	 * The region has one entry: the first two pieces are adjacent and fit in it, the third is
+	 * apart.
+	 */
 	KUNIT_EXPECT_EQ(test, srnic_map_mr_sg(&mr->ibmr, sg, 3, NULL), 2);
 	KUNIT_EXPECT_EQ(test, mr->ibmr.length, 4106);
 }
@@ -304,7 +313,7 @@ static void mem_register_uses_what_was_mapped_last(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, walk.va[0], (void *)p->end[1].mem);
 }
 
-/* Only local write, remote write and remote read are stored: other rights have no effect. */
+/* REG_MR stores the rights local write, remote write and remote read; srnic ignores all others. */
 static void mem_register_keeps_rights_with_an_effect(struct kunit *test)
 {
 	const u32 all = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ;
@@ -317,7 +326,7 @@ static void mem_register_keeps_rights_with_an_effect(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mr->access, all);
 }
 
-/* Only kernel ULPs may use the lkey of all memory */
+/* Only kernel ULPs may use SRNIC_LOCAL_DMA_LKEY, the lkey of all kernel memory */
 static void mem_local_dma_lkey_for_kernel_alone(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -336,7 +345,7 @@ static void mem_local_dma_lkey_for_kernel_alone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mem_access(p, &name, addr, 8, &walk), SRNIC_MEM_STAG);
 }
 
-/* A region of all memory is for the ULP's own work requests, and cannot have a remote right. */
+/* srnic_get_dma_mr() makes a region of all kernel memory, to which no peer may have a right. */
 /*
  * Rules: R-8.1.1-1: EOPNOTSUPP for each right but local write, alone and together with local write
  */
@@ -359,7 +368,7 @@ static void mem_dma_region_has_no_remote_right(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, xa_empty(&p->dev->mrs));
 }
 
-/* A region that is removed from the table is invalid, too: other code may have found it before. */
+/* srnic_stag_remove() makes the region invalid, too: another CPU may have found it before. */
 static void mem_removed_region_is_invalid(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -370,7 +379,7 @@ static void mem_removed_region_is_invalid(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, mr->valid);
 	KUNIT_EXPECT_EQ(test, srnic_stag_invalidate(p->dev, &p->pd, mr->stag, false),
 			SRNIC_ERR_INV_STAG);
-	/* A registration that has found the region before it was removed */
+	/* A REG_MR may have found the region in the table before it was removed */
 	KUNIT_ASSERT_EQ(test, xa_err(xa_store(&p->dev->mrs, mr->stag >> 8, mr, GFP_KERNEL)), 0);
 	KUNIT_EXPECT_EQ(test, srnic_stag_register(p->dev, &p->pd, mr->stag, 0, 100, 0), -EINVAL);
 	KUNIT_EXPECT_FALSE(test, mr->valid);
@@ -424,7 +433,7 @@ static void mem_invalidate_what_is_invalid_succeeds(struct kunit *test)
 			SRNIC_ERR_INV_STAG);
 }
 
-/* A list that cannot be mapped changes nothing. */
+/* If srnic_map_mr_sg() cannot map a list the region stays as it was. */
 static void mem_map_sg_of_nothing_refused(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -451,7 +460,10 @@ static void mem_map_sg_of_nothing_refused(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, mr->mapped);
 }
 
-/* Addresses and lengths of 64 bits, for kernels with addresses of 32 or 64 bits */
+/*
+ * Which addresses and lengths of 64 bits can memory of an application have, if the kernel's
+ * addresses have 32 or 64 bits?
+ */
 static void mem_of_an_application_where_it_can_be(struct kunit *test)
 {
 	KUNIT_EXPECT_TRUE(test, srnic_stag_is_possible(0, 1, U32_MAX));

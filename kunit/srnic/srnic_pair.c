@@ -101,7 +101,7 @@ void pair_exit(struct kunit *test)
 	srnic_frag_exit();
 }
 
-/* Begin a stream as prepare and the first FPDU do, but without iw_mpa and memory reserves. */
+/* Bring both QPs into the state after prepare and the first FPDU, without iw_mpa and reserves. */
 void pair_start(struct pair *p, const struct pair_opts *opts)
 {
 	int i;
@@ -152,7 +152,7 @@ struct srnic_mr *pair_fast(struct pair *p, void *va, u64 size, u32 access)
 	return mr;
 }
 
-/* Make a valid region, in any protection domain, at any address */
+/* Make a valid region of @pd, of @size bytes at @va; peers address its first byte by @base. */
 struct srnic_mr *pair_reg(struct pair *p, struct ib_pd *pd, void *va, u64 base, u64 size,
 			  u32 access)
 {
@@ -164,7 +164,7 @@ struct srnic_mr *pair_reg(struct pair *p, struct ib_pd *pd, void *va, u64 base, 
 	return mr;
 }
 
-/* Return an SGE for memory of the kernel */
+/* Return an SGE for memory of the kernel, with the lkey that needs no region. */
 struct ib_sge pair_sge(const void *va, u32 len)
 {
 	return (struct ib_sge) {
@@ -222,7 +222,9 @@ void pair_push(struct pair *p, struct pair_end *e)
 	srnic_batch_reset(batch);
 }
 
-/* Let end @from send one batch, as much as it passes to TCP at once. Return 0 if it had nothing. */
+/*
+ * Let end @from make one batch for TCP, and put it on the wire. Return 0 if it had nothing to send.
+ */
 int pair_send_batch(struct pair *p, int from)
 {
 	struct pair_end *e = &p->end[from];
@@ -257,7 +259,7 @@ static u32 pair_take(struct pair *p, int from, u32 avail, struct srnic_upcalls *
 	return used;
 }
 
-/* Call RX once with the first @len bytes on the wire. */
+/* Call RX of the other end once, with the first @len bytes on the wire of end @from. */
 void pair_deliver_some(struct pair *p, int from, u32 len)
 {
 	struct srnic_upcalls up = {};
@@ -267,8 +269,8 @@ void pair_deliver_some(struct pair *p, int from, u32 len)
 }
 
 /*
- * Pass all bytes on the wire to RX of the other end, in portions; bytes after an error are dropped.
- * Return true if the sender of that end has to run because of them.
+ * Pass all bytes on the wire of end @from to RX of the other end, in portions; bytes after an error
+ * are dropped. Return true if RX has asked for a run of that end's sender.
  */
 bool pair_deliver(struct pair *p, int from)
 {
@@ -303,7 +305,7 @@ void pair_run(struct pair *p)
 	KUNIT_FAIL(p->test, "it does not come to rest");
 }
 
-/* Put an FPDU with any ULPDU on the wire, as from a malicious peer */
+/* Put an FPDU with the ULPDU @ulpdu on the wire of end @from, as a malicious peer could. */
 void pair_put_ulpdu(struct pair *p, int from, const void *ulpdu, u16 len)
 {
 	struct pair_end *e = &p->end[from];
@@ -391,7 +393,7 @@ struct siw_cqe *pair_user_cq(struct kunit *test, struct srnic_cq *cq, u32 *word)
 	return cq->uring;
 }
 
-/* Return the sum of a counter over all CPUs; both ends share the counters */
+/* Return the sum of a counter over all CPUs; it counts for both ends */
 u64 pair_count(const struct pair *p, enum srnic_counter counter)
 {
 	u64 sum = 0;

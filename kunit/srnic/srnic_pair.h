@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Two QPs of srnic, with memory as the wire between them: no TCP, no library, no RDMA core. The
- * bytes of one QP's batches are passed to the other QP, in portions of any size.
+ * Two QPs of srnic, connected by memory in place of TCP, without iw_mpa and the RDMA core. A test
+ * takes the bytes that one QP's sender has made for TCP (a batch), and passes them to RX of the
+ * other QP, in portions of any size.
  */
 #ifndef _SRNIC_PAIR_H
 #define _SRNIC_PAIR_H
@@ -17,7 +18,9 @@
 #define PAIR_WIRE	(4 * PAIR_MEM)
 #define PAIR_IRD	4
 
-/* One QP, with its queues, wire and memory */
+/*
+ * One of the two QPs, with its completion queues, the memory that is its wire, and memory for data
+ */
 struct pair_end {
 	struct srnic_qp	*qp;		/* the QP, of a kernel ULP */
 	struct srnic_cq	scq;		/* completions of its send queue */
@@ -37,7 +40,7 @@ struct pair {
 	struct ib_pd	other_pd;	/* another protection domain */
 	struct pair_end	end[2];
 	u32		portion;	/* bytes that the wire delivers at once; 0 for all */
-	/* socket that is never connected, which QPs ask for TCP's segment size */
+	/* socket that is never connected; QPs read TCP's segment size from it */
 	struct socket	*sock;
 };
 

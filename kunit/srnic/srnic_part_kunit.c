@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* RX collects an FPDU in a buffer of its own if TCP's receive queue cannot hold all of it. */
+/*
+ * RX collects an FPDU in a buffer of its own (@rx.part) if TCP's receive queue cannot hold all of
+ * it.
+ */
 
 #include "srnic_pair.h"
 
@@ -35,8 +38,8 @@ static struct pair *part_begin(struct kunit *test)
 }
 
 /*
- * Begin to collect an FPDU, as the work item does when TCP cannot hold the FPDU whose first byte
- * has arrived
+ * Begin to collect the FPDU whose first byte is on the wire, as RX's work item does when TCP's
+ * receive queue cannot hold the whole FPDU
  */
 static void part_copy_out(struct pair *p, struct pair_end *from, struct srnic_qp *to)
 {
@@ -87,7 +90,10 @@ static void part_by_first_octet_arrives(struct kunit *test)
 	}
 }
 
-/* The buffer has room for the FPDU if its length is known, and else for the longest one. */
+/*
+ * The buffer in which RX collects an FPDU has the size of that FPDU if ULPDU_Length is known, and
+ * else the size of the longest FPDU.
+ */
 static void part_size_holds_any_fpdu(struct kunit *test)
 {
 	const u32 longest = iw_mpa_fpdu_size(U16_MAX);
@@ -106,7 +112,7 @@ static void part_size_holds_any_fpdu(struct kunit *test)
 }
 
 /*
- * If a receive's completion overflows its queue, RX processes no further FPDU, neither from TCP's
+ * If the completion of a receive overflows its CQ, RX processes no further FPDU, neither from TCP's
  * queue nor from the buffer in which RX collects an FPDU.
  */
 static void part_cq_full_behind_it_stops(struct kunit *test)
@@ -117,7 +123,7 @@ static void part_cq_full_behind_it_stops(struct kunit *test)
 	struct srnic_cursor cur = {};
 	struct srnic_upcalls up = {};
 
-	b->rcq.overflowed = true;	/* as if it was reported: there is no ULP */
+	b->rcq.overflowed = true;	/* no report of the overflow: there is no ULP */
 	b->rcq.put = PAIR_CQES;
 	pair_post_recv(b, 1, NULL, 0);
 	pair_post_recv(b, 2, NULL, 0);

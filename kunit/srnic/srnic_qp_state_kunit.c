@@ -37,7 +37,7 @@ static void qp_state_table(struct kunit *test)
 	}
 }
 
-/* Only RESET leads to an earlier state. */
+/* Only the event RESET leads from a state to an earlier one. */
 static void qp_state_never_goes_back(struct kunit *test)
 {
 	enum srnic_event event;

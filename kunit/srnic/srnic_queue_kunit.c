@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The send queue, whose ring an application shares with the kernel. In these tests the test is the
- * application, a correct one or a malicious one.
+ * Tests of the send queue. An application posts work requests to a ring of elements that it shares
+ * with the kernel. Here the test writes to the ring, like a correct or a malicious application.
  */
 
 #include "srnic_pair.h"
@@ -44,7 +44,10 @@ static void sq_user_element_free_between_sent_and_completion(struct kunit *test)
 	pair_expect_wc(p, &e->scq, 7, IB_WC_SUCCESS);
 }
 
-/* srnic_send_has_work() finds all work that the sender would find, and also a full WQE table. */
+/*
+ * srnic_send_has_work() returns true for all work that the sender would find, and also if the WQE
+ * table is full.
+ */
 static void sq_user_idle_is_nothing_at_all(struct kunit *test)
 {
 	struct srnic_qp *qp = pair_user(test->priv, &queue_opts)->qp;
@@ -70,7 +73,7 @@ static void sq_user_idle_is_nothing_at_all(struct kunit *test)
 	qp->sq.get = qp->sq.put;
 }
 
-/* Changes of an element after it was copied have no effect. */
+/* srnic copies an element of an application's ring: later changes of the element have no effect. */
 static void sq_user_element_changed_later_void(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -122,7 +125,10 @@ static const struct bad_row bad_rows[] = {
 
 KUNIT_ARRAY_PARAM_DESC(bad, bad_rows, desc);
 
-/* A bad element: an error for its own QP, and the next element is flushed. */
+/*
+ * An invalid element of an application's ring completes in error and ends the QP's stream; the next
+ * element is flushed.
+ */
 static void sq_user_element_bad_completes_in_error(struct kunit *test)
 {
 	const struct bad_row *row = test->param_value;
@@ -161,7 +167,7 @@ static void sq_user_ring_always_valid_flush_ends(struct kunit *test)
 	struct srnic_upcalls up = {};
 	int i, rounds;
 
-	e->scq.overflowed = true;	/* as if it was reported: there is no ULP */
+	e->scq.overflowed = true;	/* no report of the overflow: there is no ULP */
 	for (rounds = 1; rounds <= PAIR_CQES / PAIR_WRS + 1; rounds++) {
 		for (i = 0; i < PAIR_WRS; i++)
 			e->qp->sq.uring[i].flags = 0xffff;
@@ -274,7 +280,7 @@ static void sq_post_kernel_limits_kept(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, bad, (const struct ib_send_wr *)&wr);
 }
 
-/* Nothing succeeds after a failed Read; each work request completes once, in order */
+/* A flush completes each work request once, in order, and none succeeds after a flushed Read */
 /* Rules: D-6.2.2-1: one completion for each of four work requests, in order */
 static void sq_flush_completes_all_once(struct kunit *test)
 {
@@ -306,7 +312,7 @@ static void sq_flush_completes_all_once(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, p->end[0].qp->sq.failed);
 }
 
-/* Nothing succeeds after a Read that RX finds to have failed */
+/* No work request succeeds after a Read whose response RX could not place */
 /* Rules: D-6.2.2-1: the Send, which was sent, is flushed after the Read */
 static void sq_send_behind_failed_read_flushed(struct kunit *test)
 {
@@ -336,7 +342,7 @@ static void queue_expect_sent(struct pair *p, u32 n)
 	KUNIT_EXPECT_EQ(p->test, p->end[0].qp->sq.sent, n);
 }
 
-/* What was posted before the end is sent, what is posted later is not */
+/* In an orderly end the sender sends what was posted before, and nothing that is posted later */
 /* Rules: D-6.2.1-1: two Sends are sent and succeed, the third is flushed */
 static void sq_limit_ends_the_stream(struct kunit *test)
 {
@@ -364,7 +370,8 @@ static void sq_limit_ends_the_stream(struct kunit *test)
 }
 
 /*
- * What was posted includes elements of an application's ring; here it is full, and partly copied.
+ * In an orderly end elements of an application's ring count as posted, whether srnic has copied
+ * them or not; here the ring is full, and some of its elements are copied.
  */
 /* Rules: D-6.2.1-1: what is in the ring at the close is sent, and nothing after it */
 static void sq_user_limit_counts_the_ring(struct kunit *test)
@@ -393,8 +400,9 @@ static void sq_user_limit_counts_the_ring(struct kunit *test)
 }
 
 /*
- * A flush takes as many elements of an application's ring at once as there are free WQEs. If more
- * are left its caller has to flush again, since no doorbell is rung for them any more.
+ * srnic_retire_flush() handles as many elements of an application's ring as there are free WQEs. If
+ * more are left it returns true, and its caller has to flush again, since the application does not
+ * call srnic for these elements again.
  */
 static void sq_user_element_behind_flush_told(struct kunit *test)
 {
@@ -418,8 +426,8 @@ static void sq_user_element_behind_flush_told(struct kunit *test)
 }
 
 /*
- * A flush in several steps: of a Read, of Sends that TCP has already, and of Sends that were not
- * sent
+ * A flush of many work requests, in several steps: of a Read, of Sends that TCP has, and of Sends
+ * that were not sent
  */
 static void sq_flush_of_a_long_queue_in_order(struct kunit *test)
 {
@@ -454,7 +462,7 @@ static void sq_flush_of_a_long_queue_in_order(struct kunit *test)
 	kvfree(p->end[0].scq.kring);
 }
 
-/* Reads of the peer that arrived before the limit are answered, later ones are not. */
+/* In an orderly end Read Requests that arrived before it are answered, later ones are not. */
 /* Rules: D-6.2.1-2: one Read is answered, the one after the limit is not */
 static void irq_limit_ends_the_stream(struct kunit *test)
 {
@@ -516,7 +524,10 @@ static void sq_user_what_is_posted_behind_err_is_flushed(struct kunit *test)
 	pair_expect_no_wc(p, &e->scq);
 }
 
-/* As indices wrap, the search for the oldest Read must begin at "get", the oldest WQE, or later. */
+/*
+ * As indices wrap, the search for the oldest Read (sq->read) must not begin before sq->get, the
+ * oldest WQE.
+ */
 static void sq_search_for_reads_begins_at_get(struct kunit *test)
 {
 	const struct ib_send_wr wr = { .opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED };

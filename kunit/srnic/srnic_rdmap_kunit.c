@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Read Requests and opcodes: RFC 5040 4.4, 5. */
+/* Tests of srnic's functions for Read Requests and RDMAP opcodes: RFC 5040 4.4, 5. */
 
 #include <kunit/test.h>
 #include <linux/string.h>

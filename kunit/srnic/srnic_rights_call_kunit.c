@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Messages of different kinds use the same region in one call of RX, which keeps the region locked:
- * that one message has a right to the region must not allow the next one.
+ * Messages of different kinds use the same region in one call of RX, which keeps the region locked
+ * between them: the right of one message must not count for the next one.
  */
 
 #include <kunit/test.h>
@@ -82,7 +82,7 @@ static void call_post_recv(struct pair *p, int i, struct ib_sge *sge)
 	KUNIT_ASSERT_EQ(p->test, err, 0);
 }
 
-/* Make one operation of the peer, and post the receive that it needs */
+/* Generate the FPDUs of one operation of the peer, and post the receive that a Send needs */
 static void call_put(struct pair *p, struct oracle *o, const struct call_row *row, int i,
 		     u32 stag, u32 *msn)
 {

@@ -42,7 +42,7 @@ struct plain_fpdu {
 	u32	len;		/* its ULPDU_Length */
 };
 
-/* The next byte that is no part of a Marker, or 0 after the end */
+/* Return the next byte of the stream that is no part of a Marker, or 0 if it has not arrived */
 static u8 plain_byte(const struct plain *r, struct plain_fpdu *f)
 {
 	const u8 *bytes = feed_world.o.to;
@@ -61,7 +61,7 @@ static u8 plain_byte(const struct plain *r, struct plain_fpdu *f)
 	return f->cut ? 0 : bytes[f->at++];
 }
 
-/* Return false if the FPDU has not arrived completely */
+/* Read one FPDU; return false if it has not arrived completely */
 static bool plain_read(struct plain *r, struct plain_fpdu *f, u32 end)
 {
 	u32 i;
@@ -140,7 +140,7 @@ static void plain_send(struct plain *r, const struct plain_fpdu *f)
 	r->msn++;
 }
 
-/* Read the stream up to @end. */
+/* Have the simple reader read the stream up to @end. */
 static void plain_run(struct plain *r, u32 end)
 {
 	static struct plain_fpdu f;
@@ -167,7 +167,7 @@ enum any_fault {
 	ANY_BOUNDS,
 	ANY_MSN,
 	ANY_LENGTH,
-	ANY_BIT,		/* anywhere in the stream */
+	ANY_BIT,		/* a flipped bit, anywhere in the stream */
 	ANY_COUNT
 };
 

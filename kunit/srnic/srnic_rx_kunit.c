@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One call of RX with many FPDUs: one of them is bad, or an invalidation arrives during the call.
+ * One call of srnic's RX handles many FPDUs: one of them is bad, or an STag is invalidated during
+ * the call.
  */
 
 #include "srnic_feed.h"
@@ -50,8 +51,8 @@ static void middle_make(u64 to, u32 fpdus)
 }
 
 /*
- * The CRC of the fifth FPDU is wrong. In one call of RX, and in pieces of each size, the FPDUs
- * before it are placed, and no bytes after them.
+ * The CRC of the fifth FPDU is wrong. The stream arrives in segments of any size and layout: RX,
+ * called once, places the FPDUs before that one, and no byte after them.
  */
 static void rx_bad_crc_in_the_middle(struct kunit *test)
 {
@@ -144,8 +145,8 @@ static void late_comes(struct timer_list *timer)
 }
 
 /*
- * Make @segments that are full of Writes. Of each @each Writes one has a byte of payload, the
- * others have none.
+ * Queue @segments segments that are full of Writes. Of each @each Writes one has a byte of payload,
+ * the others have none.
  */
 static void late_make(struct kunit *test, u32 each, u32 segments)
 {
@@ -193,7 +194,7 @@ static int late_run(struct kunit *test, u32 segments)
 
 	late = (struct late) {};
 	feed_begin(test, false, false);
-	/* TCP divides by this after a long read. */
+	/* After a long read TCP divides by rcv_mss, so it must not be 0. */
 	inet_csk(single.p->sock->sk)->icsk_ack.rcv_mss = TCP_MSS_DEFAULT;
 	late_make(test, *(const u32 *)test->param_value, segments);
 	timer_setup(&late.timer, late_comes, 0);
@@ -209,8 +210,8 @@ static int late_run(struct kunit *test, u32 segments)
 }
 
 /*
- * Run until the invalidation comes during a call of RX. If RX returns before the invalidation is
- * due, repeat with a stream of twice the length.
+ * Run late_run() until the invalidation runs during a call of RX. If RX returns before the
+ * invalidation is due, repeat with a stream of twice the length.
  */
 static void late_run_amid(struct kunit *test)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Sizes of segments and places of Markers: RFC 5044 4.3, 4.5. */
+/* Tests of MULPDU, of lengths of DDP segments, and of Markers: RFC 5044 4.3, 4.5. */
 
 #include <kunit/test.h>
 #include <linux/string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* One QP of a pair, set up as a device's QP, see srnic_single.h */
+/* Set up one QP of a pair like a real device's QP, see srnic_single.h */
 
 #include "srnic_single.h"
 
@@ -20,8 +20,8 @@ void single_handler(struct ib_event *event, void *unused)
 }
 
 /*
- * Make a QP as create_qp does, with srnic's work queues if srnic has made them, else with the
- * test's own.
+ * Set up the QP as create_qp does. If srnic is loaded the QP uses srnic's work queues; otherwise
+ * the test makes them.
  */
 int single_init(struct kunit *test)
 {
@@ -71,7 +71,7 @@ void single_exit(struct kunit *test)
 	}
 }
 
-/* Expect @n events in all since the test began */
+/* Expect that the handler has got @n events since the test began */
 void single_expect_events(struct kunit *test, unsigned int n)
 {
 	flush_work(&single.qp->event_work);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* One QP of a pair, with the work items and the handler of a real device's QP. */
+/* A QP under test, end 0 of a pair, with work items and an event handler like a real device's QP */
 #ifndef _SRNIC_SINGLE_H
 #define _SRNIC_SINGLE_H
 
@@ -7,14 +7,14 @@
 
 #define SINGLE_EVENTS	8
 
-/* One QP of a pair, which is tested */
+/* The QP under test */
 struct single {
 	struct pair		*p;
 	struct srnic_qp		*qp;	/* the QP, end 0 of the pair */
 	/* events that the handler of the QP, or of an SRQ, got, in order */
 	enum ib_event_type	events[SINGLE_EVENTS];
 	unsigned int		n;	/* number of elements of @events */
-	/* the work queues are made by the test, since srnic is not loaded */
+	/* the test has made the work queues, since srnic is not loaded */
 	bool			own;
 };
 

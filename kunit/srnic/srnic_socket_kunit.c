@@ -22,13 +22,13 @@
 
 /* The sockets of a test */
 struct socket_world {
-	struct iw_mpa_stream	stream;		/* the stream of the QP's socket */
+	struct iw_mpa_stream	stream;		/* what sk_user_data points to */
 	struct socket		*peer;		/* socket at the other end */
 	struct socket		*sock;		/* socket of the QP */
-	void			*user_data;	/* value of sk_user_data before the test */
-	/* TCP's function, which the test replaces */
+	void			*user_data;	/* sk_user_data before the test */
+	/* TCP's own sk_data_ready, restored when the stream ends */
 	void			(*data_ready)(struct sock *sk);
-	/* TCP's function, which the test replaces */
+	/* TCP's own sk_write_space, restored when the stream ends */
 	void			(*write_space)(struct sock *sk);
 };
 
@@ -46,7 +46,7 @@ static void socket_desc(const struct pair_opts *opts, char *desc)
 
 KUNIT_ARRAY_PARAM(socket, socket_opts, socket_desc);
 
-/* Begin a stream as the library does; end 0 has the socket. */
+/* Give the QP, end 0 of the pair, a stream on a socket by prepare and attach, as iw_mpa does. */
 static struct srnic_qp *socket_begin(struct kunit *test, const struct pair_opts *opts, int rcvbuf)
 {
 	const struct iw_mpa_params params = {
@@ -75,7 +75,8 @@ static struct srnic_qp *socket_begin(struct kunit *test, const struct pair_opts 
 	srnic_driver_ops.attach(&qp->ibqp, sk, &w->stream);
 	write_unlock_bh(&sk->sk_callback_lock);
 	/*
-	 * Keep the sender from running: it would report faults to an endpoint, and there is none.
+	 * Keep srnic's sender from running: it would report the fault of a stream to iw_mpa, by an
+	 * endpoint, and this test has none.
 	 */
 	mutex_lock(&qp->tx.lock);
 	WRITE_ONCE(qp->tx.state, SRNIC_TX_CLOSED);
@@ -83,7 +84,7 @@ static struct srnic_qp *socket_begin(struct kunit *test, const struct pair_opts 
 	return qp;
 }
 
-/* End the stream as the library does: restore the callbacks, then call stop. */
+/* End the stream as iw_mpa does: restore TCP's callbacks, then call stop. */
 static void socket_stop(enum iw_mpa_reason why)
 {
 	struct socket_world *w = &socket_world;
@@ -117,7 +118,7 @@ static void socket_exit(struct kunit *test)
 		sock_release(w->peer);
 }
 
-/* Send the first @len bytes of end 1's wire */
+/* Send the first @len bytes of end 1's wire by the peer's socket */
 static void socket_feed(struct kunit *test, u32 len)
 {
 	struct pair_end *e = &single.p->end[1];
@@ -166,14 +167,14 @@ static void socket_expect_arrival(struct kunit *test, u64 id, u32 len)
 	KUNIT_EXPECT_EQ(test, to->qp->fault.err, SRNIC_ERR_NONE);
 }
 
-/* Expect that no receive completes for a while */
+/* Expect that no receive completes within SOCKET_WHILE_MS */
 static void socket_expect_nothing(struct kunit *test)
 {
 	iw_mpa_quiet(SOCKET_WHILE_MS);
 	pair_expect_no_wc(single.p, &single.p->end[0].rcq);
 }
 
-/* Messages arrive, in whatever pieces TCP delivers them. */
+/* Sends of different lengths arrive, in whatever pieces TCP delivers them. */
 static void socket_sends_arrive(struct kunit *test)
 {
 	static const u32 lens[] = { 0, 1, 490, 3000, 60000 };
@@ -206,7 +207,10 @@ static void socket_fpdu_taken_when_whole(struct kunit *test)
 	}
 }
 
-/* TCP would close its window before the rest could arrive: RX collects the FPDU in a buffer. */
+/*
+ * An FPDU is longer than TCP's receive window, which closes before the FPDU is whole: RX collects
+ * it in a buffer.
+ */
 static void socket_fpdu_longer_than_the_window_arrives(struct kunit *test)
 {
 	static const struct pair_opts jumbo = { .crc = true, .emss = 65000, .ord = 2 };
@@ -257,8 +261,8 @@ static void socket_closed_within_an_fpdu(struct kunit *test)
 }
 
 /*
- * After the peer's FIN no response can arrive. So if the sender is finishing, and may wait for one,
- * RX has to run it; if it has finished, RX must not.
+ * After the peer's FIN no Read Response can arrive. So in the sender's state FINISHING, in which it
+ * may wait for one, RX has to queue the sender's work item; in FINISHED RX must not.
  */
 static void socket_end_wakes_the_sender(struct kunit *test, bool awaited)
 {
@@ -268,7 +272,7 @@ static void socket_end_wakes_the_sender(struct kunit *test, bool awaited)
 	kernel_sock_shutdown(socket_world.peer, SHUT_WR);
 	iw_mpa_quiet(SOCKET_WHILE_MS);
 	cancel_work_sync(&qp->tx.work);
-	mutex_lock(&qp->tx.lock);	/* The sender runs after the checks. */
+	mutex_lock(&qp->tx.lock);	/* keeps the sender's work item from running */
 	WRITE_ONCE(qp->tx.state, awaited ? SRNIC_TX_FINISHING : SRNIC_TX_FINISHED);
 	srnic_rx_look(&qp->ibqp);
 	KUNIT_EXPECT_TRUE(test, qp->rx.ended);
@@ -298,7 +302,7 @@ static void socket_expect_dropped(struct kunit *test, struct srnic_qp *qp)
 	KUNIT_EXPECT_EQ(test, qp->rq.get, 0);
 }
 
-/* Bytes for a QP that its ULP has brought to ERR, or that has failed, are dropped. */
+/* RX drops bytes for a QP that its ULP has brought to ERR, or whose stream has failed. */
 static void socket_dropped_behind_abrupt_end(struct kunit *test)
 {
 	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
@@ -349,7 +353,7 @@ static void socket_bad_bytes_wake_the_sender(struct kunit *test)
 	KUNIT_EXPECT_GT(test, pair_count(single.p, SRNIC_CNT_tx_work), turns);
 }
 
-/* If TCP's receive queue lacks bytes that its sequence numbers count, RX reports UNREADABLE. */
+/* If TCP's receive queue lacks bytes that its sequence numbers count, RX ends the stream. */
 static void socket_unreadable_ends_the_stream(struct kunit *test)
 {
 	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
@@ -365,8 +369,8 @@ static void socket_unreadable_ends_the_stream(struct kunit *test)
 }
 
 /*
- * IP may reassemble a segment from fragments that have fragments themselves. RX drops the bytes of
- * such a segment, so that TCP's window does not close.
+ * IP may reassemble a segment from fragments that have fragments themselves. RX ends the stream,
+ * and drops the bytes of such a segment, so that TCP's window does not close.
  */
 static void socket_parts_of_parts_are_unreadable(struct kunit *test)
 {
@@ -389,7 +393,7 @@ static void socket_parts_of_parts_are_unreadable(struct kunit *test)
 	srnic_rx_run(qp, sk, U32_MAX);
 	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_NONE);
 	release_sock(sk);
-	/* TCP does not append this to a segment that has fragments. */
+	/* TCP does not coalesce this byte with the first, whose segment has a frag_list. */
 	KUNIT_ASSERT_EQ(test, kernel_sendmsg(socket_world.peer, &msg, &half, 1, 1), 1);
 	KUNIT_ASSERT_TRUE(test, socket_poll(&tcp_sk(sk)->rcv_nxt, begin + 2));
 	lock_sock(sk);
@@ -414,7 +418,7 @@ static void socket_set_priv(void *priv)
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
-/* RX stops after a budget, so that others can run: a work item reads the rest. */
+/* RX stops after a budget of bytes, so that other work can run: its work item reads the rest. */
 static void socket_beyond_the_budget_taken_later(struct kunit *test)
 {
 	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);
@@ -432,7 +436,7 @@ static void socket_beyond_the_budget_taken_later(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, single.p->end[0].rcq.put, 1);
 	release_sock(sk);
 	KUNIT_EXPECT_TRUE(test, socket_poll(&single.p->end[0].rcq.put, 3));
-	/* Another work item may find nothing to read. */
+	/* A later run of RX may find nothing to read. */
 	lock_sock(sk);
 	srnic_rx_run(qp, sk, U32_MAX);
 	release_sock(sk);
@@ -463,7 +467,7 @@ static void socket_fpdu_gets_time_to_come_under_pressure(struct kunit *test)
 		iw_mpa_quiet(SOCKET_WHILE_MS);
 		socket_set_priv(qp);
 		lock_sock(sk);
-		/* The timer cannot expire on this CPU, and there is no other one. */
+		/* With softirqs off the timer of RX's work item cannot expire: there is one CPU. */
 		local_bh_disable();
 		srnic_rx_run(qp, sk, U32_MAX);
 		KUNIT_EXPECT_TRUE(test, timer_pending(&qp->rx.work.timer));
@@ -482,7 +486,9 @@ static void socket_fpdu_gets_time_to_come_under_pressure(struct kunit *test)
 	WRITE_ONCE(tcp_memory_pressure, 0);
 }
 
-/* Without memory for an FPDU that TCP cannot hold the work item tries again later. */
+/*
+ * If there is no memory for a buffer to collect an FPDU, RX's work item is queued again, to retry.
+ */
 static void socket_without_memory_asked_again(struct kunit *test)
 {
 	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);

@@ -102,7 +102,7 @@ static void srq_post(struct kunit *test, struct srnic_srq *srq, u32 count)
 		KUNIT_ASSERT_EQ(test, srnic_post_srq_recv(&srq->ibsrq, &recv, &bad), 0);
 }
 
-/* The limit can be set up to the size; nothing else can be changed. */
+/* modify_srq can set the limit of an SRQ, up to the SRQ's size, and nothing else. */
 static void srq_limit_modified(struct kunit *test)
 {
 	struct ib_srq_attr attr = { .srq_limit = 4, .max_wr = 8 };

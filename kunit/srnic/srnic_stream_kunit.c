@@ -125,7 +125,10 @@ static void stream_send_of_pieces_to_pieces_arrives(struct kunit *test)
 	pair_expect_no_wc(p, &p->end[0].scq);
 }
 
-/* A region of all memory: sends read from it, and receives write to it if it has local write. */
+/*
+ * srnic_get_dma_mr() makes a region of all kernel memory: Sends read from it; receives and Reads
+ * write to it if it has local write.
+ */
 static void stream_dma_region_is_source_and_sink(struct kunit *test)
 {
 	struct pair *p = stream_begin(test);
@@ -170,7 +173,7 @@ static void stream_dma_region_is_source_and_sink(struct kunit *test)
 	srnic_dereg_mr(sink, NULL);
 }
 
-/* A Write to any offset; the ULP at the sink gets no completion */
+/* A Write places its bytes at its tagged offset alone; the ULP at the sink gets no completion */
 /* Rules: D-4.2-2: memory at the offset and around it; R-5.1-1: no completion at the sink */
 static void stream_write_any_offset_lands_there_alone(struct kunit *test)
 {
@@ -196,7 +199,7 @@ static void stream_write_any_offset_lands_there_alone(struct kunit *test)
 	}
 }
 
-/* More Reads are posted than ORD allows to be open, and some are of no bytes. */
+/* More Reads are posted than ORD allows to be open, some of no bytes: all complete, in order. */
 /*
  * Rules: R-5.2.1-3: there are ten completions, and no eleventh; R-5.2.2-3: the bytes of each sink;
  * R-6.1-2: the source, whose IRD is the ORD of this end, finds no fault
@@ -273,7 +276,7 @@ static void stream_fenced_send_waits_for_reads(struct kunit *test)
 	pair_expect_wc(p, &p->end[1].rcq, 9, IB_WC_SUCCESS);
 }
 
-/* The peer's Send invalidates an STag, which cannot be used then */
+/* A Send with Invalidate makes an STag invalid, and the receive's completion names that STag */
 /*
  * Rules: R-5.3-3: the STag in the completion; R-8.1.1-7: a fast-registered region is invalid after
  * the message
@@ -297,7 +300,7 @@ static void stream_send_inv_invalidates_and_tells(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, mr->valid);
 }
 
-/* A registration, its use, and its invalidation, in one list of work requests */
+/* One list of work requests registers a region, reads into it, and invalidates it */
 static void stream_reg_read_inv_chain_done_in_order(struct kunit *test)
 {
 	struct pair *p = stream_begin(test);
@@ -332,8 +335,8 @@ static void stream_reg_read_inv_chain_done_in_order(struct kunit *test)
 }
 
 /*
- * If data changes between post and sending, the changed data is sent; but inline data is copied by
- * the post.
+ * post_send copies inline data: if the ULP changes its memory before srnic sends, the old data is
+ * sent.
  */
 /* Rules: R-5.5-14: the bytes that arrive are those of before the change */
 static void stream_inline_copied_at_post(struct kunit *test)
@@ -376,7 +379,7 @@ static void stream_msn_wraps(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p->end[0].qp->tx.msn[SRNIC_QN_SEND], 2);
 }
 
-/* Markers and CRCs as the RFC defines them, byte by byte */
+/* Markers and CRCs that srnic sends are compared with those that the test calculates by RFC 5044 */
 /*
  * Rules: F-4.3-1 F-4.3-2 F-4.3-3 F-4.3-4 F-4.3-5: place and value of each Marker, as calculated
  * word by word; F-4.4-2: each CRC, which covers the Markers
@@ -448,7 +451,7 @@ static void stream_rtr_uses_no_work_request(struct kunit *test)
 
 		a->qp->tx.msn[SRNIC_QN_SEND] = 1;
 		b->qp->rx.msn[SRNIC_QN_SEND] = 1;
-		b->qp->params.initiator = true;	/* no report to the library */
+		b->qp->params.initiator = true;	/* no report to iw_mpa */
 		b->qp->rx.first = true;
 		b->qp->rx.rtr = types[i];
 		KUNIT_ASSERT_EQ(test, srnic_send_rtr(a->qp, types[i]), 0);
@@ -475,8 +478,8 @@ static void stream_rtr_uses_no_work_request(struct kunit *test)
 }
 
 /*
- * An error is found while TCP has only a part of what the sender has prepared. The FPDU of which
- * TCP has a part is completed; in place of the FPDUs after it the Terminate message is sent.
+ * srnic finds an error while TCP has only a part of the FPDUs that the sender has made. The FPDU of
+ * which TCP has a part is completed; in place of the FPDUs after it the Terminate message is sent.
  */
 /*
  * Rules: F-4.3-1: the Terminate message is read with its Markers, after the FPDU that was cut;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Errors and Terminate messages: RFC 5040 4.8, 7, RFC 5041 7. */
+/* Tests of srnic's errors, and of Terminate messages: RFC 5040 4.8, 7, RFC 5041 7. */
 
 #include <kunit/test.h>
 #include <linux/string.h>
@@ -76,7 +76,7 @@ static void term_build_each_error_octets_exact(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, payload[3], 0);
 	KUNIT_EXPECT_EQ(test, srnic_errs[row->err].type, row->octets[0]);
 	KUNIT_EXPECT_EQ(test, srnic_errs[row->err].code, row->octets[1]);
-	/* Codes of MPA above 3 belong to the startup. */
+	/* Error codes of MPA above 3 are for the startup phase (RFC 6581 8). */
 	if (payload[0] >> 4 == 2)
 		KUNIT_EXPECT_LE(test, payload[1], 3);
 	if (row->form != SRNIC_TERM_BARE) {
@@ -97,7 +97,7 @@ static void term_build_without_a_segment(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, memcmp(payload, "\x02\x07\0\0", 4), 0);
 }
 
-/* These errors have no Terminate message, and all others have one */
+/* The errors in @silent have no Terminate message; all others have one */
 static void err_form_silent_ones_known(struct kunit *test)
 {
 	static const enum srnic_err silent[] = {
@@ -255,7 +255,7 @@ static void range_check_octet_exact(struct kunit *test)
 static void err_of_mem_each_use_and_fault_mapped(struct kunit *test)
 {
 	/*
-	 * After "no fault": no such STag, another protection domain, no right, address wraps, out
+	 * Columns: no fault, no such STag, another protection domain, no right, address wraps, out
 	 * of bounds
 	 */
 	static const enum srnic_err errs[][SRNIC_MEM_BOUNDS + 1] = {

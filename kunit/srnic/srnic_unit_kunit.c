@@ -19,7 +19,10 @@
 
 static const struct pair_opts unit_opts = { .crc = true, .emss = 1448, .ord = 2 };
 
-/* A read past the end returns the bytes that there are, and marks the cursor as broken. */
+/*
+ * srnic_cursor_read_raw() past the end of the memory returns the bytes that there are, and sets
+ * @broken of the cursor.
+ */
 static void cursor_past_the_end_is_broken(struct kunit *test)
 {
 	static const u8 octets[10] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
@@ -95,7 +98,9 @@ static void sq_oldest_read_asked_twice_is_the_same(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rtr);
 }
 
-/* RFC 5044 4.4: without CRC the field is sent, but not checked; it must not leak memory. */
+/*
+ * RFC 5044 4.4: without CRC the field is sent, but not checked; srnic sends 0, and leaks no memory.
+ */
 static void writer_without_crc_has_zeroes_there(struct kunit *test)
 {
 	static const struct pair_opts opts = { .emss = 1448, .ord = 2 };
@@ -131,8 +136,8 @@ static void unit_cut_desc(const struct unit_cut *cut, char *desc)
 KUNIT_ARRAY_PARAM(unit_cut, unit_cuts, unit_cut_desc);
 
 /*
- * A Write of one byte, followed by a truncated header that looks like a continuation of that Write.
- * The region has room for nearly 2^32 more bytes.
+ * A Write of one byte, followed by a truncated header that looks like a continuation of that Write:
+ * RX must place nothing of it. The region has room for nearly 2^32 more bytes.
  */
 static void run_header_that_is_cut_is_no_segment(struct kunit *test)
 {
@@ -211,7 +216,7 @@ static void place_behind_modify_to_err_takes_no_receive(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, pair_post(&p->end[1], &wr), 0);
 	KUNIT_ASSERT_EQ(test, pair_post(&p->end[1], &wr), 0);
 	pair_send(p, 1);
-	/* srnic_rx_run() has checked the state before. */
+	/* RX has checked the state, in srnic_rx_run(), before this change. */
 	to->qp->state = SRNIC_ABORTED;
 	pair_post_recv(to, 7, to->mem, 8);
 	pair_deliver(p, 1);
@@ -230,7 +235,7 @@ static void place_behind_modify_to_err_takes_no_receive(struct kunit *test)
 	pair_expect_no_wc(p, &to->rcq);
 }
 
-/* A Read Request is answered by the sender, which may have to be woken. */
+/* When a Read Request arrives RX asks for a run of the sender, which makes the response. */
 static void read_request_wakes_the_sender(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -354,7 +359,7 @@ static void flush_looks_again_less_and_less_often(struct kunit *test)
 		sum += before;
 		srnic_qp_forget(qp);
 		KUNIT_EXPECT_GT(test, qp->flush_ms, before);
-		/* An eighth of the time without use, plus the first interval */
+		/* At most an eighth of the time without new work, plus the first interval */
 		KUNIT_EXPECT_LE(test, qp->flush_ms, SRNIC_FLUSH_MIN_MS + sum / 8 + looks + 1);
 	}
 	KUNIT_EXPECT_LT(test, looks, 100);
@@ -369,7 +374,9 @@ static void unit_no_work(struct work_struct *work)
 {
 }
 
-/* A poll for work to flush is queued for seconds later: new work makes it run soon after all. */
+/*
+ * The next poll for work to flush is seconds ahead: new work of the application makes it run soon.
+ */
 static void flush_finds_something_and_looks_soon(struct kunit *test)
 {
 	struct srnic_qp *qp = pair_user(test->priv, &unit_opts)->qp;
