@@ -10,7 +10,7 @@
 #include "rq.h"
 #include "tx.h"
 #include "sq.h"
-#include "../srnic/mem.h"	/* by its path: user mode Linux has a mem.h, too */
+#include "../srnic/mem.h"	/* srnic's, by its path: user mode Linux has a mem.h, too */
 #include "fpdu.h"
 
 static const struct pair_opts queue_opts = { .crc = true, .emss = 1448, .ord = 2 };
@@ -49,7 +49,7 @@ static void rq_user_elements_taken_once_in_order(struct kunit *test)
 		*slot = (struct siw_rqe) {
 			.id = i, .num_sge = 1, .sge = { { .laddr = 1, .length = 2, .lkey = 3 } },
 		};
-		/* Write the flags last, as applications do. */
+		/* Write the flags last, as applications do: they make the element valid. */
 		smp_store_release(&slot->flags, SIW_WQE_VALID);
 		KUNIT_EXPECT_EQ(test, queue_take(&e->qp->rq, &rwqe), 0);
 		KUNIT_EXPECT_EQ(test, slot->flags, 0);

@@ -12,7 +12,7 @@
 #include <linux/scatterlist.h>
 #include <linux/string.h>
 
-#include "../srnic/mem.h"	/* by its path: user mode Linux has a mem.h, too */
+#include "../srnic/mem.h"	/* srnic's, by its path: user mode Linux has a mem.h, too */
 #include "srnic_pair.h"
 
 #define HOLD_BASE	0x100000ULL
@@ -60,7 +60,7 @@ static void hold_end(struct kunit *test, struct hold_world *w)
 	hold_expect(test, w, false);
 }
 
-/* Also while RX holds a region each range is checked. A range out of bounds ends the hold. */
+/* While RX holds a region, too, each range is checked. A range out of bounds ends the hold. */
 static const struct hold_range {
 	const char		*desc;
 	u64			off;

@@ -9,7 +9,7 @@
 #include <linux/scatterlist.h>
 #include <linux/sizes.h>
 
-#include "../srnic/mem.h"	/* by its path: user mode Linux has a mem.h, too */
+#include "../srnic/mem.h"	/* srnic's, by its path: user mode Linux has a mem.h, too */
 
 #define MEM_SGS		8
 #define MEM_STEPS	10

@@ -27,7 +27,7 @@ struct oracle {
 	u32	fpdus;			/* number of elements of @ends */
 };
 
-/* RDMAP opcodes (RFC 5040 4.3) */
+/* RDMAP opcodes (RFC 5040 4.1) */
 enum {
 	ORACLE_WRITE		= 0,
 	ORACLE_READ_REQ		= 1,

@@ -13,7 +13,7 @@
 #include "rq.h"
 #include "rx.h"
 #include "tx.h"
-#include "../srnic/mem.h"	/* by its path: user mode Linux has a mem.h, too */
+#include "../srnic/mem.h"	/* srnic's, by its path: user mode Linux has a mem.h, too */
 
 static void pair_cq_init(struct pair *p, struct srnic_cq *cq)
 {

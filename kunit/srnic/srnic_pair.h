@@ -28,7 +28,7 @@ struct pair_end {
 	/* bytes that were sent, and that the other end has not received */
 	u8		*wire;
 	u32		wire_len;	/* number of bytes in @wire */
-	u32		wire_pos;	/* number of bytes that were sent before these */
+	u32		wire_pos;	/* position of @wire in the stream */
 	u8		*mem;		/* memory for the data of this end */
 };
 

@@ -12,7 +12,7 @@
 #include "cursor.h"
 #include "state.h"
 #include "rx.h"
-#include "../srnic/mem.h"	/* by its path: user mode Linux has a mem.h, too */
+#include "../srnic/mem.h"	/* srnic's, by its path: user mode Linux has a mem.h, too */
 
 static const struct pair_opts part_opts[] = {
 	{ .crc = true, .emss = 1448, .ord = 4 },

@@ -12,7 +12,7 @@
 #include <net/sock.h>
 #include <net/tcp.h>
 
-#include "../srnic/mem.h"	/* by its path: user mode Linux has a mem.h, too */
+#include "../srnic/mem.h"	/* srnic's, by its path: user mode Linux has a mem.h, too */
 
 /* --- a bad FPDU between good ones --- */
 
@@ -119,11 +119,14 @@ static void rx_region_ends_in_the_middle(struct kunit *test)
 #define LATE_SEGMENTS	4	/* segments of a stream, at first */
 #define LATE_SEGMENTS_MOST	4096
 #define LATE_RUNS	5
-#define LATE_PUT_OFF	50	/* how many runs may be repeated */
+#define LATE_PUT_OFF	50	/* most runs that may be repeated */
 #define LATE_TICKS	2	/* ticks until the invalidation is due */
 #define LATE_REFILLED	0xdd
 
-/* An invalidation in a softirq. RX, with softirqs off, delays it as it would one on another CPU. */
+/*
+ * A timer that invalidates the region's STag, in a softirq. RX, with softirqs off, delays it, as it
+ * would delay an invalidation on another CPU.
+ */
 struct late {
 	struct timer_list	timer;		/* timer of the softirq */
 	bool			in_call;	/* a call of RX is running */
@@ -231,10 +234,10 @@ static void late_run_amid(struct kunit *test)
 }
 
 /*
- * A call in process context reads all FPDUs. However short the Writes are, an invalidation must not
- * wait for the end of the call, and nothing is placed after it. RX delays the invalidation by the
- * same time in each run, so the shortest delay counts: in other runs the host may have taken the
- * processor away.
+ * A call of RX in process context reads all FPDUs that have arrived. However short the Writes are,
+ * an invalidation of their STag must not wait for the end of the call, and nothing is placed after
+ * it. RX delays the invalidation by the same time in each run, so the shortest delay counts: in
+ * other runs the host may have taken the processor away.
  */
 static void rx_short_writes_do_not_hold_off_an_invalidation(struct kunit *test)
 {

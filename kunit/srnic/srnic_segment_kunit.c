@@ -120,7 +120,7 @@ static void marker_put_points_to_fpdu(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, marker[5], 0xaa);
 }
 
-/* Reserved bits of a Marker are ignored, all others are checked */
+/* srnic_marker_is_good() ignores the reserved bits of a Marker, and checks all others */
 /* Rules: F-4.2-1 F-4.2-2: a flipped bit is ignored if it is reserved, and is found if it is not */
 static void marker_is_good_each_bit_flipped_judged(struct kunit *test)
 {

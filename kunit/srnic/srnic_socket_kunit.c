@@ -13,7 +13,7 @@
 #include "state.h"
 #include "iw_mpa_quiet.h"
 #include "rx.h"
-#include "../srnic/mem.h"	/* by its path: user mode Linux has a mem.h, too */
+#include "../srnic/mem.h"	/* srnic's, by its path: user mode Linux has a mem.h, too */
 
 #define SOCKET_LEN		100	/* bytes of a Send */
 #define SOCKET_PATIENCE_MS	5000

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* SRQs: numbers of objects, the limit and its event, and the end of a QP with an SRQ. */
+/* Tests of SRQs: how many a device has at most, an SRQ's limit and its event, a QP with an SRQ */
 
 #include "srnic_single.h"
 

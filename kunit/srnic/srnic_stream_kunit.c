@@ -13,7 +13,7 @@
 
 #include "cursor.h"
 #include "state.h"
-#include "../srnic/mem.h"	/* by its path: user mode Linux has a mem.h, too */
+#include "../srnic/mem.h"	/* srnic's, by its path: user mode Linux has a mem.h, too */
 #include "sq.h"
 #include "rx.h"
 #include "tx.h"
@@ -231,7 +231,7 @@ static void stream_reads_beyond_ord_all_answered_in_order(struct kunit *test)
 	pair_expect_fault(p, 0, SRNIC_ERR_NONE);
 }
 
-/* A Send after a Read does not wait for the answer, but completes after the Read */
+/* A Send after a Read is sent before the Read has its response, but completes after the Read */
 /* Rules: R-5.5-15: no completion of a Send that has arrived, until the Read's */
 static void stream_send_behind_read_completes_behind_it(struct kunit *test)
 {
@@ -254,7 +254,7 @@ static void stream_send_behind_read_completes_behind_it(struct kunit *test)
 	pair_expect_wc(p, &p->end[0].scq, 2, IB_WC_SUCCESS);
 }
 
-/* A fenced Send waits until all Reads are answered */
+/* A fenced Send is sent only when all Reads before it have their responses */
 /* Rules: R-B-3: no receive completes until the Read is answered */
 static void stream_fenced_send_waits_for_reads(struct kunit *test)
 {
@@ -456,7 +456,7 @@ static void stream_rtr_uses_no_work_request(struct kunit *test)
 		b->qp->rx.rtr = types[i];
 		KUNIT_ASSERT_EQ(test, srnic_send_rtr(a->qp, types[i]), 0);
 		KUNIT_EXPECT_EQ(test, a->qp->sq.reads, read);
-		/* As the sender does when TCP has the message */
+		/* What the sender does when TCP has the RTR message */
 		memcpy(a->wire, page_address(a->qp->tx.batch.bv[0].bv_page) +
 				a->qp->tx.batch.bv[0].bv_offset, a->qp->tx.batch.bv[0].bv_len);
 		a->wire_len = a->qp->tx.batch.len;

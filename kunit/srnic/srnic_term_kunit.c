@@ -127,7 +127,10 @@ static void err_each_named_and_told(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_errs[SRNIC_ERR_MSN].tell, SRNIC_TELL_REQ);
 }
 
-/* Four Terminate payloads, compared byte by byte with constants */
+/*
+ * srnic_term_build() makes the payloads of two Terminate messages, compared byte by byte with
+ * constants
+ */
 static void term_build_vectors_exact(struct kunit *test)
 {
 	static const u8 write_16[] = {

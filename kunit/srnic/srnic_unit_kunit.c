@@ -172,7 +172,7 @@ static void unit_expect_counted(struct kunit *test, enum srnic_err err)
 				    srnic_errs[i].name);
 }
 
-/* Each error has a counter of its own. */
+/* srnic_fail() counts each error of a stream in a counter of its own. */
 static void fault_each_counted_by_itself(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -259,7 +259,7 @@ static void read_request_wakes_the_sender(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, qp->fault.err, SRNIC_ERR_NONE);
 }
 
-/* Each FPDU takes time, so even a short one uses a minimum of RX's budget. */
+/* RX needs time for each FPDU, so even a short one uses a minimum of RX's budget of bytes. */
 static void take_counts_short_fpdus_for_more(struct kunit *test)
 {
 	static const int posted = 5, taken = 2;
