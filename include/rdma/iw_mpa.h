@@ -31,8 +31,8 @@ struct net_device;
  *	iw_mpa refuses a peer that asks for them
  * @IW_MPA_CAP_RX_MARKERS: it can receive FPDUs with Markers; the setting
  *	"markers" says whether iw_mpa asks the peer for them
- * @IW_MPA_CAP_NO_CRC: it can leave CRCs out if both ends turn CRC off; without
- *	this iw_mpa always asks for CRC
+ * @IW_MPA_CAP_NO_CRC: it also works with CRC off, which both ends have to agree
+ *	on; without this iw_mpa always asks for CRC
  * @IW_MPA_CAP_EARLY_RX: it takes a stream with bytes queued after the peer's
  *	startup frame; without this iw_mpa ends such a connection (EARLY_DATA)
  * @IW_MPA_CAP_TX_FENCE: sends no FPDU from prepare to open_tx; without this it
@@ -55,7 +55,7 @@ enum iw_mpa_cap {
 
 /**
  * struct iw_mpa_stream - what sk_user_data of a connection's socket points to
- * @qp: the connection's QP; NULL once iw_mpa has restored TCP's callbacks
+ * @qp: the connection's QP, from attach until stop; NULL before and after
  * @priv: any pointer of the driver, set in attach; NULL when @qp is NULL
  * @write_space: TCP's own sk_write_space, which the driver's has to call
  *
@@ -79,8 +79,8 @@ struct iw_mpa_stream {
  *	for a responder the one after the Reply, which is not sent yet
  * @rcv_nxt: TCP sequence number of the byte after the peer's startup frame
  * @rx_queued: the socket's receive queue has bytes from @rcv_nxt on already
- * @tcb: record of a TCP connection that the device takes over from the host's
- *	TCP, valid until prepare returns; NULL if the connection stays on @sock
+ * @tcb: record of a TCP connection that the device takes over; with all that it
+ *	points to valid until prepare returns; NULL if TCP stays on @sock
  * @takeover: argument of iw_mpa_stream_watch() and iw_mpa_stream_released();
  *	NULL without @tcb
  *
@@ -107,8 +107,8 @@ struct iw_mpa_handoff {
  *	with 0 its initiators connect in the client-server model only
  * @rtr_accept: RTR types that the device accepts; not 0 (RFC 6581 9.2), and not
  *	Read alone if @max_ird is 0, since a Read needs an inbound slot
- * @max_ird: most RDMA Reads of the peer at once, 0..IW_MPA_DEPTH_MAX
- * @max_ord: most RDMA Reads of this end at once, 0..IW_MPA_DEPTH_MAX
+ * @max_ird: most RDMA Reads of the peer at once per QP, 0..IW_MPA_DEPTH_MAX
+ * @max_ord: most RDMA Reads of this end at once per QP, 0..IW_MPA_DEPTH_MAX
  * @takeover: functions of a device whose own TCP goes on with each connection,
  *	from the record @tcb of &struct iw_mpa_handoff: before prepare iw_mpa
  *	stops the host's TCP; NULL for a device that uses the socket
@@ -136,8 +136,8 @@ struct iw_mpa_device_attr {
  *	@priv of the stream, nothing else. Called with sk_callback_lock
  *	write-held and softirqs off, once after prepare; must not sleep, cannot
  *	fail. Optional: a device that takes TCP over does not need it.
- * @kick_rx: Read what the socket's receive queue has: no callback has run for
- *	bytes that arrived before attach. iw_mpa also calls this when the peer
+ * @kick_rx: Read what the socket's receive queue has: no callback of the driver
+ *	has run for bytes before attach. iw_mpa also calls this when the peer
  *	has closed. Process context, softirqs on, may be called more than once
  *	between attach and stop. Required with attach.
  * @send_rtr: Initiator in the peer-to-peer model (RFC 6581 9.2): send the RTR
@@ -168,10 +168,10 @@ struct iw_mpa_device_attr {
  *	the connection closes.
  * @stop: Forget the stream, flush the QP's work requests, bring it to the error
  *	state, and do not use the socket after the return, in any context.
- *	iw_mpa has already restored the socket's callbacks. Process context, may
+ *	iw_mpa has already removed the driver's callbacks. Process context, may
  *	sleep, exactly once after a prepare that returned 0. @why: the reason.
  *
- * iw_mpa calls ops without a lock, except attach. Ops of one connection never
+ * No lock of iw_mpa is held in any op but attach. Ops of one connection never
  * run at the same time; ops of different connections do. A responder's prepare
  * and attach run within iw_accept, and any op may run within iw_connect,
  * iw_accept or iw_reject. iw_cm may call iw_accept from its one ordered work
@@ -256,7 +256,7 @@ void iw_mpa_ep_put(struct iw_mpa_ep *ep);
  * Context: the driver's socket callbacks, with sk_callback_lock held.
  *
  * Return: NULL, or the stream, whose qp and priv are NULL once iw_mpa has
- * restored TCP's callbacks: a driver's callback checks all three.
+ * removed the driver's callbacks: a callback that still runs checks for both.
  */
 static inline struct iw_mpa_stream *iw_mpa_sk_stream(const struct sock *sk)
 {

@@ -108,7 +108,7 @@ u8 iw_mpa_reason_term_code(enum iw_mpa_reason reason);
  * @markers: flag M: the sender asks for Markers in what it receives
  * @crc: flag C: the sender asks for CRC
  * @reject: flag R: the sender rejects the connection; Reply only
- * @enhanced: flag S: the frame has RFC 6581 data: @ird, @ord, control flags
+ * @enhanced: flag S of revision 2: the frame has @ird, @ord and control flags
  * @p2p: control flag A: peer-to-peer model; valid if @enhanced
  * @large_fpdu: the sender allows FPDUs of more than one TCP segment
  */

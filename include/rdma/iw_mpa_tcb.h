@@ -46,13 +46,13 @@ union iw_mpa_addr {
  * struct iw_mpa_path - the route of a connection's packets to the peer
  * @dst: the route, on which iw_mpa has a reference as long as the path is
  *	valid; NULL if there is no route any more: then the rest is zero
- * @ifindex: index of the interface by which packets leave the host
+ * @ifindex: index of the interface that the route leads to
  * @mtu: MTU of the route, in bytes of an IP packet
  * @lladdr: link-layer address of the next hop, if @lladdr_known
- * @lladdr_known: false while the host resolves @lladdr
+ * @lladdr_known: false while the host resolves @lladdr, or without Ethernet
  *
- * The path may change at any time: then iw_mpa calls path_changed of &struct
- * iw_mpa_takeover_ops.
+ * The path may change at any time. After iw_mpa_stream_watch() iw_mpa reports
+ * that by path_changed of &struct iw_mpa_takeover_ops.
  */
 struct iw_mpa_path {
 	struct dst_entry	*dst;
@@ -70,8 +70,8 @@ struct iw_mpa_path {
  *
  * @snd_una: sequence number of the first byte not acknowledged by the peer
  * @snd_nxt: sequence number of the next byte to be sent; equal to @snd_una, as
- *	all sent bytes are acknowledged, and no byte waits to be sent
- *	(write_seq)
+ *	all sent bytes are acknowledged, and to write_seq of struct tcp_sock, as
+ *	no byte waits to be sent
  * @snd_wl1: sequence number of the segment that has updated @snd_wnd last
  *	(RFC 9293 3.10.7.4)
  * @snd_wnd: the peer's window after @snd_una, in bytes, scale applied
@@ -92,7 +92,7 @@ struct iw_mpa_path {
  *
  * @mss_clamp: largest segment that the peer's MSS option allows, in bytes
  *	without headers and with TCP's options
- * @advmss: the same of this end's MSS option
+ * @advmss: largest segment that this end's MSS option allows, in bytes
  * @mss: payload of a full segment to the peer, in bytes: it depends on path and
  *	options, and on @snd_wnd_max if that is less than two segments
  *
@@ -104,7 +104,7 @@ struct iw_mpa_path {
  * @ts_recent: the peer's time stamp to echo (TSecr); 0 if the peer sent none
  * @ts_recent_age: age of @ts_recent, in seconds; after 24 days a segment is not
  *	to be checked against @ts_recent (RFC 7323 5.5)
- * @sampled: time at which the record was made, by ktime_get_ns()
+ * @sampled: time at which the record was made: ktime_get_ns(), in nanoseconds
  *
  * @cwnd: congestion window, in segments of @mss bytes
  * @ssthresh: slow start threshold, in segments; 0x7fffffff if there is none
@@ -127,11 +127,11 @@ struct iw_mpa_path {
  * @priority: priority of the socket (SO_PRIORITY), for queueing
  * @path: route and next hop of the packets to the peer
  *
- * @rx: bytes that the host's TCP has acknowledged and nobody has read, or NULL
+ * @rx: bytes before @rcv_nxt that nobody has read, or NULL. The host's TCP has
+ *	acknowledged those before @rcv_wup: the peer does not send them again
  * @rx_len: how many bytes @rx has
- * @rx_dropped: bytes that arrived after a gap. They are not in @rx: the peer
- *	has to keep them even if SACK has reported them, and sends them again
- *	(RFC 2018 8)
+ * @rx_dropped: bytes that arrived after a gap, not in @rx. The peer must keep
+ *	them even if SACK has reported them, and sends them again (RFC 2018 8)
  *
  * TCP's state is ESTABLISHED: iw_mpa takes no other connection over. All
  * numbers are in host order, addresses, ports and @flowlabel in network order.
