@@ -5,8 +5,9 @@
  * of cm.c, and includes this file at its end. So static functions of cm.c can
  * be used here.
  *
- * Callers hold com.mutex of the endpoint, with two exceptions: c4iw_accept_cr()
- * takes it, and some callers of connect_reply_upcall() do not hold it.
+ * Callers hold com.mutex of the endpoint, with these exceptions: rx_data(),
+ * peer_close(), abort_rpl() and c4iw_accept_cr() take it; cm_begin_anew() runs
+ * without it; some callers of connect_reply_upcall() do not hold it.
  */
 
 static struct c4iw_ep *cm_ep(struct c4mpa_conn *conn)

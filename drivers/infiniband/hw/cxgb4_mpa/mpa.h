@@ -39,7 +39,7 @@ enum c4mpa_verdict {
 /* What a FIN means that an initiator receives in place of the Reply */
 enum c4mpa_fin {
 	C4MPA_FIN_ENDS,		/* the connection ends */
-	C4MPA_FIN_AGAIN,	/* c4mpa_take_again() follows */
+	C4MPA_FIN_AGAIN,	/* aborted; c4mpa_take_again() follows */
 	C4MPA_FIN_LOST,		/* abort failed; CONNECT_REPLY raised */
 };
 

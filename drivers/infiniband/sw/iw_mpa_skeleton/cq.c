@@ -40,7 +40,7 @@ static void skel_cq_work(struct work_struct *work)
 		cq->ib.event_handler(&event, cq->ib.cq_context);
 }
 
-/* Returns false if the CQ is full. Each req_notify_cq asks for one call. */
+/* False: the CQ is full, @wc is lost. Each req_notify_cq asks for one call. */
 bool skel_cq_put(struct skel_cq *cq, const struct ib_wc *wc, bool solicited)
 {
 	bool fits = cq->put - cq->get < cq->size;

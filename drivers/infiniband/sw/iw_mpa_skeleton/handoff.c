@@ -50,7 +50,7 @@ static int skel_prepare(struct ib_qp *ibqp, const struct iw_mpa_handoff *ho)
 	return err;
 }
 
-/* TCP has bytes or a FIN. Called in softirq, or with the socket locked. */
+/* TCP has bytes or a FIN. In softirq with sk_lock.slock, or socket owned. */
 static void skel_data_ready(struct sock *sk)
 {
 	struct iw_mpa_stream *stream;
@@ -133,8 +133,8 @@ static int skel_send_rtr(struct ib_qp *ibqp, u8 rtr)
 }
 
 /*
- * open_tx: let the engine send what the ULP has posted since prepare. For a
- * responder iw_mpa calls this after iw_mpa_first_fpdu() (RFC 5044 7.1.2).
+ * open_tx: let the engine send what the ULP has posted since prepare; for a
+ * responder, by default, after iw_mpa_first_fpdu() (RFC 5044 7.1.2).
  */
 static void skel_open_tx(struct ib_qp *ibqp)
 {

@@ -174,7 +174,7 @@ int toe_reject(struct toe_conn *conn, const void *pd, u16 pd_len)
  * @pd_len: bytes of @pd
  *
  * Return: 0 or a negative errno. If negotiation or @start of &struct toe_hw has
- * failed, a Reject was sent.
+ * failed, a Reject was passed to @send, whose result is not checked.
  */
 int toe_accept(struct toe_conn *conn, const void *pd, u16 pd_len)
 {

@@ -210,7 +210,7 @@ static int wqe_fill(struct skel_qp *qp, struct skel_wqe *wqe,
 	return wqe_fill_sges(wqe, wr->sg_list, wr->num_sge, max_sge);
 }
 
-/* Any context, several CPUs at once. States below RTS have no stream. */
+/* Any context, several CPUs at once. Below RTS no stream can send: -EINVAL. */
 static int skel_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 			  const struct ib_send_wr **bad)
 {
@@ -462,8 +462,9 @@ static void skel_qp_release(struct kref *ref)
 
 /*
  * iw_get_qp. A QP that is being destroyed is not found: xa_load() returns NULL
- * for XA_ZERO_ENTRY, which skel_destroy_qp() has put in its place. No new QP
- * gets the number until that function returns.
+ * for XA_ZERO_ENTRY, which skel_destroy_qp() has put in its place: this cannot
+ * fail, since replacing an entry takes no memory. No new QP gets the number
+ * until that function returns.
  */
 static struct ib_qp *skel_get_qp(struct ib_device *ibdev, int qpn)
 {

@@ -124,7 +124,7 @@ static enum skel_err rx_read_resp(struct skel_qp *qp,
 				  const struct skel_seg *seg)
 {
 	const struct skel_wqe *wqe = skel_wqe_at(&qp->sq, qp->sq.get);
-	const struct ib_sge *sink = &wqe->sge[0];	/* 0 if no SGE */
+	const struct ib_sge *sink = &wqe->sge[0];	/* all 0 if no SGE */
 	enum skel_err err;
 	u32 left;
 
@@ -301,7 +301,7 @@ bool skel_rx(struct skel_qp *qp)
 	lockdep_assert_held(&qp->dev->lock);
 	if (!skel_is_flowing(qp) || !rx->open || rx->ended)
 		return false;
-	/* recvmsg() would skip an urgent byte, and cut its FPDU short. */
+	/* recvmsg() would skip an urgent byte: no later FPDU would be right. */
 	if (tcp_sk(qp->sock->sk)->urg_data) {
 		skel_fail(qp, SKEL_E_STREAM, NULL, 0);
 		return true;

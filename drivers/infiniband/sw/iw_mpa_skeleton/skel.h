@@ -52,7 +52,7 @@ struct ib_dmah;
 #define SKEL_MAX_WR		8192	/* of each SQ and RQ; a power of two */
 #define SKEL_MAX_SGE		6
 #define SKEL_MAX_CQE		16384	/* a power of two */
-#define SKEL_STEPS		64	/* steps of one run of the work item */
+#define SKEL_STEPS		64	/* steps per hold of dev->lock */
 #define SKEL_MAX_PAGES		256	/* of a memory region */
 /*
  * SGEs with this lkey name addresses of the kernel, without a region. No region
@@ -103,7 +103,7 @@ enum skel_qn {
 
 enum skel_err {
 	SKEL_OK,
-	/* TCP failed, or the peer sent a Terminate, or FIN within a message */
+	/* TCP failed; peer sent Terminate or urgent data, or FIN too early */
 	SKEL_E_STREAM	= SKEL_ERR(FATAL, 0, 0, SILENT),
 	/* A work request in error; a completion queue was full */
 	SKEL_E_LOCAL	= SKEL_ERR(FATAL, 0x00, 0x00, BARE),
@@ -112,7 +112,7 @@ enum skel_err {
 	/* ULPDU shorter than a DDP header; wrong version of RDMAP */
 	SKEL_E_SHORT	= SKEL_ERR(REQ_ERR, 0x02, 0xff, BARE),
 	SKEL_E_RV	= SKEL_ERR(REQ_ERR, 0x02, 0x05, DDP),
-	/* Opcode unknown, or wrong for its queue; malformed Read Request */
+	/* Opcode unknown or out of place; malformed Read Request */
 	SKEL_E_OPCODE	= SKEL_ERR(REQ_ERR, 0x02, 0x06, DDP),
 	SKEL_E_FORM	= SKEL_ERR(REQ_ERR, 0x02, 0xff, DDP),
 	/* Wrong version of DDP, in a tagged or an untagged segment */
@@ -124,7 +124,10 @@ enum skel_err {
 	SKEL_E_MSN	= SKEL_ERR(REQ_ERR, 0x12, 0x03, DDP),
 	SKEL_E_MO	= SKEL_ERR(REQ_ERR, 0x12, 0x04, DDP),
 	SKEL_E_LONG	= SKEL_ERR(REQ_ERR, 0x12, 0x05, DDP),
-	/* Tagged segments; TAG_STAG: also an STag without the access right */
+	/*
+	 * Tagged segments; TAG_STAG: also an STag without the access right, for
+	 * which RFC 5041 7.1 has no code
+	 */
 	SKEL_E_TAG_STAG	= SKEL_ERR(ACCESS_ERR, 0x11, 0x00, DDP),
 	SKEL_E_TAG_BASE	= SKEL_ERR(ACCESS_ERR, 0x11, 0x01, DDP),
 	SKEL_E_TAG_PD	= SKEL_ERR(ACCESS_ERR, 0x11, 0x02, DDP),
@@ -183,7 +186,7 @@ struct skel_mr {
 	u32			stag;		/* index and key */
 	bool			valid;
 	u32			access;		/* set of IB_ACCESS_* */
-	u64			base;		/* peers' address of byte 0 */
+	u64			base;		/* address of byte 0 in SGEs */
 	u32			max_pages;
 	struct skel_pages	pages;		/* its memory, if @valid */
 	struct skel_pages	next;		/* of map_mr_sg, for REG_MR */

@@ -289,8 +289,9 @@ static bool tx_begin(struct skel_qp *qp)
 }
 
 /*
- * No message can begin. If that is since finish_tx, iw_mpa may send FIN: all
- * work requests were sent, or those left are Reads after the peer's FIN.
+ * No message can begin. After finish_tx iw_mpa may then send FIN: if all work
+ * requests were sent, or if the peer has sent FIN, so that a Read that is next
+ * in the SQ, and all behind it, cannot be sent any more.
  */
 static void tx_idle(struct skel_qp *qp)
 {
@@ -391,7 +392,7 @@ static bool tx_term_waits(struct skel_qp *qp)
 
 	if (!tx->term_len || tx->finished)
 		return false;
-	if (!tx->open)		/* until open_tx or send_rtr */
+	if (!tx->open)		/* open_tx or send_rtr is due */
 		return true;
 	err = tx_push(qp);
 	if (!err && !tx->term_made) {
@@ -406,8 +407,8 @@ static bool tx_term_waits(struct skel_qp *qp)
 /*
  * The stream has failed (state SQE). If TCP has a part of an FPDU its rest is
  * sent, then the Terminate message (RFC 5040 7.1). Then iw_mpa_stream_down()
- * has iw_mpa log the reason, call stop and send FIN. The message has
- * TX_TERM_LIMIT, since the peer's receive window may stay closed.
+ * has iw_mpa log the reason, call stop and send FIN. TX_TERM_LIMIT limits the
+ * wait for the message, since the peer's receive window may stay closed.
  */
 void skel_tx_terminate(struct skel_qp *qp, bool last_try)
 {

@@ -168,7 +168,7 @@ static void siw_mpa_first_data_ready(struct sock *sk);
  * A responder receives by this function until its first FPDU is good: siw has
  * all of it, and has found no error. The caller holds the QP's state_lock for
  * reading, but handoff_read() does not hold sk_callback_lock: iw_mpa may have
- * restored TCP's sk_data_ready, which must not be overwritten, hence cmpxchg().
+ * set its own sk_data_ready, which must not be overwritten, hence cmpxchg().
  */
 static void handoff_rx_until_first(struct siw_qp *qp, struct sock *sk)
 {
@@ -238,7 +238,7 @@ static int handoff_modify_to_rts(struct siw_qp *qp,
 			    SIW_QP_ATTR_MPA);
 	if (!err)
 		return 0;
-	/* siw would leak the CRC state when the QP is used again. */
+	/* siw would leak CRC state, IRQ or ORQ when the QP is used again. */
 	siw_mpa_crc_off(qp);
 	qp->irq = NULL;
 	qp->orq = NULL;
@@ -417,7 +417,7 @@ static int handoff_expect_read(struct siw_qp *qp)
 	return rreq ? 0 : -EIO;
 }
 
-/* Send a whole RTR message. -EAGAIN: nothing was sent; -EPIPE: only a part. */
+/* Send an RTR message. -EAGAIN: nothing sent; -EPIPE: a part, or TCP ended. */
 static int handoff_put_rtr(struct siw_cep *cep, u8 rtr, bool crc)
 {
 	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };

@@ -174,7 +174,7 @@ static struct net_device *port_get_netdev(struct ib_device *ibdev)
 
 /*
  * siw calls this in place of ib_register_device(). On failure siw calls
- * ib_dealloc_device(), and that port_dealloc().
+ * ib_dealloc_device(), which calls port_dealloc().
  */
 int siw_mpa_ib_register(struct ib_device *ibdev, const char *name,
 			struct device *dma_device)

@@ -34,7 +34,10 @@ void siw_mpa_tx_begin(struct siw_cep *cep)
 	mutex_lock(&cep->tx_lock);
 }
 
-/* After sending: wake siw's TX thread if it has found tx_lock taken. */
+/*
+ * Call this after sending: it wakes siw's TX thread if that has found tx_lock
+ * taken. cep->qp must still exist.
+ */
 void siw_mpa_tx_end(struct siw_cep *cep)
 {
 	mutex_unlock(&cep->tx_lock);
@@ -128,7 +131,7 @@ int siw_mpa_tx_stop(struct task_struct *thread)
 	return kthread_stop(thread);
 }
 
-/* post_send: only that of an application sends at once, and takes tx_lock. */
+/* post_send; that of an application's QP sends at once with tx_lock: sleeps. */
 int siw_mpa_post_send(struct ib_qp *base_qp, const struct ib_send_wr *wr,
 		      const struct ib_send_wr **bad_wr)
 {

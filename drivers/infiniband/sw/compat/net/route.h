@@ -6,7 +6,7 @@
 
 #include <net/inet_dscp.h>
 
-/* Older kernels take a TOS here, and look up TCP's routes by its four bits of RFC 1349. */
+/* Older kernels' flowi4_init_output() takes a TOS: TCP's routes use four bits of it (RFC 1349). */
 #ifndef COMPAT_HAS_FLOWI4_DSCP
 #define flowi4_init_output(fl4, oif, mark, dscp, ...) \
 	flowi4_init_output(fl4, oif, mark, \

@@ -5,9 +5,9 @@
 #include_next <net/sock.h>
 
 /*
- * A socket made by the kernel has no reference on its network namespace; this function of newer
- * kernels takes one. If the kernel tracks such references, Linux 6.2 and later have a tracker of
- * another kind for a socket without one, which is freed first.
+ * A socket made by the kernel has no reference on its network namespace: sk_net_refcnt_upgrade() of
+ * newer kernels takes one. If the kernel tracks such references, Linux 6.2 and later have a tracker
+ * of another kind for a socket without one, which is freed first.
  */
 #ifndef COMPAT_HAS_NETNS_WEAK_TRACKER
 #define __netns_tracker_free(net, tracker, refcounted) ((void)0)
