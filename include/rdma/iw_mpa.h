@@ -155,9 +155,9 @@ struct iw_mpa_device_attr {
  *	later. Process context, may sleep, at most once: for an initiator in the
  *	client-server model after attach, for a responder after
  *	iw_mpa_first_fpdu() (with IW_MPA_CAP_ATOMIC_OPEN within that call, in
- *	its context). In the client-server model a responder may get it without
- *	an FPDU: after the Reply if the setting "fence" is off, or when
- *	fence_timeout_ms, if not 0, have passed.
+ *	its context, or else in a work item). In the client-server model a
+ *	responder may get it without an FPDU: after the Reply if the setting
+ *	"fence" is off, or when fence_timeout_ms, if not 0, have passed.
  * @finish_tx: The ULP or the peer has closed in order. Send what the ULP had
  *	posted before this call, and the Read Responses that are due, nothing
  *	else, then call iw_mpa_tx_finished(), from here or later, for iw_mpa to

@@ -92,7 +92,7 @@ void feed_begin(struct kunit *test, bool crc, bool markers)
 	feed_silence_sender(single.qp);
 }
 
-/* End the stream as iw_mpa does: restore TCP's callbacks, then call stop. */
+/* End the stream as iw_mpa does: remove srnic's callbacks from the socket, then call stop. */
 static void feed_stop(void)
 {
 	struct sock *sk = single.p->sock->sk;

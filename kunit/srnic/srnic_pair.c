@@ -101,7 +101,7 @@ void pair_exit(struct kunit *test)
 	srnic_frag_exit();
 }
 
-/* Bring both QPs into the state after prepare and the first FPDU, without iw_mpa and reserves. */
+/* Bring both QPs to the state after prepare and first FPDU, without iw_mpa and memory reserves. */
 void pair_start(struct pair *p, const struct pair_opts *opts)
 {
 	int i;

@@ -84,7 +84,7 @@ static struct srnic_qp *socket_begin(struct kunit *test, const struct pair_opts 
 	return qp;
 }
 
-/* End the stream as iw_mpa does: restore TCP's callbacks, then call stop. */
+/* End the stream as iw_mpa does: remove srnic's callbacks from the socket, then call stop. */
 static void socket_stop(enum iw_mpa_reason why)
 {
 	struct socket_world *w = &socket_world;
@@ -353,7 +353,7 @@ static void socket_bad_bytes_wake_the_sender(struct kunit *test)
 	KUNIT_EXPECT_GT(test, pair_count(single.p, SRNIC_CNT_tx_work), turns);
 }
 
-/* If TCP's receive queue lacks bytes that its sequence numbers count, RX ends the stream. */
+/* TCP's receive queue lacks bytes that its sequence numbers count: the stream ends (UNREADABLE). */
 static void socket_unreadable_ends_the_stream(struct kunit *test)
 {
 	struct srnic_qp *qp = socket_begin(test, &socket_opts[0], 0);

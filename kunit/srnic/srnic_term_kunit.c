@@ -76,7 +76,7 @@ static void term_build_each_error_octets_exact(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, payload[3], 0);
 	KUNIT_EXPECT_EQ(test, srnic_errs[row->err].type, row->octets[0]);
 	KUNIT_EXPECT_EQ(test, srnic_errs[row->err].code, row->octets[1]);
-	/* Error codes of MPA above 3 are for the startup phase (RFC 6581 8). */
+	/* Error codes of MPA above 3 are for the startup phase (RFC 5044 8, RFC 6581 8). */
 	if (payload[0] >> 4 == 2)
 		KUNIT_EXPECT_LE(test, payload[1], 3);
 	if (row->form != SRNIC_TERM_BARE) {
