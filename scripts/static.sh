@@ -531,12 +531,21 @@ test_patches() {
 	done | none 'git cannot read these patches'
 }
 
-# The series for the kernel's tree edits our files by regular expressions, and each of them has to find its text.
+# The series for the kernel's tree edits our files by regular expressions, and each of them has to find its text. The
+# edited files name nothing that only this tree has, nor a page that the series leaves out.
 test_series() (
+	local name
+
 	NEW=$IW_MPA_BUILD/series
 	# shellcheck source=scripts/test/series/compose.sh
 	. scripts/test/series/compose.sh
-	compose
+	# shellcheck source=scripts/test/series/proofs.sh
+	. scripts/test/series/proofs.sh
+	compose || exit 1
+	{ grep -rnE "$NOT_IN_TREE" "$NEW" || true; } | none 'of this tree alone' || exit 1
+	while IFS= read -r name; do
+		[[ -n $(find "$NEW" -name "$name" -print -quit) ]] || grep -rnwF "$name" "$NEW"
+	done < <(grep -rhoE '\b(iw_mpa|srnic)[a-z_]*\.rst\b' "$NEW" | sort -u) | none 'pages that the series leaves out'
 )
 
 ALL=(compiler compiler_6.12 new_driver install install_6.12 high_memory sparse checkpatch kernel_doc shell python stage_edit

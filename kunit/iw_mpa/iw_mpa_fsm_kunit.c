@@ -243,7 +243,7 @@ static void fsm_any_cell_goes_forward(struct kunit *test)
 
 /*
  * Local errors during startup, and the states in which the peer gets neither a Reject nor a
- * Terminate message: see rule E-9.3-1 in iw_mpa_conformance.rst.
+ * Terminate message: RFC 6581 9.3.
  */
 static const struct local_end {
 	enum iw_mpa_event	event;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Negotiation of IRD, ORD and RTR types. Rows of tables and cases are named after the rules of
- * iw_mpa_conformance.rst that they test: E-9.1-5 is rule 5 of RFC 6581 9.1, and M- stands for RFC
+ * Negotiation of IRD, ORD and RTR types. Rows of tables and cases are named after the rules
+ * that they test: E-9.1-5 is the fifth of RFC 6581 9.1, and M- stands for RFC
  * 5044. A device has the limits MAX_IRD and MAX_ORD unless a row has others.
  */
 

@@ -2,7 +2,7 @@
 /*
  * MPA Requests and Replies as bytes, valid and malformed, for the suites that test frame.c.
  * raw_alloc() gives each its exact size, so that KASAN detects a read beyond it. Rows are named
- * after rules of iw_mpa_conformance.rst: E-6-4 is rule 4 of RFC 6581 6; M- stands for RFC 5044.
+ * after rules of the RFCs: E-6-4 is the fourth of RFC 6581 6, and M- stands for RFC 5044.
  */
 #ifndef _RAW_FRAME_H
 #define _RAW_FRAME_H

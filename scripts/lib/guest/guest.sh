@@ -109,7 +109,7 @@ guest_share() {
 		-o "cache=$([[ -n ${5:-} ]] && echo always || echo none)" </dev/null >"$socket.log" 2>&1 &
 	until [[ -S $socket ]]; do
 		kill -0 $! 2>/dev/null || { cat "$socket.log"; return 1; }
-		((SECONDS < limit)) || { echo "guest $name: $daemon makes no socket for $dir" >&2 && return 1; }
+		((SECONDS < limit)) || { echo "guest $name: $daemon makes no socket for $3" >&2 && return 1; }
 		sleep 0.05
 	done
 	[[ ${#SHARES[@]} -gt 0 ]] || SHARES=(-machine memory-backend=memory

@@ -92,8 +92,8 @@ edit "$sw/iw_mpa/cm.c",
 	'^\tcall\.err = iw_mpa_iwcm_accepted\(.*?;\n', '',
 	'^\tunsigned long word = [^\n]*;\n', '', 'ep = iw_mpa_ep_find\(word\);', 'ep = iw_mpa_iwcm_find(id);';
 edit 'include/rdma/iw_mpa.h',
-	'^ \* \@qp: the QP\n(?= \* \@dev: its device, with a reference)', '',
-	'^ \* \@node: in the device\'s list\n', '',
+	'^ \* \@qp: the QP\n(?= \* \@dev: [^\n]*,\s+with a reference)', '',
+	'^ \* \@node: [^\n]*\n', '',
 	'^struct iw_mpa_qp_end \{.*?^\};', "struct iw_mpa_qp_end {\n\tstruct iw_mpa_device\t*dev;\n};";
 edit "$sw/iw_mpa/qp.c", '^\tend->qp = qp;\n', '', '^\tiw_mpa_iwcm_qp_gone\(end\);\n', '', '^\tiw_mpa_iwcm_qp_freed\(end\);\n', '',
 	'^#include "iwcm.h"\n', '';

@@ -74,7 +74,7 @@ static void upcall_end(struct iw_mpa_ep *ep)
 void iw_mpa_upcall_expect(struct iw_mpa_ep *ep, struct iw_cm_id *id)
 {
 	id->add_ref(id);
-	/* Pairs with faults_look() in iwcm_faults.c, in another context. */
+	/* Pairs with READ_ONCE() in readers that do not run the endpoint */
 	WRITE_ONCE(ep->up.cm_id, id);
 	ep->up.phase = ep->initiator ? IW_MPA_UP_REPLY : IW_MPA_UP_ESTABLISHED;
 }

@@ -58,7 +58,7 @@
 #define SRNIC_RX_BUDGET		SZ_256K
 /* Entries of a queue that are handled before interrupts are enabled again */
 #define SRNIC_QUEUE_STEP	256
-/* Limits on sending a Terminate: without an acknowledgement, and in all (ms) */
+/* Limits on sending a Terminate: without an acknowledgment, and in all (ms) */
 #define SRNIC_TERM_MS		5000
 #define SRNIC_TERM_MAX_MS	30000
 /* Delay before the sender or RX retries after a failed allocation */
