@@ -26,7 +26,7 @@ struct plain {
 	u32		send_len;	/* bytes of the incomplete Send so far */
 	bool		busy;		/* a Send is incomplete */
 	int		taken;		/* number of receives that Sends have used */
-	/* for each of these: bytes of the Send, or -1 if it was too long for the receive */
+	/* for each completed receive: bytes of its Send, or -1 if the receive was too short */
 	int		wc[FEED_RECVS];
 	int		nwc;		/* number of elements of @wc */
 };

@@ -91,7 +91,8 @@ make_fresh_root() {
 	cp -al "$base" "$dir.new"
 	mkdir -p "$dir.new/usr/lib/modules"
 	cp "$debs/linux-image-${KREL}_"*.deb "$dir.new/tmp/"
-	# apt would replace this package by the archive's, whose version is the same, and an initramfs would be made.
+	# Hold the kernel's package: apt would replace it by the archive's of the same version, and make an initramfs
+	# for it.
 	chroot "$dir.new" sh -c "dpkg -i /tmp/*.deb && apt-mark hold linux-image-$KREL"
 	rm "$dir.new"/tmp/*.deb
 	mv -T "$dir.new" "$dir"

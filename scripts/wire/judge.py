@@ -480,7 +480,8 @@ def led(spoil=lambda octets: octets):
     """Return three FPDUs of a stream with Markers, one of which is directly before the second FPDU.
     spoil: function that changes that FPDU's CRC field"""
     writer = fpdu.Writer(markers=True)
-    # Of the 512 bytes 10 are the first Marker, ULPDU_Length and the CRC, and 18 the DDP header.
+    # The first FPDU has 512 bytes, so that the second Marker follows it: 10 of them are the first
+    # Marker, ULPDU_Length and the CRC, 18 are the DDP header, and the rest is payload.
     first = writer.fpdu(rdmap.untagged(rdmap.SEND, bytes(fpdu.SPACING - 10 - 18), msn=1))
     second = writer.fpdu(rdmap.untagged(rdmap.SEND, b"ping", msn=2), check=spoil)
     return [first, second, writer.fpdu(rdmap.terminate(rdmap.terminate_body(rdmap.MPA_CRC)))]

@@ -49,7 +49,7 @@ int qemu_plugin_version = 1;
 #define GROUP_USER	1
 #define BUCKETS		(1 << 18)
 
-/* Numbers of marks that do not begin a phase */
+/* Marks are numbers in special no-operations (mark_of()): these two do not begin a phase */
 #define MARK_LOAD	8
 #define MARK_DUMP	9
 

@@ -79,8 +79,8 @@ static inline int link_of(const struct sockaddr_in6 *sa)
 }
 
 /*
- * verbs.c. verbs_qp_for() returns the number of a QP of the link that may be connected, or 0, and
- * in @key the memory that the peer may access. verbs_peer() records the memory that a QP may access
+ * Functions of verbs.c: verbs_qp_for() chooses a QP of the link for a new connection, and returns its
+ * number, or 0 if there is none. It sets @key to the STag and address that the peer may access. verbs_peer() records the memory that a QP may access
  * at its peer.
  */
 uint32_t verbs_qp_for(int link, struct key *key);

@@ -122,7 +122,7 @@
 	GOTO(QP_GONE,		DEAD,	CLOSE),				\
 	GOTO(DEV_GONE,		DEAD,	CLOSE)
 
-/* Events that end an orderly end before the peer has sent FIN */
+/* As CUT_SHORT, with what can end a connection while the peer may still send */
 #define BROKEN_SHORT							\
 	GOTO_FAILED(STREAM_DOWN, LINGER, CLOSE_GENTLY),			\
 	GOTO(ULP_ABORTED,	LINGER,	CLOSE_GENTLY),			\

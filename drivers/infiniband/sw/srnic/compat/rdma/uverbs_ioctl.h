@@ -4,7 +4,10 @@
 
 #include_next <rdma/uverbs_ioctl.h>
 
-/* Verbs as older kernels call them (ib_verbs.h); a kernel ULP has no udata. */
+/*
+ * Older kernels call create_cq with udata in place of attrs, and reg_user_mr
+ * without dmah: see ib_verbs.h. A kernel ULP passes NULL as udata.
+ */
 #ifdef srnic_create_cq
 int srnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		    struct uverbs_attr_bundle *attrs);
