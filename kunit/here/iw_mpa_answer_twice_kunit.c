@@ -94,7 +94,7 @@ static void accept_of_another_qp_ends_what_is_up(struct kunit *test)
 
 /*
  * Have the ULP accept with QP 1, and the peer reset the connection. ESTABLISHED with an error and
- * CLOSE are then in the fake iw_cm's queue, which handles them only in fake_catch_up().
+ * CLOSE are then in the queue of the fake iw_cm: only fake_catch_up() handles them.
  */
 static void accept_and_end_late(struct fake_conn *c, struct fakes *f)
 {
@@ -176,8 +176,8 @@ enum destroy {
 /*
  * Accept with QP 2, then with QP 3: at the second accept iw_cm forgets its reference on QP 2. As
  * soon as iw_cm has taken that reference, iw_get_qp no longer finds QP 2. At the moment @when
- * destroy_qp calls iw_mpa_qp_gone() for QP 2, and then it waits for the last reference on QP 2. So
- * iw_mpa has to drop the forgotten one.
+ * destroy_qp calls iw_mpa_qp_gone() for QP 2, and then waits until no other reference on QP 2 is
+ * left. So iw_mpa has to drop the forgotten one.
  */
 static void accept_and_destroy(struct fake_conn *c, struct fakes *f, enum destroy when)
 {

@@ -193,7 +193,7 @@ static const struct bad_row {
 	u32			ppid;
 	u16			ssn;
 	u16			code;
-	size_t			len;	/* of the chunk: 4 bytes and private data */
+	size_t			len;	/* of the chunk: header of 4 bytes, private data */
 	enum iw_mpa_reason	reason;
 } bad_rows[] = {
 	{ "S-5.1-2_ppid_0", 0, 1, 1, 4, IW_MPA_R_BAD_KEY },
@@ -244,7 +244,7 @@ static void chunk_decode_bad_reason_named(struct kunit *test)
 
 	decode(row->ppid, buf, row->len, &chunk);
 
-	/* Only the DDP-SSN of a malformed chunk is returned: the chunk is taken in order. */
+	/* Of a malformed chunk only the DDP-SSN is returned: it breaks the session at its turn. */
 	KUNIT_EXPECT_EQ(test, chunk.reason, row->reason);
 	KUNIT_EXPECT_EQ(test, chunk.code, IW_MPA_CHUNK_BAD);
 	KUNIT_EXPECT_EQ(test, chunk.ssn, row->ssn);

@@ -30,7 +30,7 @@ static struct adapter *connecting(struct kunit *test)
 	return a;
 }
 
-/* Return a responder that has received the Request @raw and raised CONNECT_REQUEST to the ULP */
+/* Return a responder that has received the Request @raw, and raised CONNECT_REQUEST for iw_cm */
 static struct adapter *asked(struct kunit *test, const struct raw *raw)
 {
 	struct adapter *a = adapter_new(test, false);
@@ -127,7 +127,7 @@ static void cxgb4_bad_frame_behind_the_timer_is_told_to_nobody(struct kunit *tes
 	KUNIT_EXPECT_EQ(test, a->out_len, 0);
 }
 
-/* Until a startup frame is complete cxgb4_mpa raises no event and sends nothing. */
+/* While the peer's startup frame is incomplete cxgb4_mpa raises no event, and does not answer. */
 static void cxgb4_part_of_a_frame_waits_for_the_rest(struct kunit *test)
 {
 	const struct good_row *row = test->param_value;
@@ -186,8 +186,8 @@ static void cxgb4_device_that_does_not_send_fails_the_connection(struct kunit *t
 }
 
 /*
- * c4mpa_connect() refuses private data that does not fit into a Request, more than 508 bytes. No
- * ULP reaches this limit, since rdma_cm takes at most 255 bytes.
+ * c4mpa_connect() refuses private data that does not fit into a Request of revision 2, more than
+ * 508 bytes. No ULP reaches this limit, since rdma_cm takes at most 255 bytes.
  */
 static void cxgb4_private_data_beyond_a_frame_are_refused(struct kunit *test)
 {
@@ -229,7 +229,7 @@ static void cxgb4_event_lost_ends_the_connection(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a->event[1].status, -ENOMEM);
 	KUNIT_EXPECT_EQ(test, a->event[1].pd_len, 0);
 
-	/* iw_cm refuses CONNECT_REPLY of a Reject: the same is raised without private data. */
+	/* iw_cm refuses CONNECT_REPLY of a Reject: it is raised again, without private data. */
 	a = connecting(test);
 	a->events_lost = 1;
 	KUNIT_EXPECT_EQ(test, rx(test, a, &reject_v2), C4MPA_CLOSE);
@@ -359,7 +359,7 @@ static void cxgb4_fin_is_the_end_without_an_abort(struct kunit *test)
 
 /*
  * RFC 5044 (MPA revision 1) has no RTR message. With revision 1 the settings of cxgb4_mpa say
- * whether the initiator sends one, and the responder awaits it.
+ * whether the QPs of initiator and responder are programmed for one, and its type.
  */
 static void cxgb4_revision_1_has_the_rtr_of_the_settings(struct kunit *test)
 {
@@ -467,8 +467,9 @@ static void expect_pair(struct kunit *test, const struct adapter *ini, const str
 }
 
 /*
- * Two instances of cxgb4_mpa connect to each other, with all combinations of their settings. Each
- * receives the other's frame in pieces.
+ * Two instances of cxgb4_mpa connect to each other, with all combinations of the initiator's
+ * revision and of both ends' RTR type, peer-to-peer, CRC and Markers. Each receives the other's
+ * frame as a whole or in pieces.
  */
 static void cxgb4_two_of_them_connect(struct kunit *test)
 {

@@ -327,7 +327,7 @@ static void cxgb4_depths_of_a_reply_are_programmed_or_terminated(struct kunit *t
 	KUNIT_EXPECT_EQ(test, a->program.rtr, R);
 }
 
-/* Compare each byte of the Requests that cxgb4_mpa sends with several settings. */
+/* Compare Requests for several settings, byte by byte up to the first byte of private data. */
 static void cxgb4_request_names_one_rtr_type(struct kunit *test)
 {
 	static const u8 read[] = { 0x50, 2, 0, 9, 0x80, 4, 0x40, 2, 'h' };

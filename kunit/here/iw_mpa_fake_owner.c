@@ -12,8 +12,8 @@
 #include <rdma/rdma_cm.h>
 
 /*
- * Make a struct rdma_cm_id the context of @fid->id, and copy that cm_id's device and addresses into
- * it. Return the struct rdma_cm_id, so that a test can change what rdma_cm would have set.
+ * Make a struct rdma_cm_id the context of @fid->id, whose addresses must be set: it gets copies of
+ * them and of the device. Return it, so that a test can change what rdma_cm would have set.
  */
 struct rdma_cm_id *fake_own(struct fake_id *fid)
 {
@@ -29,7 +29,7 @@ struct rdma_cm_id *fake_own(struct fake_id *fid)
 	return owner;
 }
 
-/* Make the ULP of @fid one in another network namespace than the device's. */
+/* Make iw_mpa find the ULP of @fid in another network namespace than the device's. */
 void fake_live_elsewhere(struct fake_id *fid)
 {
 	fake_own(fid)->route.addr.dev_addr.net = fakes_elsewhere(fid->f);

@@ -38,8 +38,8 @@ static void expect_closed(struct fake_conn *c, enum iw_mpa_reason why, const cha
 }
 
 /*
- * Expect that neither bytes nor FIN reach the peer, and that the ULP gets no event after
- * CONNECT_REPLY.
+ * Expect that for 100 ms neither bytes nor FIN reach the peer, and that the ULP has got no event
+ * after CONNECT_REPLY.
  */
 static void expect_nothing(struct fake_conn *c)
 {
@@ -216,7 +216,7 @@ static bool octets_move(struct kunit *test, struct fake_conn *c, const struct st
 		events = READ_ONCE(c->fid->nr_events);
 		if (too_slow(moved))
 			return false;
-		KUNIT_ASSERT_EQ(test, events, 1);	/* CLOSE frees the socket */
+		KUNIT_ASSERT_EQ(test, events, 1);	/* after CLOSE the socket is freed */
 		moved = jiffies;
 		move_an_octet(c, tc);
 	}
@@ -298,7 +298,7 @@ static void end_has_a_limit_whatever_moves(struct kunit *test)
 			break;
 		ended_by_a_slow_host(c);
 	}
-	/* finish_timeout_ms runs from the begin of the orderly end, @took from a little later. */
+	/* finish_timeout_ms runs from the start of the orderly end, @took from a little later. */
 	KUNIT_EXPECT_GE(test, took, 700);
 	conn_expect_closed(c, IW_MPA_R_TIMEOUT_FINISH);
 }
@@ -332,7 +332,7 @@ static void end_on_a_device_that_goes_is_short(struct kunit *test)
 	conn_expect_closed(c, IW_MPA_R_TIMEOUT_FINISH);
 }
 
-/* Events at which iw_mpa completes an orderly end at once */
+/* Events at which iw_mpa ends a connection at once, though its orderly end is not complete */
 enum breaker {
 	BREAK_ABORT,
 	BREAK_RST,
@@ -438,8 +438,8 @@ static void driver_that_cannot_finish_stops(struct kunit *test)
 }
 
 /*
- * The ULP closes before the peer has sent anything, so the peer may have missed the RTR message:
- * iw_mpa calls repeat_rtr() before finish_tx(), and never afterwards.
+ * The ULP closes before the peer has sent anything after its Reply, so the peer may have missed the
+ * RTR message: iw_mpa calls repeat_rtr() before finish_tx(), and never afterwards.
  */
 static void unanswered_end_finishes(struct kunit *test)
 {
@@ -507,7 +507,7 @@ static void close_sends_fin_at_once(struct kunit *test)
 	expect_closed(c, IW_MPA_R_ULP_CLOSE, UP " finish_tx kick_rx stop");
 }
 
-/* If the driver finishes later than finish_tx(), iw_mpa_close() returns, and FIN is sent later. */
+/* If finish_tx() does not call iw_mpa_tx_finished(), iw_mpa_close() returns before FIN is sent. */
 static void close_leaves_fin_to_a_slow_driver(struct kunit *test)
 {
 	struct fake_conn *c = active_up(test, true);
@@ -547,7 +547,7 @@ static void close_leaves_stop_to_the_work_item(struct kunit *test)
 	peer_fin(c->peer);
 }
 
-/* If the driver reports an error before the ULP closes, stop() gets the error as reason. */
+/* An iw_mpa_stream_down() before iw_mpa_close() is handled first: stop() gets the reason STREAM. */
 static void close_does_not_overtake(struct kunit *test)
 {
 	struct fake_conn *c = active_up(test, false);

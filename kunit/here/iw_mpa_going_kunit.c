@@ -61,7 +61,7 @@ static void going_request_that_awaits_room_is_rejected(struct kunit *test)
 	conn_listen(c);
 	c->lis->fail_events = INT_MAX;
 	conn_send_request(c);
-	/* That iw_cm refuses CONNECT_REQUEST twice shows that the endpoint is in AWAIT_ROOM. */
+	/* iw_cm has refused CONNECT_REQUEST twice: the endpoint has entered AWAIT_ROOM. */
 	FAKE_POLL(c->f, READ_ONCE(c->lis->fail_events) < INT_MAX - 1);
 	no_core.client->remove(c->f->ibdev, NULL);
 	conn_expect_reject_and_fin(c);
@@ -111,8 +111,8 @@ static void moved_device_is_attached_where_a_port_is_taken(struct kunit *test)
 }
 
 /*
- * A TCP connection to a listener is closed between remove() and add() of its device, which the RDMA
- * core calls when the device is moved. After add() connections are accepted again.
+ * When a device is moved the RDMA core calls remove() and then add(). A TCP connection that is made
+ * to a listener in between is closed. After add() the listener accepts connections again.
  */
 static void moved_device_serves_who_came_meanwhile(struct kunit *test)
 {

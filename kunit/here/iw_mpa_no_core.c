@@ -50,7 +50,7 @@ void ib_unregister_client(struct ib_client *client)
 
 /*
  * A test is a kernel thread, and has no mm. From no_core_process_begin() to no_core_process_end()
- * its current->mm is init_mm, so that srnic's verbs treat the test as an application.
+ * its current->mm is init_mm, to which srnic's verbs charge the rings as to an application's mm.
  */
 struct mm_struct *no_core_process_begin(void)
 {
@@ -108,7 +108,7 @@ void rdma_free_hw_stats_struct(struct rdma_hw_stats *stats)
 {
 }
 
-/* Not called: it walks the pinned pages of a memory region, and no test pins pages. */
+/* Not called: it walks the pinned pages of a memory region, and here no page can be pinned. */
 void __rdma_block_iter_start(struct ib_block_iter *biter, struct scatterlist *sglist,
 			     unsigned int nents, unsigned long pgsz)
 {

@@ -24,8 +24,8 @@ static const struct owner_case {
 	sa_family_t	family;
 	bool		wildcard;
 	u32		port;
-	u32		want_port;	/* a listener's expected port_num, of the RDMA device */
-	bool		want_other;	/* rdma_cm has chosen the other device for the connection */
+	u32		want_port;	/* expected port_num of a listener's rdma_cm_id */
+	bool		want_other;	/* iw_mpa finds that rdma_cm chose the other device */
 } owner_cases[] = {
 	{ "wildcard_gets_its_port", .wildcard = true, .want_port = 1 },
 	{ "wildcard_with_a_port_keeps_it", .wildcard = true, .port = 2, .want_port = 2 },
@@ -62,8 +62,8 @@ static struct rdma_cm_id *owner_of(const struct owner_case *c, struct fake_id *f
 }
 
 /*
- * Listening: if the listener is a wildcard, iw_mpa sets port_num, the number of the RDMA device's
- * port, in the struct rdma_cm_id. A context that is no struct rdma_cm_id is not changed.
+ * Listening: if the listener is a wildcard, and port_num (the RDMA device's port) in the struct
+ * rdma_cm_id is 0, iw_mpa sets it. A context that is no struct rdma_cm_id is not changed.
  */
 static void owner_keep_requests_sets_the_port(struct kunit *test)
 {

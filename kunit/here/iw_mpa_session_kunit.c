@@ -460,7 +460,7 @@ static void session_ssn_restarts_with_a_session(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, session.state, IW_MPA_SESSION_NONE);
 }
 
-/* Which chunk has to wait for an answer, since SCTP may deliver it before an earlier chunk */
+/* Which chunk waits for an acknowledgment or an answer, since SCTP may reorder chunks */
 
 /* Rules: S-6.6-1: no Terminate until the Accept was acknowledged, while Segments may be sent */
 static void session_terminate_waits_for_ack(struct kunit *test)

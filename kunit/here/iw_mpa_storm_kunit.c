@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The ULP, the driver and the peer of a connection act at random. The message of a failure has the
- * number of the sequence of actions, which seeds all random numbers: so it can be run again.
+ * number of the sequence of actions. It seeds all random numbers, so the sequence can be run again.
  */
 
 #include "iw_mpa_fakes.h"
@@ -11,7 +11,7 @@
 #include <linux/prandom.h>
 
 #define STORMS		48
-#define STEPS		7	/* most actions of the peer, and of the ULP with the driver */
+#define STEPS		7	/* most steps of the peer, and of ULP and driver together */
 
 /* One random sequence of actions */
 struct storm {
@@ -223,7 +223,7 @@ static void storm_begin(struct storm *s, struct rnd_state *rnd)
 	s->c->fid->fail_events = below(rnd, 6) ? 0 : 1;
 }
 
-/* Destroy listener, QPs and cm_ids in the RDMA core's order: no endpoint or reference is left. */
+/* Destroy listener, QPs and cm_ids, as the RDMA core does; no endpoint or reference may be left. */
 static void storm_end(struct storm *s)
 {
 	struct fakes *f = s->f;
