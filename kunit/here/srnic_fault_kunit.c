@@ -95,7 +95,7 @@ static const struct fault_row fault_rows[] = {
 
 KUNIT_ARRAY_PARAM_DESC(fault, fault_rows, desc);
 
-/* For an FPDU in error RX places and delivers nothing, and srnic builds one Terminate message */
+/* For an FPDU in error RX places and delivers nothing; a Terminate is built if the error has one */
 /* Rules: R-6.2.1-1: the error and each byte of the Terminate message, and untouched memory */
 static void fault_one_fpdu_judged(struct kunit *test)
 {
@@ -127,8 +127,9 @@ static void fault_one_fpdu_judged(struct kunit *test)
 
 /*
  * RX gets the FPDU of each row between two valid Writes, in one call. The first Write is placed;
- * the second one is placed if the row's FPDU is valid. RX goes on holding the memory region of the
- * first Write: the checks that this Write has passed must not replace those of the row's FPDU.
+ * the second one is placed if the row's FPDU is valid, and does not invalidate the Writes' STag. RX
+ * goes on holding the memory region of the first Write: the checks that this Write has passed must
+ * not replace those of the row's FPDU.
  */
 static void fault_one_fpdu_amid_others_judged(struct kunit *test)
 {
@@ -158,7 +159,7 @@ static void fault_one_fpdu_amid_others_judged(struct kunit *test)
 	fault_expect_term(p, row, ulpdu, len);
 }
 
-/* RX detects any flipped bit of an FPDU by the CRC, and places nothing of the FPDU */
+/* RX detects any flipped bit after ULPDU_Length by the CRC, and places nothing of the FPDU */
 /*
  * Rules: F-4.4-3: the error for each bit that is flipped; F-6-1 F-8-5: no memory is changed, though
  * a good FPDU follows each bad one; R-7.1-2: the error is that of the first bad FPDU
@@ -241,7 +242,7 @@ static void fault_junk_crc_with_crc_off_fine(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(w->mem, 0x55, SIZE), NULL);
 }
 
-/* A ULPDU that is shorter than a tagged or untagged DDP header is an error */
+/* A ULPDU that is shorter than its DDP header, tagged or untagged, is an error */
 /*
  * Rules: F-4.1-5 T-20: the error for a ULPDU of each opcode and each length that is too short for a
  * header, and the bytes of the Terminate message for the last of them

@@ -136,7 +136,7 @@ static void fault_source_revoked_in_response_rest_told(struct kunit *test)
 	srnic_read_put(ulpdu + 18, &asked);
 	pair_put_ulpdu(w->p, 0, ulpdu, sizeof(ulpdu));
 	pair_deliver(w->p, 0);
-	qp->tx.batch.fpdus = SRNIC_BATCH_FPDUS - 2;	/* the batch has room for two */
+	qp->tx.batch.fpdus = SRNIC_BATCH_FPDUS - 2;	/* leave room for two FPDUs */
 	KUNIT_ASSERT_GT(test, srnic_send_fill(qp), 0);
 	srnic_batch_reset(&qp->tx.batch);
 	KUNIT_ASSERT_EQ(test, srnic_stag_invalidate(w->p->dev, &w->p->pd, mr->stag, false), 0);
@@ -153,7 +153,7 @@ static void fault_source_revoked_in_response_rest_told(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rest.src_to, 2 * 1428);
 }
 
-/* RX checks the STag of each segment of a Write, also after an empty segment without the L bit */
+/* RX checks the STag of each segment with payload, also after an empty segment without L bit */
 /*
  * Rules: D-5.2-6 T-1: a segment with payload is placed that follows one without; T-22: the error,
  * and unchanged memory, for a segment that follows the invalidation
@@ -339,7 +339,7 @@ static void fault_second_sge_of_a_receive_nothing_placed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, w->mem[8], 0xee);
 }
 
-/* srnic_rx_is_cut() is true until the last segment of a Write: a FIN before that is an error. */
+/* srnic_rx_is_cut() is true between first and last segment of a Write: a FIN then is an error. */
 /* Rules: F-8-1: a FIN after the first segment would count as an abort */
 static void fault_end_within_a_write_is_cut(struct kunit *test)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Tests of srnic's ops for iw_mpa: prepare() and attach() at a stream's begin, stop() at its end */
+/* Tests of srnic's ops for iw_mpa: prepare() and attach() begin a stream, stop() ends it. */
 
 #include "srnic_single.h"
 
@@ -248,7 +248,7 @@ static void handoff_stop_tells_of_the_fault(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, single.events[0], tell->event);
 }
 
-/* If the QP has an SRQ, stop() raises LAST_WQE_REACHED: the QP uses no more receives of it. */
+/* If the QP has an SRQ, stop() raises LAST_WQE_REACHED: no completion of a receive follows. */
 static void handoff_stop_tells_of_the_last_wqe(struct kunit *test)
 {
 	struct srnic_srq *srq = kunit_kzalloc(test, sizeof(*srq), GFP_KERNEL);

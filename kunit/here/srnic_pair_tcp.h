@@ -20,7 +20,7 @@
  * @keeps: TCP keeps pages that were sent, as for retransmission, until pair_tcp_acked()
  * @taken: number of bytes that TCP has accepted
  * @asked: function that is called for each attempt to send, before TCP accepts anything; or NULL
- * @wants_page: function that is called before a page fragment is allocated for the sender; or NULL
+ * @wants_page: function that is called when srnic calls skb_page_frag_refill(); or NULL
  * @calls: number of attempts to send
  * @task_flags: flags of the task that made the last attempt
  * @closes: number of calls of iw_mpa_close()

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A ULP posts while prepare(), open_tx() or stop() runs, at each moment at which such a race may
- * lose a work request. An application also rings its doorbell if srnic's sender may have stopped.
- * Each work request has to be sent or flushed, once and in order; none may stay without a
- * completion.
+ * A ULP posts while prepare() runs, before open_tx(), and before, in and after stop(): at each
+ * moment at which a race may lose a work request. An application also rings its doorbell if srnic's
+ * sender may have stopped. Each work request has to be sent or flushed, once and in order; none may
+ * stay without a completion.
  */
 
 #include "srnic_single.h"
@@ -83,7 +83,7 @@ static bool post_send_app(u32 key)
 
 	pair_post_user(&single.p->end[0], post.sends++, &sqe);
 	/*
-	 * Write the element, then read the previous one: srnic's sender does both in reverse order.
+	 * Write this element, then read the one before: srnic writes that one, then reads this one.
 	 */
 	smp_mb();
 	return !(READ_ONCE(before->flags) & SIW_WQE_VALID);

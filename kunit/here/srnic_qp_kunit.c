@@ -133,7 +133,7 @@ static void qp_modified_by_the_table(struct kunit *test)
 	qp->state = row->from;
 	KUNIT_EXPECT_EQ(test, qp_modify(qp, row->to), row->err);
 	KUNIT_EXPECT_EQ(test, srnic_qp_state(qp), (enum ib_qp_state)row->is);
-	/* The call has released its locks: another call does not hang. */
+	/* A ULP cannot ask for SQE; and neither call has left tx.lock held. */
 	KUNIT_EXPECT_EQ(test, qp_modify(qp, IB_QPS_SQE), -EINVAL);
 	KUNIT_EXPECT_FALSE(test, mutex_is_locked(&qp->tx.lock));
 }
@@ -154,7 +154,7 @@ static void qp_modified_by_mask(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_qp_state(qp), IB_QPS_RESET);
 }
 
-/* A new QP is in INIT, not RESET, so that a ULP can post receives before it connects. */
+/* A new QP is in INIT, as with other RNICs, so a ULP can post receives before it connects. */
 static void qp_that_is_new_says_init(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, srnic_qp_state(single.qp), IB_QPS_INIT);
@@ -236,7 +236,7 @@ static void qp_note_caller(struct ib_cq *cq, void *unused)
 
 /*
  * While stop() runs (state ENDING) only srnic_qp_forget(), at its end, flushes work requests: a ULP
- * that has all completions may use the QP for another connection, and stop() still accesses it.
+ * that has all completions may use the QP for another connection, but stop() still accesses it.
  */
 static void qp_flushed_by_the_end_of_the_stream_alone(struct kunit *test)
 {
@@ -396,7 +396,7 @@ static void qp_end_waits_for_references(struct kunit *test)
 
 /*
  * A new QP does not get the number of the QP that was freed last: an application might take that
- * QP's completions for its own. But numbers stay low, since they are the keys of an XArray.
+ * QP's completions for the new QP's. But numbers stay low, to use few nodes of an XArray.
  */
 static void qp_numbers_in_turn_and_low(struct kunit *test)
 {

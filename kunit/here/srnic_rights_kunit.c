@@ -350,7 +350,7 @@ static struct {
 	unsigned int		left;	/* page fragments until the change */
 } rights_soon;
 
-/* srnic's sender needs a page fragment, so it holds no region: another CPU could change it now. */
+/* srnic's sender needs a page fragment, and holds no region: change it, as another CPU could. */
 static void rights_wants_page(void)
 {
 	if (rights_soon.left && !--rights_soon.left)
@@ -430,9 +430,9 @@ static void rights_changed_amid_segment(struct kunit *test)
 }
 
 /*
- * srnic's sender builds Read Responses and the ULP's Sends in turn, from the same region, in one
- * batch. When the region has lost its remote rights a Read of the peer fails, but a Send of the ULP
- * does not: that the Send may access the region must not make the Read succeed.
+ * srnic's sender builds a Send of the ULP, and then a Read Response from the same region, in one
+ * batch. The region has lost its remote rights, so the peer's Read fails, but the Send does not:
+ * that the Send may access the region must not make the Read succeed.
  */
 static void rights_of_the_ulp_are_not_the_peers(struct kunit *test)
 {

@@ -57,7 +57,7 @@ static void ring_that_cannot_be_is_told(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, PTR_ERR(ring_new(1, &key)), -EBUSY);
 	KUNIT_EXPECT_EQ(test, PTR_ERR(ring_new(3 * PAGE_SIZE, &key)), -EBUSY);
 	no_core.insert_err = 0;
-	/* The array of pointers to the ring's pages alone exceeds the host's memory. */
+	/* The array of pointers to the ring's pages alone exceeds the machine's memory. */
 	size = (totalram_pages() / sizeof(void *) + 1) << (2 * PAGE_SHIFT);
 	KUNIT_EXPECT_EQ(test, PTR_ERR(ring_new(size, &key)), -ENOMEM);
 }
@@ -576,7 +576,7 @@ static void cq_poll_jumps_over_the_gap(struct kunit *test)
 /*
  * When a QP joins a kernel ULP's completion queue, the queue grows by what the QP can flush.
  * Completions that are in the queue, wrapped around the end of its ring, stay in order. A QP that
- * leaves gives its entries back; a QP that would need more than SRNIC_MAX_CQE is refused.
+ * leaves gives its entries back; one with which all QPs need more than SRNIC_MAX_CQE is refused.
  */
 static void cq_grows_for_what_can_be_flushed(struct kunit *test)
 {
