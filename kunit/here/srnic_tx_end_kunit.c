@@ -23,8 +23,8 @@ static u64 end_count(struct kunit *test, enum srnic_counter counter)
 }
 
 /*
- * After an error of the peer an FPDU of which TCP has no byte is dropped, for the Terminate
- * message.
+ * After an error of the peer an FPDU of which TCP has no byte is dropped, and the Terminate message
+ * is sent in its place.
  */
 static void end_terminate_in_place_of_what_waits(struct kunit *test)
 {
@@ -537,7 +537,7 @@ static void end_states_of_a_stream_that_fails(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_tcp.finishes, 0);
 }
 
-/* An error before open_tx(): after the time limit TX is CLOSED, whatever iw_mpa calls later. */
+/* An error before open_tx(), which is not called in time: TX is CLOSED, and stays CLOSED. */
 static void end_states_of_a_stream_that_was_never_opened(struct kunit *test)
 {
 	struct pair *p = test->priv;

@@ -270,7 +270,7 @@ static void tx_applications_hold_up_applications_alone(struct kunit *test)
 
 /* --- the beginning of a stream --- */
 
-/* open_tx() may run in RX, within a call of TCP by the holder of tx.lock: it must not take that. */
+/* open_tx() may run in RX, in a call of TCP by the holder of tx.lock: it must not take the lock. */
 static void tx_open_within_rx_lets_out_what_is_posted(struct kunit *test)
 {
 	struct pair *p = test->priv;
@@ -496,7 +496,7 @@ static void tx_finished_sender_tells_of_a_full_queue(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_tcp.downs, 1);
 }
 
-/* After an error of the stream finish_tx() sends the Terminate message, and does not finish. */
+/* After an error finish_tx() sends the Terminate message: iw_mpa_tx_finished() is not called. */
 static void tx_finish_behind_error_terminates(struct kunit *test)
 {
 	struct pair *p = test->priv;
