@@ -12,8 +12,8 @@
 #include <rdma/rdma_cm.h>
 
 /*
- * Make a struct rdma_cm_id the context of @fid->id, whose addresses must be set: it gets copies of
- * them and of the device. Return it, so that a test can change what rdma_cm would have set.
+ * Make a struct rdma_cm_id the context of @fid->id, and copy that cm_id's device and addresses into
+ * it: set the addresses before. Return it, so that a test can change what rdma_cm would have set.
  */
 struct rdma_cm_id *fake_own(struct fake_id *fid)
 {

@@ -268,9 +268,9 @@ static void turn_message_under_way_does_not_complete(struct kunit *test)
 
 /*
  * While a Read is unanswered TCP accepts the Sends after it, so the application reuses their
- * elements of the ring. But their WQEs complete only after the Read: for the last two elements there
- * is no free WQE. The application rings no doorbell for the very last one, since the element before
- * it is still valid. So the Read Response has to run srnic's sender.
+ * elements of the ring. But their WQEs complete only after the Read: the last two elements find no
+ * free WQE. The application rings no doorbell for the very last one, since the element before it is
+ * still valid. So the Read Response has to run srnic's sender.
  */
 static void turn_full_queue_goes_on_with_the_answer(struct kunit *test)
 {
