@@ -41,7 +41,7 @@ static void slow_crc32c_rfc5044_figure_5_matches(struct kunit *test)
 static const struct fpdu_row {
 	const char	*desc;
 	u8		rtr;	/* RTR type; 0 if the row is a Terminate message */
-	u8		term;	/* its code */
+	u8		term;	/* error code of the Terminate message */
 	size_t		len;
 	u8		octets[IW_MPA_FPDU_MAX];
 } fpdu_rows[] = {

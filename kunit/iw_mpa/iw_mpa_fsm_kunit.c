@@ -27,14 +27,15 @@
 #define ST_DIALS	(ST_TCP | ST_READS_REP)
 /* A responder whose Request is complete: it waits for room in iw_cm, or for the ULP's answer */
 #define ST_ASKS		(ST(AWAIT_ROOM) | ST(AWAIT_VERDICT))
-/* The driver has the stream, and must not send yet, or may send, or sends its last FPDUs */
+/* The driver has the stream: it must not send yet, or it may send, or an orderly end has begun */
 #define ST_CLOSED_TX	(ST(AWAIT_RTR) | ST(FENCED))
 #define ST_OPEN_TX	(ST(UNANSWERED) | ST(OFFLOADED))
 #define ST_ENDS		(ST(FINISHING) | ST(HALF_CLOSED) | ST(PEER_FINISHED))
 #define ST_DRIVER	(ST_CLOSED_TX | ST_OPEN_TX | ST_ENDS)
 /*
- * The driver has the stream and the peer has not closed. An end waits in LINGER for the peer's FIN:
- * an RST could undo the last message, such as a Terminate.
+ * The driver has the stream and the peer has not closed. If STREAM_DOWN or ULP_ABORTED ends the
+ * connection, iw_mpa waits in LINGER for the peer's FIN: an RST could discard what was sent last,
+ * such as a Terminate message.
  */
 #define ST_SPEAKS	(ST_CLOSED_TX | ST_OPEN_TX | ST(FINISHING) | ST(HALF_CLOSED))
 
@@ -221,9 +222,10 @@ static void fsm_failed_end_has_another_reason(struct kunit *test)
 }
 
 /*
- * Each event leads to a later state in the order of IW_MPA_STATES(), or to the same state. There
- * are two exceptions: ROOM reports a waiting Request to iw_cm again, until the timer of AWAIT_ROOM
- * ends that; V2_SENT offers revision 2 again, once, as iw_mpa_fsm_walk_kunit.c checks.
+ * Each event leads to a later state in the order of IW_MPA_STATES(), or to the same state, so that
+ * no connection goes through the same states for ever. There are two exceptions: ROOM reports a
+ * waiting Request to iw_cm again, until the timer of AWAIT_ROOM ends that; V2_SENT offers revision
+ * 2 again, once, as iw_mpa_fsm_walk_kunit.c checks.
  */
 static void fsm_any_cell_goes_forward(struct kunit *test)
 {
@@ -454,7 +456,8 @@ static void fsm_reason_of_a_timeout_is_the_states(struct kunit *test)
 
 /*
  * A driver may call iw_mpa_first_fpdu() in a softirq. So FIRST_FPDU has only actions that do not
- * sleep. Events that end a connection have actions that sleep.
+ * sleep, provided that the driver's open_tx does not. Events that end a connection have actions
+ * that sleep.
  */
 static void fsm_first_fpdu_alone_is_prompt(struct kunit *test)
 {

@@ -461,7 +461,8 @@ static void walk_event(struct walk *w, struct node from, enum iw_mpa_event event
 /*
  * Walk through the actions of one transition, and through every event that they can return. iw_mpa
  * handles such an event at once, so this function and walk_event() call each other. The recursion
- * is short, since such events lead to later states.
+ * is short, since few such events have actions that return a further event: walk_event() checks
+ * its depth.
  */
 static void walk_actions(struct walk *w, struct node at, enum iw_mpa_event event, u32 actions,
 			 int depth)
@@ -493,7 +494,10 @@ static void walk_actions(struct walk *w, struct node at, enum iw_mpa_event event
 		}
 		at.past = action_done(at.past, nr, IW_MPA_EV_NONE);
 	}
-	/* All actions are done: iw_connect or iw_accept returns an errno, or an event follows. */
+	/*
+	 * All actions are done. If iw_connect or iw_accept has caused them, it returns an errno, or
+	 * iw_cm has got an event of the connection or expects one.
+	 */
 	if (at.past & PAST_CALL)
 		KUNIT_EXPECT_EQ_MSG(w->test, !(at.past & PAST_FAILED),
 				    !!(at.past & (PAST_EXPECTED | PAST_DOWN)), "%s, past 0x%x",
@@ -553,11 +557,11 @@ static struct walk *walk_all(struct kunit *test)
 }
 
 /*
- * Every path keeps these promises. Either iw_connect or iw_accept returns an errno and there is no
- * event; or there is one REPORT_DOWN at the end, or CANCEL if the ULP has rejected, and at most one
- * REPORT_UP before it. After a hand-off there is one STOP, before UNBIND; UNBIND is before the
- * report; RELEASE is last, and once. action_is_allowed() and state_is_sound() check this at every
- * step.
+ * Every path keeps these promises. If iw_connect or iw_accept returns an errno there is no event.
+ * If it returns 0 there is one REPORT_DOWN at the end, or CANCEL if the ULP has rejected, and at
+ * most one REPORT_UP before it. After a hand-off there is one STOP, before UNBIND; UNBIND is before
+ * the report; RELEASE is last, and once. action_is_allowed() and state_is_sound() check this at
+ * every step.
  */
 /*
  * Rules: M-7.1.2-10 M-8-3: the order of the actions on each path through the state table; F-8-3:

@@ -222,7 +222,7 @@ static void negotiate_reply_any_depths_as_ruled(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, params.ord, row->ord);
 }
 
-/* RTR types, responder: all eight offers of an initiator, to three devices */
+/* RTR types, responder: all eight offers of an initiator to one device, some to two others */
 
 static const struct offer_row {
 	const char	*desc;
@@ -538,7 +538,8 @@ static void make_request_any_wish_told(struct kunit *test)
 }
 
 /*
- * RFC 6581 9.1: IRD and ORD of a Reject are reported to the ULP; iw_mpa ignores its other fields.
+ * RFC 6581 9.1: IRD and ORD of a Reject are reported to the ULP. The negotiation ignores its other
+ * fields, such as M.
  */
 /* Rules: E-9.1-8: the peer's depths */
 static void negotiate_reply_reject_depths_passed(struct kunit *test)

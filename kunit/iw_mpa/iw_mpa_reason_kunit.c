@@ -101,7 +101,7 @@ static void reason_any_errno_and_term_in_range(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, timeouts, 6);
 }
 
-/* rdma_cm takes -ECONNREFUSED for a Reject, so only the two reasons for a Reject may have it. */
+/* rdma_cm takes -ECONNREFUSED for a Reject by a ULP: only the two reasons for that may have it. */
 static void reason_any_refused_only_by_consumer(struct kunit *test)
 {
 	int reason;

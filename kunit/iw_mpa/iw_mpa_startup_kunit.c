@@ -69,7 +69,10 @@ static void startup_request_of_revision_1_sent(struct kunit *test)
 	startup_close(&s);
 }
 
-/* A stream that has ended: the socket's callbacks have reported that, so SEND_FAILED must not. */
+/*
+ * If the stream has ended, the socket's callbacks report that. So iw_mpa_startup_send_request()
+ * must not return SEND_FAILED.
+ */
 static void startup_request_to_a_stream_that_has_ended(struct kunit *test)
 {
 	static const int errors[] = { 0, ECONNRESET, EPIPE };
@@ -193,7 +196,7 @@ static void startup_long_request_stays(struct kunit *test)
 	startup_close(&s);
 }
 
-/* An error in the peer's frame sets @reason of struct iw_mpa_ep. @err, an errno, stays 0. */
+/* An error in the peer's frame sets ep->reason. ep->err stays 0: it is for functions that fail. */
 static void startup_reply_that_is_none(struct kunit *test)
 {
 	static const u8 junk[IW_MPA_HDR_SIZE] = "HTTP/1.1 400 Bad";

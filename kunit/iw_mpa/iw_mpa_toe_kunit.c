@@ -204,7 +204,8 @@ static void toe_garbage_is_closed_at_once(struct kunit *test)
 }
 
 /*
- * RFC 6581 10: a responder of revision 1 closes without a Reply. Then the peer may try revision 1.
+ * RFC 6581 10: a responder of revision 1 closes on a Request of revision 2, without a Reply. Then
+ * the peer may try revision 1.
  */
 static void toe_revision_above_its_own_is_closed(struct kunit *test)
 {

@@ -24,7 +24,7 @@ struct raw {
 	u8		rev;
 	u16		pd_length;	/* PD_Length of the header */
 	u16		pd_octets;	/* number of bytes after the header */
-	u16		word0;		/* IRD and ORD words after the header, if it has 4 bytes */
+	u16		word0;		/* IRD and ORD words, if @pd_octets is 4 or more */
 	u16		word1;
 };
 
