@@ -167,8 +167,9 @@ static void reject_after_rst_is_econnreset(struct kunit *test)
 }
 
 /*
- * The peer's RST races with iw_accept: iw_accept fails if iw_mpa has handled the RST before.
- * Otherwise it returns 0, and the ULP gets ESTABLISHED with an errno, then CLOSE.
+ * The peer's RST races with iw_accept, which fails if the RST arrives before iw_mpa has sent the
+ * Reply. If it arrives later, iw_accept returns 0, and the ULP gets ESTABLISHED with an errno, then
+ * CLOSE.
  */
 static void accept_races_with_rst(struct kunit *test)
 {
@@ -254,8 +255,8 @@ static void accept_that_fails_is_told_the_peer(struct kunit *test)
 
 /*
  * A device with its own TCP may have sent bytes since prepare, which the host's TCP has not
- * counted. A Reject on the host's socket would have the same sequence numbers, so iw_mpa sends FIN
- * alone.
+ * counted. A Reject on the host's socket would have the sequence numbers of those bytes, so iw_mpa
+ * sends FIN alone.
  */
 static void accept_that_fails_behind_a_takeover_sends_only_fin(struct kunit *test)
 {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A listener reports at most as many unanswered Requests to the ULP as the backlog that the ULP has
- * passed to rdma_listen(). Further Requests wait in iw_mpa for an answer of the ULP to one of
- * these.
+ * passed to rdma_listen(), but more of them if the ULP answers none for a while. Further Requests
+ * wait, in iw_mpa or TCP, until the ULP answers a reported one, or the peer of a reported one
+ * closes.
  */
 
 #include "backlog.h"
@@ -22,7 +23,7 @@ static void crowd(struct fake_conn *c, struct fakes *f, struct socket **peers)
 	int i;
 
 	f->backlog = SAID;
-	f->config->verdict_timeout_ms = 3600000;	/* a silent ULP gets no more Requests */
+	f->config->verdict_timeout_ms = 3600000;	/* a silent ULP gets more after 72 s */
 	conn_listen(c);
 	conn_make_good_request(c);
 	for (i = 0; i < PEERS; i++) {

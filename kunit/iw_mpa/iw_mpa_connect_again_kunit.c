@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Further tries of an initiator: from another source port if TCP uses the first one, with revision
- * 2 once more after a RST, or with MPA revision 1. Also: after CLOSE a QP can have another
- * connection.
+ * Further tries of an initiator: from another source port if TCP uses the first one; with MPA
+ * revision 2 once more after a RST, or after the FIN of a peer that has not read the Request; with
+ * revision 1. Also: after CLOSE a QP can have another connection.
  */
 
 #include "ep.h"
@@ -275,7 +275,7 @@ static void connect_v2_reset_by_a_listener_that_goes_fails(struct kunit *test)
 	conn_expect_failed(c, -ECONNRESET);
 }
 
-/* A Reply of revision 2 to a Request of revision 1 makes the connect fail. */
+/* A Reply of revision 2 with S set, to a Request of revision 1, makes the connect fail. */
 /* Rules: M-7.1.1-12: status of CONNECT_REPLY */
 static void connect_fallback_refuses_a_v2_reply(struct kunit *test)
 {
@@ -286,7 +286,7 @@ static void connect_fallback_refuses_a_v2_reply(struct kunit *test)
 	conn_expect_failed(c, -EPROTO);
 }
 
-/* A reply_timeout_ms that a slow host can keep, and whose expiry a test can wait for */
+/* reply_timeout_ms: long enough for all connects on a slow host, short enough to wait for */
 #define TRIES_MS	2000
 
 /* After the fallback to revision 1 the wait for the Reply has a timer, too. */

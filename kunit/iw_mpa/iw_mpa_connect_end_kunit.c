@@ -19,7 +19,7 @@ static void connect_refused_port_is_an_event(struct kunit *test)
 	conn_aim(c, AF_INET);
 	peer_rst(c->f, c->listener);
 	KUNIT_EXPECT_EQ(test, fake_connect(c->fid, &c->param), 0);
-	/* rdma_cm takes -ECONNREFUSED for a Reject, which may have private data. */
+	/* rdma_is_consumer_reject() takes -ECONNREFUSED for a Reject by the peer's ULP. */
 	conn_expect_failed(c, -ECONNRESET);
 	KUNIT_EXPECT_EQ(test, memcmp(&c->fid->events[0].remote,
 				     &c->fid->id.remote_addr,
@@ -75,7 +75,10 @@ static void connect_reject_without_memory_is_told(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->fid->events[0].pd_len, 0);
 }
 
-/* Malformed Replies, and ends of the connection before the whole Reply has arrived */
+/*
+ * Replies that are malformed or ask for Markers, and ends of the connection before the whole Reply
+ * has arrived, by the peer or by reply_timeout_ms
+ */
 static const struct bad_case {
 	const char	*desc;
 	int		status;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * In each test the driver makes one of the mistakes that iw_mpa_driver.rst lists. iw_mpa writes the
- * mistake to the kernel's log, and iw_mpa, iw_cm and the driver go on working. The number of a
- * mistake is its row in that list.
+ * In each test but the first the driver makes one of the mistakes that iw_mpa_driver.rst lists.
+ * iw_mpa writes the mistake to the kernel's log, and iw_mpa, iw_cm and the driver go on working.
+ * The number of a mistake is its row in that list.
  */
 
 #include "ep.h"
@@ -129,7 +129,10 @@ static void unregistered_too_early(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_register(f), 0);
 }
 
-/* Mistake 3: attach changes a socket's field that iw_mpa has set, or does not set sk_data_ready. */
+/*
+ * Mistake 3: attach changes sk_user_data, sk_state_change or sk_error_report of the socket, which
+ * are iw_mpa's, or does not set sk_data_ready.
+ */
 static const char *spoils;	/* one of socket_names[] */
 
 static void no_callback(struct sock *sk)
@@ -354,7 +357,10 @@ static void reference_is_dropped_twice(struct kunit *test)
 	fake_expect_closed(c->fid, 2);
 }
 
-/* This is a thread of its own, since iw_mpa_unregister_device() waits for iw_mpa_qp_freed(). */
+/*
+ * Mistake 10: destroy_qp does not call iw_mpa_qp_freed(), for which iw_mpa_unregister_device()
+ * waits: so the test calls the latter in this thread.
+ */
 static int unregister_thread(void *arg)
 {
 	struct fakes *f = arg;
@@ -388,7 +394,7 @@ static void qp_freed_is_missing(struct kunit *test)
 							  msecs_to_jiffies(2 * FAKE_WAIT_MS)), 0);
 }
 
-/* Mistake 10: the driver calls iw_mpa_tx_finished() before iw_mpa has called finish_tx. */
+/* Mistake 11: the driver calls iw_mpa_tx_finished() before iw_mpa has called finish_tx. */
 static void tx_finished_is_called_early(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -404,7 +410,7 @@ static void tx_finished_is_called_early(struct kunit *test)
 }
 
 /*
- * Mistake 10: after stop the driver calls iw_mpa without a reference on the endpoint. The endpoint
+ * Mistake 11: after stop the driver calls iw_mpa without a reference on the endpoint. The endpoint
  * still exists, since its peer has not closed.
  */
 static void call_after_the_end(struct kunit *test)

@@ -182,7 +182,7 @@ void conn_expect_failed(struct fake_conn *c, int status)
 	KUNIT_EXPECT_EQ(c->f->test, c->qp->refs, 1);
 }
 
-/* Expect CLOSE as second and last event of an established connection, and that stop got @why. */
+/* Expect CLOSE as the second and last event of a connection, and that stop got @why. */
 void conn_expect_closed(struct fake_conn *c, enum iw_mpa_reason why)
 {
 	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);

@@ -402,8 +402,8 @@ static void device_gone_half_open_is_closed(struct kunit *test)
 #define CROWD	6
 
 /*
- * iw_cm refuses events for a while, for lack of memory. No client is rejected: Requests that have
- * arrived are reported later, in their order, and new connections stay in TCP's backlog.
+ * iw_cm refuses events for a while, for lack of memory. No client is rejected: iw_mpa reports the
+ * Requests later, in the order in which they have arrived.
  */
 /* Rules: I-11 Q-06 */
 static void no_room_in_iw_cm_holds_requests_back(struct kunit *test)

@@ -127,7 +127,7 @@ struct leaving *leaving_open(struct kunit *test)
 	struct leaving *lv = kunit_kzalloc(test, sizeof(*lv), GFP_KERNEL);
 	struct fakes *f = test->priv;
 
-	memalloc_noio_save();	/* iw_mpa's calls run in this scope; it ends with the task */
+	memalloc_noio_save();	/* iw_mpa calls TCP in such a scope; it ends with the task */
 	KUNIT_ASSERT_NOT_NULL(test, lv);
 	lv->ms = &lv->ep.sock;
 	now = lv;

@@ -25,7 +25,7 @@ struct leaving {
 	struct fake_id		*fid;		/* cm_id with the addresses */
 	struct socket		*listener;	/* the peer's listening socket */
 	struct socket		*peer;
-	struct iw_mpa_tcb	tcb;	/* copy of the struct iw_mpa_tcb that prepare got */
+	struct iw_mpa_tcb	tcb;	/* copy of the record, from prepare or leaving_record() */
 	/* copy of the unread bytes of the record, which are valid only within prepare */
 	u8			rx[RX_MAX];
 	struct iw_mpa_takeover	*takeover;	/* for iw_mpa_stream_released() */
@@ -39,7 +39,7 @@ struct leaving {
 	void			(*within)(void);
 	bool			watch;	/* prepare calls iw_mpa_stream_watch() */
 	int			told;		/* how often path_changed was called */
-	struct iw_mpa_path	path;	/* copy of path_changed's last argument */
+	struct iw_mpa_path	path;	/* path_changed's last argument; its dst may be freed */
 };
 
 struct leaving *leaving_open(struct kunit *test);

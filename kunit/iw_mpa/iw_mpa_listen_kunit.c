@@ -147,7 +147,7 @@ static void listen_wildcard_ipv6_tells_ipv4_as_ipv4(struct kunit *test)
 /*
  * Packets of a responder have the TOS that the ULP of its listener has set by rdma_set_option().
  * The socket has the priority that follows from the TOS: queueing disciplines and VLANs use only
- * that.
+ * the priority.
  */
 static void listen_tos_and_priority_are_those_of_its_connections(struct kunit *test)
 {

@@ -229,7 +229,7 @@ static void active_gives_exact_sequence_numbers(struct kunit *test)
 	struct tcp_sock *peer = tcp_sk(line->peer->sk);
 	u8 buf[12];
 
-	/* both ends have sent a frame and read that of the other end */
+	/* both ends have sent bytes and read those of the other end */
 	KUNIT_EXPECT_EQ(test, 0, iw_mpa_sock_send(line->ms, "request", 7));
 	peer_recv(test->priv, line->peer, buf, 7);
 	peer_send(test->priv, line->peer, "the reply", 9);

@@ -52,7 +52,7 @@ static void prompt_fence_opens_where_the_first_fpdu_comes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->fid->nr_events, 1);
 }
 
-/* iw_cm refuses ESTABLISHED in a softirq: a work item ends the connection, since that sleeps. */
+/* iw_cm refuses ESTABLISHED in a softirq: a work item ends the connection, as stop may sleep. */
 static void prompt_event_lost_ends_in_a_process(struct kunit *test)
 {
 	struct fake_conn *c = prompt_accept(test, true);

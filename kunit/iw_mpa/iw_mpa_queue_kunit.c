@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * iw_mpa has one work queue for QPs of applications and one for QPs of kernel ULPs: a driver's stop
- * may wait long for a thread of an application, which must not delay kernel ULPs. The tests let
- * each queue run a single work item at a time, so that one stop occupies it.
+ * may wait long for a thread of an application, which must not delay kernel ULPs. The first two
+ * tests let each queue run one work item at a time per CPU, so that one stop occupies it there.
  */
 
 #include "iw_mpa_fakes.h"
@@ -155,7 +155,8 @@ static void queue_stop(struct ib_qp *qp, enum iw_mpa_reason why)
 
 /*
  * Ops run within iw_accept and within a work item. In both cases iw_mpa holds the lockdep map
- * iw_mpa_runner, so that lockdep checks the locks of ops against those of their callers.
+ * iw_mpa_runner, so that lockdep compares the locks that ops take with those that are held by tasks
+ * that wait for an op to return.
  */
 static void queue_runner_is_known_to_lockdep(struct kunit *test)
 {

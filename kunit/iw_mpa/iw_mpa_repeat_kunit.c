@@ -102,7 +102,7 @@ static void repeat_that_fails_is_no_error(struct kunit *test)
 	end(c);
 }
 
-/* Have the ULP send data after the RTR message. Return jiffies of before the RTR message. */
+/* Have the ULP send data after the RTR message. Return a time before that message, in jiffies. */
 static unsigned long ulp_speaks(struct kunit *test, struct fake_conn *c, unsigned int repeat_ms)
 {
 	struct kvec iov = { .iov_base = "word", .iov_len = 4 };
@@ -121,9 +121,10 @@ static unsigned long ulp_speaks(struct kunit *test, struct fake_conn *c, unsigne
 }
 
 /*
- * FPDUs of the ULP wake most peers as well as an RTR message does. So after such FPDUs iw_mpa
- * repeats the RTR message only at the third timeout. On a slow host the first timeout may expire
- * before the ULP's data are sent: then the test begins again with longer timeouts.
+ * FPDUs of the ULP make most peers read the RTR message, as a repeat of that message does. So after
+ * such FPDUs iw_mpa repeats the RTR message only at the third timeout. On a slow host the first
+ * timeout may expire before the ULP's data are sent: then the test begins again with longer
+ * timeouts.
  */
 static void repeat_waits_longer_behind_the_ulp(struct kunit *test)
 {

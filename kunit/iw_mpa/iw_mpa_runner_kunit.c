@@ -22,7 +22,7 @@
 /* Bytes of a flood. It is finite, so that a test whose runner handles all of it fails, and ends. */
 #define RUNNER_FLOOD	200
 
-/* A peer that sends bytes to a lingering endpoint without end */
+/* Bytes that a peer sends to a lingering endpoint, one after the other */
 struct flood {
 	struct iw_mpa_ep	*ep;
 	struct sock		*peer;	/* the peer's end of the connection */
@@ -51,7 +51,8 @@ static int flood_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, in
 }
 
 /*
- * In place of the peer's data_ready, called when the Reject arrives: raise READABLE in iw_reject.
+ * In place of the peer's data_ready, called when the Reject arrives: raise READABLE for the
+ * endpoint while iw_reject runs.
  */
 static void flood_peer_ready(struct sock *sk)
 {

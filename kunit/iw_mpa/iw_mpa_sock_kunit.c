@@ -10,7 +10,10 @@
 
 static unsigned int sock_drivers_calls, sock_drivers_calls_locked;
 
-/* In place of a driver's data_ready, which takes sk_callback_lock: count calls with it held. */
+/*
+ * In place of a driver's data_ready, which takes sk_callback_lock: so iw_mpa must not hold that
+ * lock. Count the calls, and those with the lock held.
+ */
 static void sock_drivers(struct sock *sk)
 {
 	sock_drivers_calls++;
@@ -131,7 +134,8 @@ static void sock_detach_takes_both_callbacks_back(struct kunit *test)
 	sk->sk_data_ready = sock_drivers;
 	sk->sk_write_space = sock_drivers;
 	/*
-	 * TCP may have read the pointer to iw_mpa's data_ready before: this must call the driver's.
+	 * TCP may have read sk_data_ready before the driver has replaced it, and call iw_mpa's
+	 * callback, which then must call the driver's.
 	 */
 	sock_drivers_calls = 0;
 	sock_drivers_calls_locked = 0;
@@ -145,8 +149,8 @@ static void sock_detach_takes_both_callbacks_back(struct kunit *test)
 }
 
 /*
- * A driver may set SOCK_MEMALLOC on a socket, so that its sends may use the emergency reserves of
- * memory. A send of iw_mpa must leave that flag as it is.
+ * A driver may call sk_set_memalloc(), so that sends on the socket may use the emergency reserves
+ * of memory. A send of iw_mpa must leave __GFP_MEMALLOC set in sk_allocation.
  */
 static void sock_send_leaves_the_reserves_to_the_socket(struct kunit *test)
 {

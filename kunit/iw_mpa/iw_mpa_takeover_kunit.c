@@ -267,8 +267,8 @@ static void frozen_socket_is_silent(struct kunit *test)
 	iw_mpa_quiet(QUIET_MS);
 	KUNIT_EXPECT_EQ(test, peer->segs_in, segs_in);
 	/*
-	 * Last, since it removes the socket from TCP's tables: then what the peer repeats gets an
-	 * RST.
+	 * tcp_abort() is last, since it removes the socket from TCP's tables: then what the peer
+	 * repeats gets an RST.
 	 */
 	tcp_abort(sk, ECONNABORTED);
 	KUNIT_EXPECT_EQ(test, peer->segs_in, segs_in);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* path_changed: calls of the driver when the path of a taken-over TCP connection changes */
+/* Calls of the driver's op path_changed, when the path of a taken-over TCP connection changes */
 
 #include "iw_mpa_leaving.h"
 #include "takeover/path.h"
@@ -154,8 +154,8 @@ static void path_changes_within_prepare(void)
 }
 
 /*
- * prepare may call iw_mpa_stream_watch() with an argument for path_changed, and free it if it
- * fails. So path_changed must not be called before prepare has returned 0.
+ * prepare may call iw_mpa_stream_watch() with an argument for path_changed. If prepare fails it may
+ * free that argument. So path_changed must not be called before prepare has returned 0.
  */
 static void driver_is_told_nothing_before_it_has_prepared(struct kunit *test)
 {

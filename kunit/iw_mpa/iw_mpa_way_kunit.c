@@ -15,7 +15,7 @@
 
 /*
  * rdma_cm has chosen eth1, whose best route to the peer is @chosen; TCP would use the route @host.
- * @tie: the routing tables rank both routes alike, so iw_mpa binds the socket to eth1.
+ * @tie: the routing tables rank both routes alike, so iw_mpa may bind the socket to eth1.
  */
 static const struct way_case {
 	const char		*desc;
