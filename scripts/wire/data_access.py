@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Access control: what a peer may read and write, by STag, bounds, rights and Protection Domain,
-and which rings and QPs of other processes a process may use (RFC 5040, sections 7.2 and 8.1)."""
+and how a process is kept from other processes' rings and QPs (RFC 5040, sections 7.2 and 8.1)."""
 
 import errno
 import re

@@ -64,7 +64,8 @@ class Target:
 
     def show_ends(self, count):
         """Print how many streams ended by a Terminate, by FIN and by RST. Check that many ended by
-        a Terminate and some did not: otherwise the test has checked too little."""
+        a Terminate and some did not: otherwise the test has hardly checked whether anything follows
+        a Terminate, or how streams without one end."""
         say(", ".join(f"{number} with {how}" for how, number in sorted(self.ends.items())))
         check(self.ends["a Terminate"] >= count // 4, f"few Terminates: {dict(self.ends)}")
         others = self.ends[FIN] + self.ends[RST]

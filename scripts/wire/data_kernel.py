@@ -498,8 +498,8 @@ def R_5_1_3_memory_of_a_slab(b, size, role):
 @rule("R-8.1.2-1: EINVAL for each number of a QP, by a user who has none; the ULP's own connect afterwards",
       cases=[("initiator",)])
 def R_8_1_2_1_qp_of_a_kernel_ulp(b, role):
-    """A kernel ULP's QP has a number before the ULP connects it. No program may connect it by that
-    number, of which the test tries many."""
+    """A kernel ULP's QP has a number before the ULP connects it. No program may connect the QP by
+    that number: the test tries each number up to 63."""
     class Named(KernelLink):
         def initiator(self):
             there = self.b.another()

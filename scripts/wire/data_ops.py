@@ -637,9 +637,9 @@ class Again(Link):
       "R-5.3-1: 20 receives of the second stream get its Sends",
       cases=both(("own",), ("peer",), ("end",)))
 def D_6_2_2_1_qp_is_used_again(b, how, role):
-    """A QP is connected again after an error of its own, after an end within a Send, or after an
-    orderly end. MSNs must begin at 1 again, and no completion or receive of the first stream may
-    remain."""
+    """A QP is connected again after an error of its own, after one of the peer amid a Send, or
+    after an orderly end. MSNs must begin at 1 again, and no completion or receive of the first
+    stream may remain."""
     link = Link(b, role)
     link.works()
     link.qp.recv().forget()

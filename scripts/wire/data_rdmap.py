@@ -304,8 +304,8 @@ def offend(link, which):
       "R-4.8-1 T-3: the four octets of Terminate Control, as constants",
       cases=both(*[(which,) for which in KINDS]))
 def R_4_8_7_copies_by_kind_of_error(b, which, role):
-    """KINDS has the Terminate Control, and the size of the copied headers, that the device's
-    Terminate must have for each kind of error."""
+    """KINDS has the Terminate Control, and the length with the copied headers, that the payload of
+    the device's Terminate must have for each kind of error."""
     error, control, size = KINDS[which]
     link = Link(b, role)
     link.qp.recv().forget()

@@ -118,7 +118,8 @@ def R_7_1_1_length_of_inline_data(b, size, count, role):
 
 @rule("R-5.1-3: the octets of one Send, and its completion", cases=both((0,), (1,), (80,)))
 def R_5_1_3_inline_data_of_many_pieces(b, size, role):
-    """For an SQE with the flag INLINE the device ignores num_sge, as there are no SGEs."""
+    """For an SQE with the flag INLINE the device ignores num_sge: the first SGE has the length of
+    the data, which follow it in place of further SGEs."""
     link = Link(b, role)
     data = random_octets(size)
     raw_send(link, rings.sqe(0x77, OP_SEND, flags=VALID | SIGNALLED | INLINE, num_sge=200,
@@ -951,7 +952,7 @@ def R_8_1_2_1_commands_that_the_device_has_not(b):
     for number in [*range(1, 45), 64, 255, 0x80000000, 0x80000012, 0xc0000018]:
         for body in (b"", bytes(8), bytes(64), b"\xff" * 64, bytes(1024)):
             if number in (3, 16, 17):
-                continue        # commands that create PDs, domains and channels may succeed
+                continue        # ALLOC_PD, DEALLOC_MW and CREATE_COMP_CHANNEL: may succeed
             wrote(link, command(number, body, out_words=64), 8 if len(body) >= 8 else "-")
     for number in (POLL_CQ, REQ_NOTIFY, RESIZE_CQ, DEREG_MR, POST_SRQ_RECV, POST_SEND, POST_RECV):
         for handle_ in (0, 1, 0x7fffffff, 0xffffffff):

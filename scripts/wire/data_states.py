@@ -42,8 +42,8 @@ def refused(link, state):
 
 @rule("R-7-1: the QP's state, memory behind it, and a Send that does not leave", cases=both())
 def R_7_1_error_is_what_a_ulp_sees_that_asked_for_it(b, role):
-    """As soon as the ULP has modified its QP to ERR, the device places no byte of the peer, sends
-    nothing, and flushes WRs that are posted."""
+    """As soon as the ULP has modified its QP to ERR, the device places no byte of the peer, flushes
+    WRs that are posted, and sends none of their messages."""
     link = Link(b, role)
     mr = link.dut.mr(64, MAY_WRITE)
     link.qp.recv()

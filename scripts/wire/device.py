@@ -18,10 +18,12 @@ class Srnic:
     asks_crc = True
     has_markers = True
     most_ird = most_ord = OURS
-    bad_crc = "WC RECV Work Request Flushed Error 0"    # a receive after a wrong CRC; None: any
+    bad_crc = "WC RECV Work Request Flushed Error 0"    # a receive's WC, wrong CRC; None: any error
     modify_qp = "srnic_modify_qp"   # the driver's function for ibv_modify_qp
     outlived = True                 # the device can be removed while programs have it open
-    tells_of_runts = True           # ESTABLISHED if the first FPDU lacks its header? None: unknown
+    # Is a first FPDU that is shorter than its headers answered by ESTABLISHED without an error, and
+    # then a Terminate? False: by ESTABLISHED with an error; None: unknown
+    tells_of_runts = True
     repeats_rtr = True              # a Write as RTR message is repeated while the peer is silent
     urgent = "err_URGENT"           # the counter of streams that end because of TCP urgent data
     faults = {}                     # srnic's messages in the kernel's log -> those of this driver

@@ -354,7 +354,8 @@ def listener_takes_connections(b):
       "for which there is no memory", cases=[("ulp",), ("peer",)])
 def worker_of_a_responder_closed_by(b, who):
     """Allocations of iw_mpa_run_work() fail, each once. For a responder it reads the part of the
-    Request that arrives after accept, and reports each event to the ULP."""
+    Request that arrives after iw_mpa_listen_work() has accepted the socket, and reports events to
+    the ULP."""
     quiet()
     refusals = Refusals()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Make and read FPDUs, with or without Markers: RFC 5044, 4.1 to 4.4. No sockets, no files.
+"""Make and read FPDUs, with or without Markers: RFC 5044, 4.1 to 4.4. No sockets are used.
 
 A position counts the bytes that one end has sent after its MPA Request or Reply. FPDUs and Markers
 are multiples of 4 bytes long, and Markers are 512 bytes apart, so a Marker never divides

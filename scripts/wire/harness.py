@@ -395,8 +395,8 @@ class Bench:
         self.put(needs.ib_path("iw_mpa/") + name, value)
 
     def trace(self, system="iw_mpa"):
-        """Enable all trace events of system. Return a function: the lines traced since this
-        call."""
+        """Enable all trace events of system. Return a function that returns the lines traced since
+        this call."""
         trace = TRACEFS + "trace"
         self.put(TRACEFS + f"events/{system}/enable", 1)
         needs.write(trace, "")      # this empties the trace

@@ -103,7 +103,9 @@ def more_clients_than_the_backlog(b, backlog, count):
     for thread in threads:
         thread.join()
     equal(len(peers), count, "clients that TCP let in")
-    with server.paused():       # else librdmacm takes requests, and iw_mpa passes on further ones
+    # Pause cm_probe: each request that it reads makes room for another one in rdma_ucm, which then
+    # would not reject a request that iw_mpa passed on in excess of the backlog.
+    with server.paused():
         for peer in peers:
             peer.send(mpa.request2(ird=4, ord=4))
         time.sleep(QUIET)
@@ -297,7 +299,7 @@ def read_rtr_works_with_depths_of_0(b):
       cases=[(kind, size) for kind in ("connect", "accept", "reject")
              for size in (247, 248, 251, 252, 253, 255)])
 def longest_private_data_of_the_ulp(b, kind, size):
-    """PD_Length counts private data and 4 bytes of IRD and ORD: with up to 255 bytes of private
+    """PD_Length counts private data and 4 bytes of IRD and ORD: with 252 to 255 bytes of private
     data it exceeds 255, and must not be cut to 8 bits."""
     pd = bytes(1 + i % 255 for i in range(size))
     if kind == "connect":

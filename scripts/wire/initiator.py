@@ -306,8 +306,8 @@ def reply_without_a(b):
 @rule("X-02-2: the first FPDU: an RTR message, the ULP's Send, or a Terminate message of 2/0/7",
       cases=[(send, write, read) for send in (0, 1) for write in (0, 1) for read in (0, 1)])
 def reply_of_draft_02(b, send, write, read):
-    """A responder that follows draft -02 has control flags Send, Write and Read where RFC 6581 has
-    the bits A, B and C: the device reads them as A, B and C."""
+    """A responder that follows draft -02 of RFC 6581 has control flags Send, Write and Read where
+    the RFC has the bits A, B and C: the device reads them as A, B and C."""
     client, peer, _ = b.connecting()
     answer = mpa.reply2(a=send, rtr=(SEND if write else 0) | (WRITE if read else 0), ird=4, ord=4)
     if send and not read and not (write and device().rtr & SEND):
@@ -476,8 +476,8 @@ def bad_reply_is_closed(b, name):
 
 @contextlib.contextmanager
 def one_end_is_counted(timeout):
-    """Check that the sum of iw_mpa's counters TCP_ERROR and timeout grows by one: a connection
-    ended by an error of TCP or, if TCP delivers no more bytes, by its timer."""
+    """Check that the sum of iw_mpa's counters TCP_ERROR and `timeout` grows by one: a connection
+    ended by an error of TCP or, if TCP delivers no more bytes, by the timer of that counter."""
     total = lambda: counter("TCP_ERROR") + counter(timeout)
     before = total()
     yield
@@ -668,7 +668,7 @@ def private_data_of_reply(b, kind, rev, size):
     check(any(" received Reply " in line and line.endswith(f" pd_len={size}") for line in trace()),
           "its length is not in the trace")
     if kind == "accept":
-        data_flows(client, peer)        # works unless the device took an FPDU for private data
+        data_flows(client, peer)        # works only if the device read the Reply and no FPDU
 
 
 @rule("E-9.1-8 E-9.1-1: the depths of a Reject in the trace")
@@ -810,8 +810,9 @@ def v2_is_offered_again_when_nothing_shows_that_it_was_refused(b, how):
 @rule("E-10-6: a third Request, of revision 1, and a connection",
       cases=[("reset", "reset"), ("reset", "fin"), ("unread", "reset"), ("unread", "unread")])
 def v1_is_tried_when_v2_was_offered_twice(b, first, second):
-    """The peer ends the connection twice, by RST or before it has acknowledged the Request. As some
-    peers of revision 1 answer revision 2 by RST, the device must then try revision 1."""
+    """The peer ends the connection by RST, or before it has acknowledged the Request, and then a
+    second time, in any way. As some peers of revision 1 answer revision 2 by RST, the device must
+    then try revision 1."""
     client, sock = called(b, b"abc")
     for how in (first, second):
         if how == "unread":

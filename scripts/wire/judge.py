@@ -73,8 +73,8 @@ LONGEST = 60000             # most bytes of data in a packet that is written her
 
 ANY_END = "RST", OWN_RST, "FIN"
 
-# Pieces of a selftest's stream. Uncaptured: bytes that the capture does not have. Ahead: bytes
-# whose acknowledgment the capture has before the bytes themselves, which are the next piece
+# Pieces of a selftest's stream. Uncaptured: bytes that the capture does not have. Ahead: as many
+# bytes as the next piece has, which a later segment of its sender, without data, overtakes
 Uncaptured = namedtuple("Uncaptured", "octets")
 Ahead = namedtuple("Ahead", "octets")
 
@@ -233,7 +233,7 @@ class Side:
             not any(map(self.octets.by_marker, self.octets.items_in(flaw.offset, flaw.end)))
 
     def overlooked(self):
-        """Yield the flaws that tshark does not report, or by a message for another flaw: (packet
+        """Yield the flaws that tshark does not report, or only by messages for other flaws: (packet
         number, words)"""
         for flaw in self.octets.flaws:
             words = sorted({words for packet in self.packets if flaw in packet.flaws

@@ -33,7 +33,7 @@ FIELDS = ["iwarp_ddp.tagged_flag", "iwarp_ddp.last_flag", "iwarp_ddp.stag",
           *HDRCT_FIELDS, *COPY_FIELDS]
 
 # Header fields of one DDP segment. address: STag and TO, or QN, MSN and MO; term: layer, type, code
-# and HdrCt of a Terminate; copies: its bytes behind these, which are the copied headers
+# and HdrCt of a Terminate; copies: the rest of it, DDP Segment Length and the copied headers
 Details = namedtuple("Details", "is_tagged last address inv read term copies",
                      defaults=((), (), b""))
 

@@ -22,7 +22,7 @@ import startup      # noqa: E402
 
 MAX_PD = 512
 TERMINATE = 7
-SMALLEST = 8                # bytes of an FPDU's first segment from which tshark recognizes the FPDU
+SMALLEST = 8                # least bytes of an FPDU in its first segment for tshark to recognize it
 TAIL = 4096                 # most bytes behind the last FPDU that pieces() returns for tshark
 JOINED = 32768              # most bytes of FPDUs that pieces() joins in one segment
 OWN_RST = "its own RST"

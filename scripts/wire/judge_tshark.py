@@ -20,7 +20,7 @@ import judge_data   # noqa: E402
 import startup      # noqa: E402
 
 LUA = os.path.join(TOP, "scripts", "iw_mpa.lua")
-# Do not dissect the payload of messages, which is not judged, as that of these protocols.
+# By default tshark tries these protocols on the payload of messages, which is not judged here.
 QUIET = ["--disable-protocol", "rpcordma", "--disable-protocol", "smb_direct"]
 # tshark counts two more protocol layers for each FPDU in a segment. An assertion in tshark fails if there are more
 # layers than this setting allows: by default 500.

@@ -35,7 +35,8 @@ def say(line):
 
 
 class Lacks(Exception):
-    """The test sent a command that kverbs cannot execute; the argument says what is missing."""
+    """The test needs something that kverbs cannot do, which the argument names: a command that it
+    does not have, or a second connect request."""
 
 
 class KernelUlp:

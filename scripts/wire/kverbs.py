@@ -43,8 +43,8 @@ class Kverbs:
         self.dma_key = None
 
     def close(self):
-        """Close /dev/kverbs. kverbs then drains and destroys its QP: close() blocks until all WRs
-        have completed, and a test hangs here if a driver leaves out one."""
+        """Close /dev/kverbs. kverbs then calls ib_drain_qp() and destroys its QP: close() blocks
+        until all WRs have completed, and a test hangs here if the driver does not flush them."""
         file, self.file = self.file, None
         if file is not None:
             os.close(file)
@@ -173,8 +173,8 @@ class Kverbs:
 
 
 class CpuGoes:
-    """Set CPU 1 offline, and have a callback of kverbs delay that, for 30 seconds at most:
-    cpus_read_lock() blocks all the time in each task that calls it."""
+    """Set CPU 1 offline, and have a callback of kverbs delay that, for 30 seconds at most: until
+    the delay ends, cpus_read_lock() blocks in each task that calls it."""
 
     ONLINE = "/sys/devices/system/cpu/cpu1/online"
 

@@ -63,8 +63,8 @@ run_tests() {
 		tap 'not ok' "$prefix $pattern: not all tests ran"
 }
 
-# end_guest: test that iw_mpa and the driver have destroyed all that they created, that their
-# modules unload, and that the kernel's log has no report of a mistake; then switch the guest off
+# end_guest: test that iw_mpa has destroyed all that it created, that its module and the driver's
+# unload, and that the kernel's log has no report of a mistake; then switch the guest off
 end_guest() {
 	tap_run 'what was created was destroyed' guest_run A 'poll 10 driver_is_balanced'
 	tap_run 'the modules unload' guest_run A driver_clear

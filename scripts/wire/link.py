@@ -293,7 +293,8 @@ class Link:
         self.on_its_way = self.peer.taken() + self.in_tcp()
 
     def only_that_came(self):
-        """Check that since note_what_is_on_its_way() TCP got at most one FPDU and a Terminate."""
+        """Check that since note_what_is_on_its_way() the device passed to TCP at most one FPDU and
+        a Terminate."""
         said = self.peer.taken()
         if self.peer.conduct.terminated:
             said -= len(self.peer.fpdus[-1].raw)

@@ -77,7 +77,7 @@ def good_clients(b):
 CROWDS = {      # modes of load_peer
     "stop": (REQUEST,),     # peers send a part of the Request; request_timeout_ms ends them
     "drip": (REQUEST,),     # peers send a byte of the Request a second
-    "flood": (GARBAGE,),    # so many connections a second, each with bytes that are no Request
+    "flood": (GARBAGE,),    # N connections a second, each with bytes that are no Request
 }
 
 
@@ -129,7 +129,7 @@ def silent_peers_go_in_time(b, count):
       soak=[(1024, 4096)])
 def refused_past_the_limit(b, most, count):
     """A peer that keeps its connection open after a Reject counts for half_open_max, as a peer does
-    that sends no Request: of 256 only 64 remain, and a good client can connect."""
+    that sends no Request: of `count` such peers only `most` remain, and a good client can connect."""
     quiet()
     b.set(half_open_max=most, linger_timeout_ms=600000)
     server = b.server("512")
@@ -196,9 +196,9 @@ def data_that_tcp_has_no_room_for(b, processor, count):
     """TCP's send buffer is smaller than a Send. The task that posts it passes the first bytes to
     TCP, and a thread of the driver the others: each byte has to be sent once, and in order.
 
-    The driver's thread for a single connection runs on the last CPU. If the posting task runs
-    there, too, the thread preempts it whenever TCP has room again; on another CPU they run in
-    parallel.
+    siw's thread for a single connection runs on the last CPU. If the posting task runs there, too,
+    the thread preempts it whenever TCP has room again; on another CPU they run in parallel. srnic's
+    thread, a worker, runs on the CPU on which TCP reports room.
     """
     size = 65536
     octets = b"".join(struct.pack(">I", number) for number in range(size // 4))

@@ -7,7 +7,8 @@
  *
  * Modes:
  *	leave N fin|rst [HEX]	N connections, one after the other; each sends HEX, then FIN or RST
- *	stop N HEX		N connections, all open; the i-th sends i modulo length bytes of HEX
+ *	stop N HEX		N connections, all open; one after the other sends 0, 1, 2... bytes
+ *				of HEX, up to all but one, then again from 0
  *	whole N HEX		N connections, all open; each sends all of HEX, then nothing
  *	drip N HEX		N connections, each of which sends a byte of HEX a second, and
  *				connects again when the server has closed it

@@ -214,7 +214,7 @@ def private_data_v1(b, size):
     check(was_received(trace, size), "its length is not in the trace")
     server.do("accept 4 4 -")
     equal(peer.recv_reply().pd_length, 0, "length in the Reply")
-    data_flows(server, peer)        # works unless the device took an FPDU for private data
+    data_flows(server, peer)        # works only if the device read the Request and no FPDU
 
 
 @rule("M-7.1.1-14: each octet that the ULP can see, and the length of the Reply",
@@ -300,8 +300,8 @@ def rtr_offer(b, rtr):
 
 
 def draft_02(send, write, read):
-    """Return the control flags of draft -02 as the bits A, B and C of RFC 6581, 9: Send has the
-    place of A, Write that of B (RTR type Send), and Read that of C (Write)."""
+    """Return the control flags of draft -02 of RFC 6581 as the bits A, B and C of the RFC (9): Send
+    has the place of A, Write that of B (RTR type Send), and Read that of C (Write)."""
     return {"a": send, "rtr": (SEND if write else 0) | (WRITE if read else 0)}
 
 
@@ -313,8 +313,9 @@ DRAFT_02 = [(send, write, read) for send in (0, 1) for write in (0, 1) for read 
       cases=[(*flags, first) for flags in DRAFT_02
              for first in (("send", "write", "read") if flags[0] else ("send",))])
 def request_of_draft_02(b, send, write, read, first):
-    """The test's initiator follows draft -02: it takes A, B and C of the Reply for Send, Write and
-    Read, and sends an RTR message of a type that these name. The device must accept it."""
+    """The test's initiator follows draft -02 of RFC 6581, and takes A, B and C of the Reply for
+    Send, Write and Read. The device must accept each of these as the first FPDU; if A is 0, a
+    Send."""
     server, peer, reply = b.accepted(mpa.request2(ird=8, ord=8, **draft_02(send, write, read)))
     offered = draft_02(send, write, read)["rtr"]
     equal((reply.a, reply.rtr), (send, (offered & device().rtr or device().rtr) if send else 0),
@@ -670,7 +671,7 @@ def half_open_connections_yield_the_oldest_first(b):
 @rule("M-7.1.2-17: FIN for the oldest of the same listener, nothing for the others", "H-03")
 def half_open_listener_yields_its_own(b):
     """More than half_open_listener_max connections without a Request at one listener must end the
-    oldest ones of this listener, and none of another listener, even if that one is older."""
+    oldest ones of this listener, and no connection of another listener, even if it is older."""
     b.set(half_open_listener_max=2, request_timeout_ms=20000 * SLOW)
     servers = [b.server(), b.another().server()]
     old = b.others[0].dial()

@@ -138,7 +138,7 @@ def run_one(bench, *test):
 
 
 def may(bench):
-    """Return exceptions from judge.py's rules for the device on all connections of this Bench."""
+    """Return what judge.py lets the device do, against its rules, on all connections of bench."""
     return ["reset"] * bench.may_reset + ["terminate"] * (not device.device().own_terminates)
 
 

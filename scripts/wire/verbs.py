@@ -361,7 +361,7 @@ class Mr(Piece):
         self.start = memory.base + offset if iova is None else iova
         if iova is not None:
             line += f" {iova:#x}"
-        # kernel_verbs.py returns a third word, the region's address, which kverbs chooses.
+        # kernel_verbs.py returns a third word: the region's address, which ib_map_mr_sg() sets.
         self.lkey, self.rkey, *start = (int(word, 0) for word in dut.verbs.words(line))
         self.start = start[0] if start else self.start
 

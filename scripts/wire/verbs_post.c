@@ -182,7 +182,7 @@ static long long now_ms(void)
 	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
 }
 
-/* Print NUMBER completions of a CQ as they occur, and events; fail after so many milliseconds. */
+/* Print NUMBER completions of a CQ as they occur, and events; fail after MILLISECONDS. */
 static int do_wait(int argc, char **argv)
 {
 	struct object *cq = find(CQ, argv[0]);

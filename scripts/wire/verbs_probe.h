@@ -17,7 +17,7 @@ enum kind { MEMORY, PD, MR, CHANNEL, CQ, SRQ, QP, ID };
 
 /*
  * An object of verbs_probe, with a name that the test chose. The kind MEMORY is for memory that
- * regions use, and for the rings of SQs, RQs and CQs that libsiw has mapped.
+ * regions use, and for the rings of SQs, RQs, SRQs and CQs that libsiw has mapped.
  */
 struct object {
 	struct object *next;

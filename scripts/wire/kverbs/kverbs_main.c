@@ -13,7 +13,7 @@
  *	limits					of the listener's device: "LIMITS IRD ORD"
  *	prepare					make the QP of a request: "KEY LKEY"
  *	accept IRD ORD [HEX], connect IRD ORD [HEX]
- *	reject [HEX]				the request; then another one is accepted
+ *	reject [HEX]				rdma_reject() the request: then the next is reported
  *	unlisten
  *	unsafe					allocate a PD with IB_PD_UNSAFE_GLOBAL_RKEY
  *	mr N PD MAX TYPE			allocate region N. TYPE: 0 memory, 1 with gaps;
@@ -612,10 +612,10 @@ static struct miscdevice kv_device = {
 };
 
 /*
- * sk_set_memalloc() of the first such socket, and sk_clear_memalloc() of the last one, switch a
- * static key: the kernel patches its own code. srnic has such sockets for kernel ULPs. An emulated
- * CPU may run half-patched code: see guest_cmdline() in guest.sh. This socket has the flag as long
- * as the module is loaded, so that no connection of a test is the first or the last one.
+ * sk_set_memalloc() for the first socket with SOCK_MEMALLOC, and sk_clear_memalloc() for the last
+ * one, switch a static key: the kernel patches its own code. srnic has such sockets for kernel
+ * ULPs. An emulated CPU may run half-patched code: see guest_cmdline() in guest.sh. This socket has
+ * the flag as long as the module is loaded, so that no test's connection is the first or the last.
  */
 static struct socket *with_reserves;
 

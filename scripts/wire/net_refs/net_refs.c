@@ -3,7 +3,7 @@
  * A module that storms.py loads when a network namespace is not freed, to find who holds references
  * on it. For each namespace except init_net it logs the inode number, which "ls -iL /run/netns"
  * shows, the number of references, and the stacks of the tracked ones: where the kernel took them
- * (CONFIG_NET_NS_REFCNT_TRACKER). It tracks references of its sockets, not of processes and files.
+ * (CONFIG_NET_NS_REFCNT_TRACKER). The kernel tracks those of its sockets, not of tasks and files.
  *
  * A namespace that is not logged has no references left: for_each_net() no longer finds it.
  */

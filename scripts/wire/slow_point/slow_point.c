@@ -8,7 +8,7 @@
  *	function	name of the function, set when the module is loaded
  *	ms		milliseconds by which each call is delayed; 0: not at all
  *	release		if set to 1, delays that have begun end at once, and no others begin
- *	calls		number of calls whose delay has begun
+ *	calls		number of calls while ms was not 0, those that are delayed now included
  */
 
 #include <linux/delay.h>
