@@ -129,7 +129,7 @@ def silent_peers_go_in_time(b, count):
       soak=[(1024, 4096)])
 def refused_past_the_limit(b, most, count):
     """A peer that keeps its connection open after a Reject counts for half_open_max, as a peer does
-    that sends no Request: of `count` such peers only `most` remain, and a good client can connect."""
+    that sends no Request: of `count` peers only `most` remain, and a good client can connect."""
     quiet()
     b.set(half_open_max=most, linger_timeout_ms=600000)
     server = b.server("512")
