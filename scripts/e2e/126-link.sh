@@ -10,7 +10,7 @@ applies() { [[ $CLIENT_DRIVER/$SERVER_DRIVER == srnic/srnic ]] && stock_kernel; 
 
 link() { on "$1" "/host$TOP/scripts/iw-mpa link $2 2>&1" 60; }
 
-# libexec GUEST ARGUMENTS: run the program that the package's units call
+# libexec GUEST ARGUMENTS: run the program that the package's units, and its scripts, call
 libexec() { on "$1" "/usr/libexec/iw-mpa/link $2 2>&1" 60; }
 
 # refuses GUEST ARGUMENTS USER: the command is refused, reports USER as user of the link, and the link stays

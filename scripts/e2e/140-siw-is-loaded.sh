@@ -52,8 +52,8 @@ comes_with_siw() {
 }
 
 # loads_before_siw_is_seen PARAMETERS TRY: delay the loading of siw until srnic is loaded, but not
-# so long that the kernel reports a stuck processor. Return 2 if /sys had siw before srnic was
-# loaded: then nothing is proven.
+# so long that the kernel reports a stuck processor. Return 2 if /sys has siw when insmod of srnic
+# returns: srnic could find siw then, and nothing is proven.
 loads_before_siw_is_seen() {
 	local siw called=no loaded=no seen=no
 

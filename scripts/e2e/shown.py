@@ -18,7 +18,8 @@ SEND, RECV, DATA = 16, 16, 64   # bytes of rping's buffers
 
 
 def values(entry):
-    """Return the values that the driver has added to an entry. Some are strings in hexadecimal."""
+    """Return the driver's own values of an entry as integers, by their names without drv_. The JSON
+    has some of them as strings in hexadecimal."""
     return {name[len("drv_"):]: int(str(value), 0) for name, value in entry.items()
             if name.startswith("drv_")}
 

@@ -31,8 +31,8 @@ archive_arch() {
 	esac
 }
 
-# For another architecture updates of the release are not used: mirrors get them for one
-# architecture after the other, so that versions would not fit together.
+# archive_sources SUITE: for another architecture only packages of the release itself are used, no
+# updates, security fixes and backports: mirrors get these at different times.
 archive_sources() {
 	local name main security arch
 

@@ -235,7 +235,8 @@ def charts(names, rows, units=()):
 
 
 def box_of(one):
-    """Return left, top, right and bottom of an SVG element, or None if it has no such box."""
+    """Return left, top, right and bottom of a text or rectangle of SVG; None for another element,
+    or if the width is in percent."""
     number = lambda key: float(one.get(key, 0))
     tag = one.tag.rpartition("}")[2]
     if tag == "text":
@@ -298,8 +299,8 @@ def demo_part(title, steps, part):
 
 
 def gains(steps):
-    """Yield sentences for readers without RDMA: what it is for, and figures of the steps that
-    passed."""
+    """Yield sentences for readers who do not know RDMA: what it is for, and figures of the steps
+    that passed."""
     good = [step for step in steps if step[1] == "ok"]
     sums = lambda regex: sum(int(match[1]) for match in (re.search(regex, step[6]) for step in good) if match)
     rates = [float(match[1]) for match in (re.search(r"([0-9.]+) MB/s", step[6]) for step in good) if match]

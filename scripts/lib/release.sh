@@ -13,7 +13,8 @@ VERSION=$(our_version)
 OUT=$CACHE/release/$VERSION
 DEBIAN=$TOP/scripts/deb/debian
 
-# first_entry PATTERN: print what follows PATTERN in the first line of debian/changelog that has it
+# first_entry PATTERN: print what follows PATTERN in the first line of debian/changelog that begins
+# with it
 first_entry() { sed -n "s/^$1//p" "$DEBIAN/changelog" | head -n 1; }
 
 list_sources() {

@@ -24,7 +24,7 @@ target() {
 	guest_serve "$SERVER" server "$ISER_PORT" "$tgtd"
 	tgtadm new --mode target --tid 1 --targetname "$IQN"
 	tgtadm new --mode logicalunit --tid 1 --lun 1 --backing-store "$DISK"
-	# For iSER tgtd needs address and name of the initiator; as a name "ALL" is invalid.
+	# For iSER tgtd needs address and name of the initiator; "ALL" stands for addresses alone.
 	tgtadm bind --mode target --tid 1 --initiator-address ALL
 	tgtadm bind --mode target --tid 1 --initiator-name "${IQN%:*}:client"
 }

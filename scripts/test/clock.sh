@@ -55,8 +55,8 @@ build_modules() {
 used() { awk '{ print $1 }' "/proc/$UML_PID/schedstat"; }
 
 # answer: set SAID to the next line "mark ..." that init prints in user mode Linux, without "mark".
-# Print other lines to stderr. Fail at the line "done", with which init ends, or after LIMIT
-# seconds.
+# Print other lines to stderr, but no empty ones, which are the terminal's echo. Fail at the line
+# "done", with which init ends, or if no line comes within LIMIT seconds.
 answer() {
 	local line
 

@@ -183,9 +183,9 @@ test_beside() {
 
 peer_to_peer() { guest_run B "echo $1 >/proc/sys/net/iw_mpa/peer_to_peer"; }
 
-# The tests of the group "hazards" run only with --hazards. With the sysctl peer_to_peer 0 the
-# device never asks for RTR messages. That breaks no rule, so the report has to name a feature that
-# the device lacks.
+# The tests of hazards.py run on another host's device only with --hazards. With the sysctl
+# peer_to_peer 0 the device never asks for RTR messages. That breaks no rule, so the report has to
+# name a feature that the device lacks.
 test_hazards() {
 	changes 'peer_to_peer 0' 'peer_to_peer 1' || return
 	judge --hazards --device siw0 --sample -k 'read_rtr_works|request_by_default|no_rtr_in_common' \

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Those layers of iw_mpa and srnic that call nothing of the kernel, such as the parsers of MPA
-# frames and DDP headers, run in user space under libFuzzer, with the address and
+# Those layers of iw_mpa and srnic that have no I/O, locks or allocations, such as the parsers of
+# MPA frames and DDP headers, run in user space under libFuzzer, with the address and
 # undefined-behaviour sanitizers: first on the cases in scripts/test/fuzz/corpus, then on generated
 # input for T seconds each.
 #

@@ -109,8 +109,8 @@ make_root_once() {
 	touch "$3"
 }
 
-# guest_root guest|fresh: print the folder with such a root for $KERNEL. Tests that run at the same
-# time share it, and only read it.
+# guest_root guest|fresh: make a root folder of this kind with the kernel $KREL, if it is missing,
+# and print its name. Tests that run at the same time share it, and only read it.
 guest_root() {
 	local base=${KSUITE%-backports}-$1 dir=$WORK/root-$KREL
 
@@ -455,7 +455,7 @@ test_users() {
 		systemctl stop iw-mpa-link@rnic-0; iw-mpa link up rnic-0; journalctl -q -o cat -u iw-mpa-link@rnic-0
 		refused env DEBIAN_FRONTEND=noninteractive apt-get -q -y remove iw-mpa-dkms; dpkg -s iw-mpa-dkms' 300)
 	echo "$output"
-	# Three commands refuse, and so do two units, in the journal.
+	# Three commands refuse, and the link's unit does so twice, in the journal.
 	[[ $(grep -cE "^iw-mpa: rnic-0 stays, for the kernel uses it: .*$user" <<<"$output") -eq 5 ]] ||
 		fail 'it does not say why a link stays'
 	expect_text "$output" '^active$'
@@ -547,10 +547,10 @@ test_upgrade_mounted() {
 }
 
 # The units of the package's examples, with target and host on one machine. /srv is a separate file
-# system, since the guest's root, an overlay, cannot tell where a file's blocks are. The target has
-# an address of the link, which is removed in two ways; after each, the port has to listen again,
-# and the host to reconnect. test_storage_boot looks for the last file, which is written right
-# before the shutdown.
+# system, since the guest's root, an overlay, cannot tell where a file's blocks are. The target
+# listens at an address of the link. The link is removed in two ways, and made again; then the port
+# has to listen again, and the host to reconnect. test_storage_boot looks for the last file, which
+# is written right before the shutdown.
 # shellcheck disable=SC2016 # expands on the guest
 test_storage() {
 	local way

@@ -318,7 +318,7 @@ down_by_name() {
 	! link --follow down srnic9 && said 'has no link srnic9' || return
 	! link --follow down rxe0 && said 'has no link rxe0' && has_link rxe0 || return
 	link --follow down srnic0 && ! has_link srnic0 || return
-	# systemd calls it without --follow, also if the link has been removed: that is no failure.
+	# systemd calls "link down" without --follow. If the link was already removed, it succeeds.
 	link down srnic9
 }
 

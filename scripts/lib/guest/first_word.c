@@ -30,7 +30,7 @@
 #define RESOLVE_MS	20000	/* time limit of rdma_resolve_addr(), and of rdma_resolve_route() */
 /* libsiw has room for about seventy QPs in a process. */
 #define PER_PROCESS	25
-/* Connections of a process: twice as many, since those of the last round may still be ending. */
+/* Entries of conns[]: for two rounds, since connections of the last one may still be ending. */
 #define SERVED		(2 * PER_PROCESS)
 
 enum step { CONNECTING, TALKING, DONE, FAILED };

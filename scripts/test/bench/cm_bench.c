@@ -81,7 +81,10 @@ static struct ibv_cq *cq;
 static enum phase now_in;
 static long long since, spent[PHASES];
 
-/* An instruction without effect, at which QEMU's plugin (split.c) begins phase n */
+/*
+ * An instruction without effect, at which QEMU's plugin (split.c) begins phase n, or, for MARK_LOAD
+ * and MARK_DUMP, reads its map or writes its result
+ */
 #define MARK(n) asm volatile("nopl 0x1b3c0000+%c0(%%rax)" : : "i"(n) : "memory")
 #define MARK_DATA	7
 #define MARK_LOAD	8

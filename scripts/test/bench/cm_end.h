@@ -29,7 +29,7 @@ static void need(bool ok, const char *what)
 	exit(1);
 }
 
-/* Return false if the device has no QP left. */
+/* Make a QP. Return false if rdma_create_qp() fails, as it does if the device has no QP left. */
 static bool make_qp(struct rdma_cm_id *id)
 {
 	static struct ibv_pd *pd;

@@ -25,7 +25,7 @@
 
 static int turn;	/* connections so far */
 
-/* Have QEMU's plugin (split.c) begin phase n. The numbers of the phases are those of cm_bench.c. */
+/* As in cm_bench.c: QEMU's plugin begins phase n, but only after the first WARM_UP connections */
 #define MARK(n) do { \
 	if (turn >= WARM_UP) \
 		asm volatile("nopl 0x1b3c0000+%c0(%%rax)" : : "i"(n) : "memory"); \

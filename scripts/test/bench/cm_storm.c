@@ -123,7 +123,7 @@ static pid_t start_server(char **argv)
 
 /* --- the clients ------------------------------------------------------------------------------ */
 
-/* siw tries no port but the one that rdma_cm has chosen: so each attempt gets a new port. */
+/* siw tries no source port but the one that rdma_cm has chosen: so each attempt gets a new one. */
 static void resolve(struct client *client)
 {
 	static in_port_t port = FIRST_PORT;

@@ -208,7 +208,7 @@ static void *respond(void *unused)
 	return unused;
 }
 
-/* siw tries no port but the one that rdma_cm has chosen: so each connection gets a new one. */
+/* siw tries no source port but that which rdma_cm has chosen: so each connection gets a new one. */
 static void prepare(struct end *end)
 {
 	static in_port_t port = FIRST_PORT;

@@ -70,8 +70,8 @@ divide() {
 
 in_git() { git -c safe.directory='*' -C "$TREE" "$@"; }
 
-# commit_of_tree: print the id of HEAD if no file has uncommitted changes, RECORD aside; else
-# nothing
+# commit_of_tree: print the id of HEAD if no file has uncommitted changes, and none is untracked,
+# RECORD aside; else nothing
 commit_of_tree() {
 	local changes
 
@@ -79,9 +79,9 @@ commit_of_tree() {
 	[[ -n $changes ]] || in_git rev-parse HEAD 2>/dev/null || true
 }
 
-# tests_concern NAME: print which rows can run a test of scripts/wire/NAME.py, in the form of
-# concerned_by: those of wire.sh that name this file or no file, and those of soak.sh and debug.sh
-# that run it or a file that may import it.
+# tests_concern NAME: print which rows can run code of scripts/wire/NAME.py, in the form of
+# concerned_by. If other files import it, these are all rows of wire.sh; else those that name this
+# file or no file. Rows of soak.sh and debug.sh are those that run it, or files that may import it.
 tests_concern() {
 	case $1 in
 	# Other files import these, or debug.sh runs them as "storms" or "faults".

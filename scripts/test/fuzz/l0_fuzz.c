@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * iw_mpa's layer L0 (MPA frames and negotiation), which calls no kernel function, under libFuzzer.
- * The input is any bytes from a peer, split in any way, and any local policy. For each input:
+ * iw_mpa's layer L0 (MPA frames and negotiation), without I/O, locks or allocations, under
+ * libFuzzer. The input is any bytes from a peer, split in any way, and any local policy. What must
+ * hold for each input:
  * - the reader gives the same result for every split, and consumes no byte after the frame;
  * - a frame that can be decoded can be encoded, and decodes to the same again;
  * - the result of a negotiation is within the limits of the device and of the RFCs.

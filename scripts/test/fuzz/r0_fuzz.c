@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * srnic's layer R0 (DDP and RDMAP headers), which calls no kernel function, under libFuzzer, with
- * any bytes as a ULPDU. For each ULPDU:
+ * srnic's layer R0 (DDP and RDMAP headers), without I/O, locks or allocations, under libFuzzer,
+ * with any bytes as a ULPDU. For each ULPDU:
  * - a header that is accepted is written again as it was, except for reserved bits;
  * - a Terminate message about the ULPDU can be made, has one of four sizes, and can be read again;
  * - a range that is accepted lies within its region;

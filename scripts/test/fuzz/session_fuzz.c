@@ -206,7 +206,7 @@ static void check_broken(struct iw_mpa_session *session)
 		     iw_mpa_session_may_send(session, code) == -EPROTO);
 }
 
-/* RFC 5043 allows no chunk after a Reject or a Terminate. */
+/* RFC 5043 allows an end to send no chunk after its own Reject or Terminate. */
 static bool is_last(u8 code)
 {
 	return code == IW_MPA_CHUNK_REJECT || code == IW_MPA_CHUNK_ENH_REJECT ||

@@ -543,7 +543,7 @@ bool admin_set_up(bool exclusive)
 	return true;
 }
 
-/* When no user is left, remove all: in random order links, or the network devices below them. */
+/* When no user is left, remove all: each link, or at random first the network device below it. */
 bool admin_clear(void)
 {
 	bool good = true;

@@ -113,8 +113,8 @@ def check_include(path, kind, name):
 
 
 def check_doors(path, code, ops):
-    """Yield calls that only one file may make: events of iw_cm by upcall.c, a driver's ops by
-    offload.c."""
+    """Yield what a file calls though only others may: upcall.c alone raises events of iw_cm, and
+    offload.c and takeover/ alone call a driver's ops."""
     if path.stem != 'upcall' and EVENT_HANDLER.search(code):
         yield 'only upcall.c raises events of iw_cm'
     if path.stem == 'offload' or path.parts[0] == 'takeover':
@@ -175,8 +175,8 @@ def check_glue(top, glue, header):
 
 
 def parse_nm(text):
-    """Return two sets from the output of nm: the symbols that are defined, and those that are
-    not."""
+    """Return two sets from the output of nm: the global symbols that are defined, and the undefined
+    symbols."""
     defined, undefined = set(), set()
     for line in text.splitlines():
         match = re.match(r'[0-9a-f]*\s*(\w) (\S+)$', line)

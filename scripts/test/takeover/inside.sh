@@ -91,8 +91,8 @@ memory_restore() { cat /run/tcp_rmem >/proc/sys/net/ipv4/tcp_rmem; }
 REQUEST_OCTETS=24
 
 # windows_shut PORT: change the windows that the server at PORT announces: in its SYN-ACK to the
-# size of the Request, later to 0, until the datagram "open" arrives. A window that shrank, with its
-# right edge moving back, would be a fault of the peer.
+# size of the Request, later to 0, until the datagram "open" arrives. So the window's right edge
+# never moves back, which would be a fault of the peer.
 windows_shut() {
 	local match="protocol ip flower ip_proto tcp src_port $1" change='action pedit munge offset 34 u16 set'
 

@@ -323,7 +323,7 @@ static int twin_released(void)
 	return 0;
 }
 
-/* Commands that call the functions of iw_mpa by which a driver reports on its TCP stream */
+/* Commands that call functions of iw_mpa as a driver does that has taken the TCP stream over */
 static int twin_stream_command(const char *verb, int arg)
 {
 	int err = 0;
