@@ -121,7 +121,7 @@ edit 'Documentation/infiniband/iw_mpa_driver.rst',
 	'or when the ULP rejects a connection that it has accepted.',
 	'\s+' . words('If the ULP has accepted and then rejected the connection, no event is raised.'), '';
 
-# Sentences about older kernels, and about srnic, which a later series adds
+# The pages get no sentences about older kernels, and those of iw_mpa none about srnic, which a later series adds.
 
 edit 'Documentation/infiniband/iw_mpa.rst',
 	words('before Linux 6.5 ``rdma_cm`` mistakes an interface with the same hardware address, such as an IPVLAN, for the '
@@ -155,7 +155,7 @@ edit 'Documentation/infiniband/srnic.rst',
 		. '6.12.'), '``siw`` is the kernel\'s other iWARP device in software.',
 	'6\.1: connections end; 6\.12: they stay', 'connections stay';
 
-# Debian 12's kernels have an older name for this function.
+# Debian 12's kernels have timer_destroy_on_stack() by its older name.
 
 edit "$sw/srnic/tests/srnic_queue_kunit.c", '\bdestroy_timer_on_stack\(', 'timer_destroy_on_stack(';
 
