@@ -2,7 +2,6 @@
 # shellcheck shell=bash disable=SC2034
 DESCRIPTION="a server that closes before it has the Request gets revision 2 again, and nothing is lost"
 WIRES="clean"
-LONG=yes
 
 applies() { both_ours; }
 

@@ -2,7 +2,6 @@
 # shellcheck shell=bash disable=SC2034
 DESCRIPTION="Debian's iwpmd at both ends, at one, at none, ended; and a peer whose ports are mapped"
 WIRES="clean"
-LONG=yes
 KIT=port_mapper
 
 # Kernels with detectors lack nftables' NAT.

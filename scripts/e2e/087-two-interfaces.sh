@@ -3,7 +3,6 @@
 DESCRIPTION="a wildcard listener takes connections for addresses of its own device alone"
 FAMILIES="4"
 WIRES="clean"
-LONG=yes
 KIT=namespaces
 
 applies() { both_ours; }
