@@ -153,8 +153,8 @@ void srnic_frag_exit(void)
 
 /*
  * Returns the most bvec entries that an FPDU with a ULPDU of @mulpdu bytes
- * needs: while memory is fragmented, each page fragment is a single page. A 64th
- * is added for Markers, which are four bytes of 512.
+ * needs: while memory is fragmented, each page fragment is a single page. A
+ * 64th is added for Markers, which are four bytes of 512.
  */
 static u8 writer_pieces(u32 mulpdu)
 {
