@@ -141,7 +141,7 @@
 	X(ACCEPT_FAILED, LOCAL)		/* responder: hand-off failed before a Reply was sent */ \
 	X(REPLY_FAILED,	SEND)		/* responder: driver has the stream, but no Reply sent */ \
 	X(RTR_SETTLED,	OK)		/* the peer has sent bytes, or no RTR repeat is left */ \
-	X(STALLED,	TIMEOUT_FINISH)	/* after a close: no byte moved in a period */ \
+	X(STALLED,	TIMEOUT_FINISH)	/* after a close: no byte moves, or time is up */ \
 	X(CANNOT_FINISH, OK)		/* the driver has no finish_tx(): posted work is lost */ \
 	X(EVENT_LOST,	EVENT_LOST)	/* iw_cm did not take CONNECT_REPLY or ESTABLISHED */
 
