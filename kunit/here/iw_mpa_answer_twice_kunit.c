@@ -364,7 +364,7 @@ static void ulp_has_closed(struct fake_conn *c)
 	peer_expect_eof(c->f, c->peer);
 }
 
-/* Rules: P-09: no event follows a reject during an orderly end */
+/* Rules: P-09: no event follows a reject during a close by FIN */
 static void reject_of_what_ends_is_silent(struct kunit *test)
 {
 	void (*const ends[])(struct fake_conn *c) = { peer_closes, ulp_closes, ulp_has_closed };

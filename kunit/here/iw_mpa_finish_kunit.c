@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Orderly ends (by FIN, not RST) of connections whose driver has the op finish_tx(), which sends
+ * Closes by FIN, not RST, of connections whose driver has the op finish_tx(), which sends
  * what the ULP has posted. Each direction of the stream ends separately: RFC 5044 7.2, RFC 5041
  * 6.2.1.
  */
@@ -107,7 +107,7 @@ static void peer_closes_and_what_was_posted_goes_out(struct kunit *test)
 	FAKE_WAIT(c->f, strstr(c->qp->log, "finish_tx"));
 	expect_nothing(c);
 	KUNIT_EXPECT_EQ(test, c->qp->nr_fpdus, 1);
-	/* The peer's FIN has begun the orderly end, so a close by the ULP has no effect. */
+	/* The peer has closed first, so a close by the ULP changes nothing. */
 	fake_disconnect(c->fid);
 	expect_nothing(c);
 	fake_qp_tx_finished(c->qp);
@@ -131,7 +131,7 @@ static void peer_closes_within_an_fpdu(struct kunit *test)
 	peer_expect_end(c->f, c->peer);
 }
 
-/* Orderly ends that cannot complete: the driver still has to send, or the peer does not close. */
+/* Closes by FIN that cannot complete: the driver still has to send, or the peer does not close. */
 static const struct stuck {
 	const char *desc;
 	bool slow;		/* the driver does not call iw_mpa_tx_finished() */
@@ -174,7 +174,7 @@ static void end_is_bounded_by_a_timer(struct kunit *test)
 }
 
 /*
- * Let TCP transfer bytes, which iw_mpa counts as progress of an orderly end: from the peer if this
+ * Let TCP transfer bytes, which iw_mpa counts as progress of a close by FIN: from the peer if this
  * end has sent FIN, else to the peer.
  */
 static void move_an_octet(struct fake_conn *c, const struct stuck *tc)
@@ -261,7 +261,7 @@ static void end_takes_as_long_as_octets_move(struct kunit *test)
 /*
  * Send bytes every 50 ms, so that each of iw_mpa's checks finds progress, until iw_mpa ends the
  * connection all the same. Return false if the host was too slow for that. @took: how long the
- * orderly end took, in milliseconds.
+ * close by FIN took, in milliseconds.
  */
 static bool move_until_closed(struct fake_conn *c, const struct stuck *tc, unsigned int *took)
 {
@@ -298,7 +298,7 @@ static void end_has_a_limit_whatever_moves(struct kunit *test)
 			break;
 		ended_by_a_slow_host(c);
 	}
-	/* finish_timeout_ms runs from the start of the orderly end, @took from a little later. */
+	/* finish_timeout_ms runs from the start of the close by FIN, @took from a little later. */
 	KUNIT_EXPECT_GE(test, took, 700);
 	conn_expect_closed(c, IW_MPA_R_TIMEOUT_FINISH);
 }
@@ -315,11 +315,11 @@ static void device_that_goes_ends_what_is_ending(struct kunit *test)
 	c->f->config->finish_timeout_ms = 600000;
 	bring_to(c, tc);
 	no_core.client->remove(c->f->ibdev, NULL);
-	/* stop() gets the reason for which the orderly end began, not DEVICE_GONE. */
+	/* stop() gets the reason for which the close by FIN began, not DEVICE_GONE. */
 	conn_expect_closed(c, tc->ulp ? IW_MPA_R_ULP_CLOSE : IW_MPA_R_PEER_CLOSED);
 }
 
-/* Rules: L-02: an orderly end that begins after the removal ends by a timer though bytes move */
+/* Rules: L-02: a close by FIN that begins after the removal ends by a timer though bytes move */
 static void end_on_a_device_that_goes_is_short(struct kunit *test)
 {
 	const struct stuck *tc = test->param_value;
@@ -332,7 +332,7 @@ static void end_on_a_device_that_goes_is_short(struct kunit *test)
 	conn_expect_closed(c, IW_MPA_R_TIMEOUT_FINISH);
 }
 
-/* Events at which iw_mpa ends a connection at once, though its orderly end is not complete */
+/* Events at which iw_mpa ends a connection at once, though its close by FIN is not complete */
 enum breaker {
 	BREAK_ABORT,
 	BREAK_RST,
@@ -344,7 +344,7 @@ enum breaker {
 
 /*
  * Return the reason that stop() gets: PEER_RESET after RST, STREAM after an FPDU in error if the
- * ULP closed first; else the reason for which the orderly end began.
+ * ULP closed first; else the reason for which the close by FIN began.
  */
 static enum iw_mpa_reason why_broken(const struct stuck *tc, enum breaker breaker)
 {

@@ -265,7 +265,7 @@ static void end_own_error_is_reported_to_the_peer_in_time(struct kunit *test)
 	pair_expect_wc(p, &p->end[1].rcq, 1, IB_WC_SUCCESS);
 }
 
-/* --- an orderly end while TCP has no room --- */
+/* --- a close by FIN while TCP has no room --- */
 
 /*
  * TCP has accepted all messages, and its send buffer is full. finish_tx() calls

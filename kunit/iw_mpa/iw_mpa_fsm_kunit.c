@@ -27,7 +27,7 @@
 #define ST_DIALS	(ST_TCP | ST_READS_REP)
 /* A responder whose Request is complete: it waits for room in iw_cm, or for the ULP's answer */
 #define ST_ASKS		(ST(AWAIT_ROOM) | ST(AWAIT_VERDICT))
-/* The driver has the stream: it must not send yet, or it may send, or an orderly end has begun */
+/* The driver has the stream: it must not send yet, or it may send, or a close by FIN has begun */
 #define ST_CLOSED_TX	(ST(AWAIT_RTR) | ST(FENCED))
 #define ST_OPEN_TX	(ST(UNANSWERED) | ST(OFFLOADED))
 #define ST_ENDS		(ST(FINISHING) | ST(HALF_CLOSED) | ST(PEER_FINISHED))
@@ -96,7 +96,7 @@ static const struct event_row event_rows[] = {
 	LEG(EVENT_LOST, ST(FENCED) | ST_OPEN_TX, LINGER),
 	LEG(ULP_REJECTED, ST_CLOSED_TX | ST(OFFLOADED) | ST(FINISHING) | ST(HALF_CLOSED), LINGER),
 	LEG(ULP_REJECTED, ST(PEER_FINISHED), DEAD),
-	/* Orderly ends: this end closes, then the peer, or the other way round */
+	/* Closes by FIN: this end closes, then the peer, or the other way round */
 	LEG(ULP_CLOSED, ST_OPEN_TX, FINISHING),
 	LEG(TX_FINISHED, ST(FINISHING), HALF_CLOSED),
 	LEG(STREAM_ENDED, ST(FINISHING), PEER_FINISHED),
@@ -196,7 +196,7 @@ static void fsm_step_any_cell_leads_where_ruled(struct kunit *test)
 }
 
 /*
- * An orderly end has a reason from its beginning. If it fails, by RST, an error or a stall, the
+ * A close by FIN has a reason from its beginning. If it fails, by RST, an error or a stall, the
  * reason of that event replaces the former one.
  */
 static void fsm_failed_end_has_another_reason(struct kunit *test)

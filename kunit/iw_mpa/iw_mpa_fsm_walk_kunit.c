@@ -601,9 +601,9 @@ static unsigned long at_tick(unsigned int tick)
 }
 
 /*
- * An orderly end takes at most finish_timeout_ms, in whatever order events arrive. The test
+ * A close by FIN takes at most finish_timeout_ms, in whatever order events arrive. The test
  * simulates the time: at each tick it lets all events arrive that keep the connection in the states
- * of an orderly end. No deadline may be later than the limit: then TIMED_OUT comes in time, and its
+ * of a close by FIN. No deadline may be later than the limit: then TIMED_OUT comes in time, and its
  * action CHECK_PROGRESS ends the connection.
  */
 static void fsm_any_order_of_events_ends_in_time(struct kunit *test)

@@ -342,7 +342,7 @@ static void queue_expect_sent(struct pair *p, u32 n)
 	KUNIT_EXPECT_EQ(p->test, p->end[0].qp->sq.sent, n);
 }
 
-/* In an orderly end the sender sends what was posted before, and nothing that is posted later */
+/* In a close by FIN the sender sends what was posted before, and nothing that is posted later */
 /* Rules: D-6.2.1-1: two Sends are sent and succeed, the third is flushed */
 static void sq_limit_ends_the_stream(struct kunit *test)
 {
@@ -370,7 +370,7 @@ static void sq_limit_ends_the_stream(struct kunit *test)
 }
 
 /*
- * In an orderly end elements of an application's ring count as posted, whether srnic has copied
+ * In a close by FIN elements of an application's ring count as posted, whether srnic has copied
  * them or not; here the ring is full, and some of its elements are copied.
  */
 /* Rules: D-6.2.1-1: what is in the ring at the close is sent, and nothing after it */
@@ -462,7 +462,7 @@ static void sq_flush_of_a_long_queue_in_order(struct kunit *test)
 	kvfree(p->end[0].scq.kring);
 }
 
-/* In an orderly end Read Requests that arrived before it are answered, later ones are not. */
+/* In a close by FIN Read Requests that arrived before it are answered, later ones are not. */
 /* Rules: D-6.2.1-2: one Read is answered, the one after the limit is not */
 static void irq_limit_ends_the_stream(struct kunit *test)
 {

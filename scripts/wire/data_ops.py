@@ -638,7 +638,7 @@ class Again(Link):
       cases=both(("own",), ("peer",), ("end",)))
 def D_6_2_2_1_qp_is_used_again(b, how, role):
     """A QP is connected again after an error of its own, after one of the peer amid a Send, or
-    after an orderly end. MSNs must begin at 1 again, and no completion or receive of the first
+    after a close by FIN. MSNs must begin at 1 again, and no completion or receive of the first
     stream may remain."""
     link = Link(b, role)
     link.works()

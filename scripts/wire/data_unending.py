@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Peers that delay the orderly end of a stream by a few bytes every half second: a timer ends
+"""Peers that delay the close by FIN of a stream by a few bytes every half second: a timer ends
 it."""
 
 import subprocess
@@ -195,7 +195,7 @@ def M_7_2_1_end_has_a_limit(b, who, how, state, role):
 @rule("M-7.2-1: SUCCESS for what was posted, and DISCONNECTED by the peer's FIN, in far less than "
       "any limit", cases=both())
 def M_7_2_1_end_that_goes_well_is_quick(b, role):
-    """If the peer sends FIN at once, an orderly end must not last until any of the timeouts."""
+    """If the peer sends FIN at once, a close by FIN must not last until any of the timeouts."""
     b.set(linger_timeout_ms=600000, finish_timeout_ms=600000)
     link = Link(b, role)
     link.works()
@@ -210,7 +210,7 @@ def M_7_2_1_end_that_goes_well_is_quick(b, role):
 @rule("L-02: the connection has gone, and rdma link delete ends, in far less time than one "
       "linger_timeout_ms", cases=[(who, role) for who in LINKS for role in ROLES])
 def L_02_device_does_not_wait_for_an_end(b, who, role):
-    """The deletion of a device must not wait for a connection whose orderly end a peer delays."""
+    """The deletion of a device must not wait for a connection whose close by FIN a peer delays."""
     quiet()
     b.set(linger_timeout_ms=600000, finish_timeout_ms=600000)
     link = on_ground_of_its_own(b, LINKS[who], role)
@@ -230,8 +230,8 @@ def L_02_device_does_not_wait_for_an_end(b, who, role):
 @rule("L-02: the connection has gone at linger_timeout_ms though finish_timeout_ms is far away",
       cases=[(role,) for role in ROLES])
 def L_02_end_on_a_device_that_goes_is_short(b, role):
-    """A kernel ULP gets DEVICE_REMOVAL and disconnects. As its device is being removed, the orderly
-    end is limited by linger_timeout_ms, and not by the longer finish_timeout_ms."""
+    """A kernel ULP gets DEVICE_REMOVAL and disconnects. As its device is being removed, the close by
+    FIN is limited by linger_timeout_ms, and not by the longer finish_timeout_ms."""
     quiet()
     b.set(linger_timeout_ms=3000, finish_timeout_ms=600000)
     link = on_ground_of_its_own(b, kernel_link, role)

@@ -25,9 +25,9 @@ struct pernet_operations;
 	/* responder: time for the RTR message to come */ \
 	UINT(rtr_timeout_ms, 10, 3600000, 20000) \
 	/* time for the peer to close after a Reject or Terminate, and for */ \
-	/* the next byte of an orderly end to move */ \
+	/* the next byte of a close by FIN to move */ \
 	UINT(linger_timeout_ms, 10, 3600000, 5000) \
-	/* time for an orderly end as a whole, whatever moves; what was */ \
+	/* time for a close by FIN as a whole, whatever moves; what was */ \
 	/* posted and is not out by then is lost */ \
 	UINT(finish_timeout_ms, 1000, 3600000, 60000) \
 	/* initiator: time until the RTR message is repeated for a peer */ \

@@ -135,7 +135,7 @@ struct iw_mpa_call {
  * @deadline: when the wait in the present state ends, in jiffies; 0 if never
  * @until: time limit of several states together, in jiffies: of an initiator's
  *	attempts to get a Reply, of a responder's wait for room in iw_cm or the
- *	ULP, or of an orderly end as a whole; 0 if there is none; for the runner
+ *	ULP, or of a close by FIN as a whole; 0 if there is none; for the runner
  * @timer: raises TIMED_OUT at @deadline; if it fires earlier it starts again
  * @work: the work item in which the endpoint's events are handled
  *
@@ -158,7 +158,7 @@ struct iw_mpa_call {
  * @tuple: the connection's addresses, for log and debugfs; family 0: not known
  * @call: the call of iw_cm that is being handled, or NULL
  * @reason: why the connection ends or has ended: the first cause, or the
- *	failure of an orderly end
+ *	failure of a close by FIN
  * @repeats: how often the RTR message was repeated
  * @fallback: initiator: revision 1 is allowed if the peer lacks revision 2
  * @v2_again: initiator: revision 2 was offered a second time
@@ -169,7 +169,7 @@ struct iw_mpa_call {
  * @fault: why the driver gave the stream up; written under @lock, before
  *	STREAM_DOWN is raised
  * @drained: bytes of the peer that were dropped in state LINGER
- * @progress: iw_mpa_sock_progress() at the last check of an orderly end
+ * @progress: iw_mpa_sock_progress() at the last check of a close by FIN
  * @local: what this end's device can do, and what its ULP asks for
  * @sent: the Request or Reply that this end has sent, without private data
  * @peer: the peer's Request or Reply; its private data is in @reader's buffer

@@ -17,7 +17,7 @@
  *    state in which the connection waits for an event;
  *  - every state that waits for the peer, the ULP or the driver, except that of
  *    an established connection, has a timer; and no order of events makes a
- *    startup or an orderly end last longer than the time limit of its phase.
+ *    startup or a close by FIN last longer than the time limit of its phase.
  */
 
 #include "fsm.h"
@@ -27,7 +27,7 @@
 			     .actions = (act) }
 
 /*
- * An event that makes an orderly end fail: bytes that this end has sent, or was
+ * An event that makes a close by FIN fail: bytes that this end has sent, or was
  * to send, cannot be delivered. In state PEER_FINISHED, STREAM_DOWN is no
  * failure: it says that the peer's FIN was within an FPDU, and the reason is
  * still that the peer has closed.
@@ -95,7 +95,7 @@
  */
 #define LOOK_AGAIN	(DO(KICK_RX) | DO(END_STREAM))
 
-/* An orderly end goes on while bytes move, up to its limit iw_mpa_ep.until. */
+/* A close by FIN goes on while bytes move, up to its limit iw_mpa_ep.until. */
 #define LOOK_WHETHER_IT_MOVES	(DO(CHECK_PROGRESS) | DO(RESTART_TIMER))
 
 /* Ends of a handed-off connection if this end cannot send more, or need not */
@@ -114,7 +114,7 @@
 #define ANSWERED_AGAIN							\
 	GOTO(ULP_REJECTED,	LINGER,	WITHDRAW)
 
-/* Events that end an orderly end before both sides have closed */
+/* Events that end a close by FIN before both sides have closed */
 #define CUT_SHORT							\
 	GOTO_FAILED(STALLED,	DEAD,	CLOSE),				\
 	GOTO_FAILED(PEER_RESET,	DEAD,	CLOSE),				\

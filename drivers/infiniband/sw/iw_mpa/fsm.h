@@ -32,9 +32,9 @@
  * OWN if the state's timer alone limits the wait; and what the connection waits
  * for in the state.
  *
- * An orderly end goes on while bytes move: a peer could prolong it for ever, by
+ * A close by FIN goes on while bytes move: a peer could prolong it for ever, by
  * one byte at a time. An initiator may connect more than once, and waits for a
- * Reply each time. So all states of an orderly end share one time limit, and so
+ * Reply each time. So all states of a close by FIN share one time limit, and so
  * do all attempts of a startup: see iw_mpa_fsm_deadline(). In state LINGER the
  * timer is never restarted.
  */
@@ -172,7 +172,7 @@
 	X(REPORT_UP)		/* raise CONNECT_REPLY(0) or ESTABLISHED(0) -> EVENT_LOST */ \
 	X(CHECK_ANSWER)		/* peer has sent bytes, or no repeat is left? -> RTR_SETTLED */ \
 	X(REPEAT_RTR)		/* call repeat_rtr(): one more zero-length RDMA Write */ \
-	X(CHECK_PROGRESS)	/* orderly end: no byte moved, or too late? -> STALLED */ \
+	X(CHECK_PROGRESS)	/* close by FIN: no byte moved, or too late? -> STALLED */ \
 	X(RESTART_TIMER)	/* start the timer of the present state again */ \
 	X(KICK_RX)		/* call kick_rx(): the driver reads what TCP has received */ \
 	X(END_STREAM)		/* raise STREAM_ENDED, handled after events of the driver */ \
@@ -238,7 +238,7 @@ enum iw_mpa_action {
  * struct iw_mpa_transition - what follows an event in a state
  * @next: the next state, entered before the first of @actions is done
  * @defined: the event can happen in the state; else it is too late, and dropped
- * @fails: an orderly end fails: the event's reason replaces the former reason
+ * @fails: a close by FIN fails: the event's reason replaces the former reason
  * @actions: set of IW_MPA_DO_*, done in the order of IW_MPA_ACTIONS()
  */
 struct iw_mpa_transition {

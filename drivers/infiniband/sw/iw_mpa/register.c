@@ -224,12 +224,12 @@ static void device_tell_surprises(struct iw_mpa_device *dev)
  * When a device is removed, the RDMA core removes it from its clients, in the
  * reverse order of their registration. rdma_cm then destroys its cm_ids, and
  * iw_cm waits for each connection that is coming up: with a silent peer that
- * may take minutes. ULPs wait for orderly ends, too. Only after that are the
+ * may take minutes. ULPs wait for closes by FIN, too. Only after that are the
  * QPs destroyed and is the driver called. So iw_mpa is a client, too: it ends
  * at once the connections that are coming up or ending, and refuses new ones.
  * Established connections end when their ULPs end them, in linger_timeout_ms at
  * most. A client that registered after iw_mpa is called before iw_mpa, and may
- * still wait up to finish_timeout_ms for an orderly end: so load rdma_cm before
+ * still wait up to finish_timeout_ms for a close by FIN: so load rdma_cm before
  * iw_mpa.
  *
  * A device that is moved to another network namespace is removed from its

@@ -69,7 +69,7 @@ static unsigned int run_timeout_ms(const struct iw_mpa_ep *ep,
 }
 
 /*
- * Return: the time limit, in jiffies, of an orderly end that begins now. The
+ * Return: the time limit, in jiffies, of a close by FIN that begins now. The
  * removal of a device waits until its connections have ended: meanwhile the
  * limit is linger_timeout_ms at most, the time that an end may otherwise wait
  * for one byte.
@@ -337,10 +337,10 @@ static enum iw_mpa_event run_report_up(struct iw_mpa_ep *ep)
 
 /*
  * Has the peer acknowledged or sent a byte since the last check, and is there
- * time left for the orderly end? Without a time limit a peer that sends one
+ * time left for the close by FIN? Without a time limit a peer that sends one
  * byte at a time could prolong its access to the ULP's memory, and the ULP's
  * wait for DISCONNECTED, for ever. If a device runs TCP, the socket's counters
- * do not change: then an orderly end lasts one linger_timeout_ms at most.
+ * do not change: then a close by FIN lasts one linger_timeout_ms at most.
  */
 static enum iw_mpa_event run_check_progress(struct iw_mpa_ep *ep)
 {
