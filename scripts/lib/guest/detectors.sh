@@ -61,11 +61,15 @@ log_is_whole() {
 	[[ ! -e /sys/kernel/debug/kcsan ]] || dmesg | grep 'Linux version ' >/dev/null
 }
 
-# KCSAN's reports, one line each, that have a function of ours
+# KCSAN's reports, one line each, in which a function of ours made one of the two accesses, or called what made it. A
+# report has two stacks. In each, frames below the entry of an interrupt are those of the code that was interrupted,
+# which took no part.
 races_of_ours() {
 	dmesg | sed -E 's/^\[[^]]*\] //' |
-		awk '/^====+$/ { if (text ~ /KCSAN/) print text; text = ""; next }
-			{ text = text (text ? " | " : "") $0 }' | lines "$OURS"
+		awk '/^====+$/ { if (text ~ /KCSAN/) print text; text = ""; interrupted = 0; next }
+			/ on cpu [0-9]+:$/ { interrupted = 0 }
+			/^ (asm_|common_interrupt|sysvec_)/ { interrupted = 1 }
+			!interrupted { text = text (text ? " | " : "") $0 }' | lines "$OURS"
 }
 
 # Print the headlines of all reports. Left out are KCSAN's reports about other parts of the kernel, and reports of
