@@ -111,14 +111,16 @@ build_siw_with() {
 }
 
 # set_constant FOLDER NAME VALUE: fail unless exactly one line of one file defines the constant, as in the siw that we
-# know
+# know: a variable of a .c file, or a macro of a header
 set_constant() {
-	local dir=$1 name=$2 value=$3 define files
+	local dir=$1 name=$2 value=$3 variable macro define files
 
-	define="^((static |const )*(bool|u_char|__be16) $name)( = [^;]*)?;"
-	files=$(grep -El "$define" "$dir"/*.c) || die "siw has no constant $name"
-	[[ $(cat "$dir"/*.c | grep -Ec "$define") -eq 1 ]] || die "siw has $name more than once"
-	sed -Ei "s/$define/\1 = $value;/" "$files"
+	variable="((static |const )*(bool|u_char|__be16) $name)( = [^;]*)?;"
+	macro="(#define $name )([0-9]+)$"
+	define="^($variable|$macro)"
+	files=$(grep -El "$define" "$dir"/*.[ch]) || die "siw has no constant $name"
+	[[ $(cat "$dir"/*.[ch] | grep -Ec "$define") -eq 1 ]] || die "siw has $name more than once"
+	sed -Ei "s/^$variable/\1 = $value;/; s/^$macro/\1$value/" "$files"
 }
 
 # Print a checksum of the sources and of the modules

@@ -23,7 +23,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 
-Variant = namedtuple("Variant", "name title constants rev p2p rtr crc no_crc")
+Variant = namedtuple("Variant", "name title constants rev p2p rtr crc no_crc alone")
 Step = namedtuple("Step", "number variant role rev p2p crc")
 
 PEERS = ("6.1", "6.12")
@@ -31,8 +31,11 @@ FAMILIES = ("4", "6")
 CRC = re.compile(r"\b(Good|Bad) CRC32\b")      # as tshark prints it
 
 
-def variant(name, title, constants=(), rev=2, p2p=False, rtr=None, crc=False, no_crc=False):
-    return Variant(name, title, dict(constants), rev, p2p, rtr, crc, no_crc)
+def variant(name, title, constants=(), rev=2, p2p=False, rtr=None, crc=False, no_crc=False,
+            alone=False):
+    """alone: siw closes the connection without a Reply if the Request has another revision than rev;
+    it only takes part as responder, as its own Requests would not be correct"""
+    return Variant(name, title, dict(constants), rev, p2p, rtr, crc, no_crc, alone)
 
 
 WRITE, READ = "MPA_V2_RDMA_WRITE_RTR", "MPA_V2_RDMA_READ_RTR"
@@ -46,6 +49,7 @@ VARIANTS = [
     variant("p2p-read", "peer_to_peer, rtr_type Read",
             {"peer_to_peer": "true", "rtr_type": READ}, p2p=True, rtr="Read"),
     variant("v1", "mpa_version 1", {"mpa_version": "MPA_REVISION_1"}, rev=1),
+    variant("v1-alone", "MPA_REVISION_2 1", {"MPA_REVISION_2": "1"}, rev=1, alone=True),
 ]
 BY_NAME = {v.name: v for v in VARIANTS}
 
@@ -55,10 +59,10 @@ def make_steps():
     variants with other constants are left out."""
     number = 0
     for v in VARIANTS:
-        for crc in (1, 0):
+        for crc in () if v.alone else (1, 0):
             yield Step(number, v.name, "responder", "-", "-", crc)
             number += 1
-        if v.constants and not (v.crc or v.no_crc):
+        if v.constants and not (v.crc or v.no_crc or v.alone):
             continue
         for rev, p2p in ((2, 1), (2, 0), (1, 0)):
             for crc in (1, 0):
@@ -81,8 +85,8 @@ def in_sample(step):
 def program(step):
     """rping's server takes its IRD and ORD from the Request. A Request of revision 1 has none, and then the server
     cannot read over siw. rdma_client and rdma_server send one message each way."""
-    without_depths = (step.role, step.rev) == ("initiator", 1)
-    return "rdma_client" if without_depths and expected(step).startswith("MPA") else "rping"
+    without_depths = step.role == "initiator" and expected(step).startswith("MPA v1")
+    return "rdma_client" if without_depths else "rping"
 
 
 # --- the rules -------------------------------------------------------------------------------
@@ -102,6 +106,8 @@ def expected(step):
         # srnic offers siw prefers Write.
         if peer.no_crc and step.crc:
             return "siw rejects a Request with C"
+        if peer.alone:      # it closes on a Request of revision 2, and srnic connects again
+            return up(1, step.crc, None)
         return up(step.rev, step.crc, "Write" if step.p2p else None)
     # CRC is on if one side asks for it (RFC 5044 section 7.1.1); the initiator chooses the rest.
     crc = step.crc or peer.crc
@@ -244,9 +250,11 @@ refused
     no connection, for the reason in the column before
 
 siw's settings are constants in its source: for a row that names one, siw was built with
-that constant changed, else siw is unmodified. ``mpa_crc_strict`` without
-``mpa_crc_required`` stands for "never with CRC". srnic's settings are its sysctls
-``net.iw_mpa.*``; sysctls that a row does not name have no effect in that role.
+that constant changed, else siw is unmodified. With ``MPA_REVISION_2 1`` it knows
+revision 1 alone: it closes on a Request of revision 2, and srnic offers revision 1.
+``mpa_crc_strict`` without ``mpa_crc_required`` stands for "never with CRC". srnic's
+settings are its sysctls ``net.iw_mpa.*``; sysctls that a row does not name have no
+effect in that role.
 
 RTR is the message that the initiator sends first in the peer-to-peer model. C is
 the bit that asks for CRC. A connection is refused where one end is set to ask for
