@@ -143,8 +143,8 @@ static inline struct adapter *adapter_new(struct kunit *test, bool initiator)
 }
 
 /*
- * Have @a send its MPA Request as initiator, then empty @a->out, so that it has only bytes that are
- * sent later
+ * Have the adapter @a send its MPA Request as initiator. Then empty @a->out, its record of sent
+ * bytes, so that only bytes that are sent later are in it.
  */
 static inline void adapter_connect(struct kunit *test, struct adapter *a)
 {

@@ -106,8 +106,8 @@ static void accept_and_end_late(struct fake_conn *c, struct fakes *f)
 }
 
 /*
- * A further iw_accept returns 0 although the peer has reset the connection. After an error iw_cm
- * would enter IDLE, and in IDLE iw_cm's handler of the queued ESTABLISHED has a BUG_ON().
+ * A further iw_accept returns 0 although the peer has reset the connection. If it returned an error
+ * iw_cm would enter IDLE, and in IDLE iw_cm's handler of the queued ESTABLISHED has a BUG_ON().
  */
 static void accept_behind_the_end_is_void(struct kunit *test)
 {
@@ -146,9 +146,9 @@ static void accept_behind_the_end_of_its_qp_is_void(struct kunit *test)
 }
 
 /*
- * iw_accept returns 0 even after iw_mpa_unregister_device(): at an error iw_cm would enter IDLE,
- * and in IDLE iw_cm's handler of the queued ESTABLISHED has a BUG_ON(). iw_cm must not call
- * iw_accept of a removed device at all.
+ * iw_accept returns 0 even after iw_mpa_unregister_device(): if it returned an error iw_cm would
+ * enter IDLE, and in IDLE iw_cm's handler of the queued ESTABLISHED has a BUG_ON(). iw_cm should
+ * not call iw_accept of a removed device at all, so the test calls the op itself.
  */
 static void accept_behind_the_end_of_the_device_is_void(struct kunit *test)
 {
@@ -175,9 +175,9 @@ enum destroy {
 
 /*
  * Accept with QP 2, then with QP 3: at the second accept iw_cm forgets its reference on QP 2. As
- * soon as iw_cm has taken that reference, iw_get_qp no longer finds QP 2. At the moment @when
- * destroy_qp calls iw_mpa_qp_gone() for QP 2, and then waits until no other reference on QP 2 is
- * left. So iw_mpa has to drop the forgotten one.
+ * soon as iw_cm has taken that reference, iw_get_qp no longer finds QP 2. Before, between or after
+ * the two calls of iw_accept (@when) destroy_qp calls iw_mpa_qp_gone() for QP 2, and then waits
+ * until no other reference on QP 2 is left. So iw_mpa has to drop the forgotten one.
  */
 static void accept_and_destroy(struct fake_conn *c, struct fakes *f, enum destroy when)
 {

@@ -70,8 +70,9 @@ static void expect_asked(struct kunit *test, const struct adapter *a,
 }
 
 /*
- * Return the one RTR type that a responder's device awaits: Read, which its settings prefer, unless
- * the Request names Write and not Read; 0 in the client-server model.
+ * Return the one RTR type that a responder's device awaits. For a Request of revision 1 it is Read,
+ * as its settings say. For a Request of revision 2 it is Write if the Request names Write and not
+ * Read, else Read; 0 if the Request asks for no RTR message.
  */
 static u8 rtr_awaited(const struct iw_mpa_frame *req)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Fakes of rdma_cm's ids (struct rdma_cm_id). The member context of iw_cm's cm_id points to one,
- * and iw_mpa reads the ULP's network namespace from it. The patch series for the kernel adds the
- * namespace to iw_cm's cm_id, and has another file of this name.
+ * and iw_mpa reads the ULP's network namespace from it. The patches in scripts/test/series add the
+ * namespace to iw_cm's cm_id, and have another file of this name.
  */
 
 #include "iw_mpa_fake_owner.h"
@@ -36,8 +36,8 @@ void fake_live_elsewhere(struct fake_id *fid)
 }
 
 /*
- * Nothing to do: if a cm_id has no struct rdma_cm_id as context, iw_mpa assumes that its ULP is in
- * the device's network namespace.
+ * Make iw_mpa find the ULP of @fid in the device's network namespace: it assumes that anyway if the
+ * context of the cm_id is no struct rdma_cm_id.
  */
 void fake_live_here(struct fake_id *fid)
 {
