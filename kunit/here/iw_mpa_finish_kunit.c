@@ -192,9 +192,9 @@ static void move_an_octet(struct fake_conn *c, const struct stuck *tc)
 #define MOVE_TRIES	5
 
 /*
- * Was the host too slow? The test has last sent bytes at the time @moved, in jiffies. If the linger
- * timer may have expired since then, iw_mpa was right to end the connection: then the test proves
- * nothing, and is repeated.
+ * Return true if linger_timeout_ms may have expired since @moved (in jiffies), when the test last
+ * sent bytes. Then the host was too slow: iw_mpa was right to end the connection, so the test
+ * proves nothing, and is repeated.
  */
 static bool too_slow(unsigned long moved)
 {
@@ -259,9 +259,10 @@ static void end_takes_as_long_as_octets_move(struct kunit *test)
 }
 
 /*
- * Send bytes every 50 ms, so that each of iw_mpa's checks finds progress, until iw_mpa ends the
- * connection all the same. Return false if the host was too slow for that. @took: how long the
- * close by FIN took, in milliseconds.
+ * Send bytes every 50 ms, so that iw_mpa finds progress at each expiry of linger_timeout_ms, until
+ * it ends the connection all the same, after finish_timeout_ms. Return false if linger_timeout_ms
+ * may have expired between two sends, since the host was too slow. @took: how long the close by FIN
+ * took, in milliseconds.
  */
 static bool move_until_closed(struct fake_conn *c, const struct stuck *tc, unsigned int *took)
 {

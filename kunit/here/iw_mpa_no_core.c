@@ -50,7 +50,7 @@ void ib_unregister_client(struct ib_client *client)
 
 /*
  * A test is a kernel thread, and has no mm. From no_core_process_begin() to no_core_process_end()
- * its current->mm is init_mm, to which srnic's verbs charge the rings as to an application's mm.
+ * its current->mm is init_mm, so that srnic's verbs can charge the memory of rings to it.
  */
 struct mm_struct *no_core_process_begin(void)
 {

@@ -9,8 +9,8 @@
 /**
  * struct no_core - a fake of the RDMA core
  * @insert_err: result of rdma_user_mmap_entry_insert_range(): 0 or a negative errno
- * @entry: the last ring that an application may mmap(), until the driver removes the entry
- * @refs: references on @entry that the driver's op mmap has and must drop
+ * @entry: entry of the last ring that an application may mmap(), until the driver removes it
+ * @refs: references on @entry that the driver's op mmap has taken and must drop
  * @mmap_free: mmap_free of the driver's struct ib_device_ops, or NULL
  * @client: iw_mpa's struct ib_client, while it is registered with the RDMA core
  */

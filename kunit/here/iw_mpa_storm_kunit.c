@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The ULP, the driver and the peer of a connection act at random. The message of a failure has the
- * number of the sequence of actions. It seeds all random numbers, so the sequence can be run again.
+ * number of the sequence of actions. This number seeds all random numbers, so the sequence can be
+ * run again.
  */
 
 #include "iw_mpa_fakes.h"
