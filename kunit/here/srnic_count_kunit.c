@@ -79,7 +79,8 @@ static void count_no_room(struct kunit *test)
 
 /*
  * TCP refuses an FPDU twice: for lack of memory, and then for lack of room in its send buffer. The
- * FPDU stays in the sender's batch, so it is built and counted in tx_fpdus once.
+ * FPDU stays in the sender's batch (FPDUs that TCP has not accepted yet), so it is built and
+ * counted in tx_fpdus once.
  */
 static void count_no_memory_and_then_no_room(struct kunit *test)
 {

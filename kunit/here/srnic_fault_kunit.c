@@ -126,10 +126,10 @@ static void fault_one_fpdu_judged(struct kunit *test)
 }
 
 /*
- * RX gets the FPDU of each row between two valid Writes, in one call. The first Write is placed;
- * the second one is placed if the row's FPDU is valid, and does not invalidate the Writes' STag. RX
- * goes on holding the memory region of the first Write: the checks that this Write has passed must
- * not replace those of the row's FPDU.
+ * srnic's receive path (RX) gets the FPDU of a row of fault_rows[] between two valid Writes, in one
+ * call. The first Write is placed; the second one is placed if the row's FPDU is valid, and does
+ * not invalidate the Writes' STag. RX goes on holding the memory region of the first Write: the
+ * checks that this Write has passed must not replace those of the row's FPDU.
  */
 static void fault_one_fpdu_amid_others_judged(struct kunit *test)
 {

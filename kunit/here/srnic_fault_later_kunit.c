@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Errors that RX can find only by what preceded an FPDU: in Read Responses, in later segments of a
- * message, and after a first error. Also errors in work requests of the end under test.
+ * Errors that srnic's receive path (RX) can find only by what preceded an FPDU: in Read Responses,
+ * in later segments of a message, and after a first error. Also errors in work requests of the end
+ * under test.
  */
 
 #include "srnic_victim.h"

@@ -94,7 +94,8 @@ static void handoff_begins_anew(struct kunit *test)
 /*
  * A kernel ULP that is the initiator may serve this host's storage, so prepare() lets the socket
  * use the emergency reserves of memory (SOCK_MEMALLOC). The flag stays set after stop(): a packet
- * in such memory may wait for the socket's lock, and then TCP has a BUG_ON() for a cleared flag.
+ * in such memory may be in the socket's backlog, and __sk_backlog_rcv() has a BUG_ON() for a
+ * cleared flag.
  */
 static void handoff_reserves_shared_with_storage(struct kunit *test)
 {
@@ -114,7 +115,8 @@ static void handoff_reserves_shared_with_storage(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, memcmp(&single.qp->params, &params, sizeof(params)), 0);
 		/*
 		 * For an application's QP stop() has queued flush_work, which queues itself again
-		 * to poll the QP's rings: see qp_flush_locked().
+		 * and again, to look for posted work requests in the QP's rings: see
+		 * qp_flush_locked().
 		 */
 		handoff_stop_as(test, IW_MPA_R_ULP_CLOSE);
 		cancel_delayed_work_sync(&single.qp->flush_work);
@@ -196,9 +198,9 @@ static void handoff_close(struct work_struct *unused)
 }
 
 /*
- * When iw_mpa calls stop(), RX may still run in another context, with the socket locked. stop() has
- * to take that lock before it checks whether the stream has ended within a message: until then RX
- * may begin or complete a message.
+ * When iw_mpa calls stop(), srnic's receive path (RX) may still run in another context, with the
+ * socket locked. stop() has to take that lock before it checks whether the stream has ended within
+ * a message: until then RX may begin or complete a message.
  */
 static void handoff_stop_waits_for_the_socket(struct kunit *test)
 {

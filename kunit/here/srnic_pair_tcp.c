@@ -174,8 +174,9 @@ bool pair_skb_page_frag_refill(unsigned int sz, struct page_frag *frag, gfp_t gf
 	unsigned int order = pair_tcp.whole ? SKB_FRAG_PAGE_ORDER : 0;
 
 	/*
-	 * The real function may sleep, so srnic's sender must not call it while it holds a memory
-	 * region, with softirqs off. User mode Linux has no DEBUG_ATOMIC_SLEEP to detect that.
+	 * The real skb_page_frag_refill() may sleep, so srnic's sender must not call it while it
+	 * holds a memory region, with softirqs off. User mode Linux has no DEBUG_ATOMIC_SLEEP to
+	 * detect that.
 	 */
 	WARN_ON(softirq_count());
 	if (pair_tcp.wants_page)
@@ -195,9 +196,7 @@ bool pair_skb_page_frag_refill(unsigned int sz, struct page_frag *frag, gfp_t gf
 		return false;
 	frag->size = PAGE_SIZE << order;
 	frag->offset = frag->size - pair_tcp.piece;
-	/*
-	 * Tests find this pattern on the wire if srnic's sender sends bytes that it did not write.
-	 */
+	/* Tests find 0xa5 on the wire if srnic's sender sends bytes that it did not write. */
 	memset(page_address(frag->page), 0xa5, frag->size);
 	return true;
 }

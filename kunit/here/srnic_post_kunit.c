@@ -83,7 +83,8 @@ static bool post_send_app(u32 key)
 
 	pair_post_user(&single.p->end[0], post.sends++, &sqe);
 	/*
-	 * Write this element, then read the one before: srnic writes that one, then reads this one.
+	 * Full barrier: the previous element's flags are read after the new element is written.
+	 * srnic's sender clears those flags, and then reads the new element.
 	 */
 	smp_mb();
 	return !(READ_ONCE(before->flags) & SIW_WQE_VALID);
@@ -279,8 +280,8 @@ static void post_open(void)
 /* --- completions --- */
 
 /*
- * Poll both queues. Check that Sends and receives complete once and in order, and that all Sends
- * after a failed one are flushed.
+ * Poll the completion queues of Sends and of receives. Check that both complete once and in order,
+ * and that all receives, and all Sends after a failed one, are flushed.
  */
 static void post_take_completions(struct kunit *test)
 {
@@ -485,7 +486,8 @@ static void post_open_have(struct kunit *test, enum post_what what)
 
 /*
  * srnic sends nothing before iw_mpa calls open_tx(). After open_tx() it sends what was posted
- * before, or what an FPDU that was received before asks for, without another post or doorbell.
+ * before, or the Read Response or Terminate message that an earlier FPDU of the peer has caused,
+ * without another post or doorbell.
  */
 static void post_open_lets_it_out(struct kunit *test)
 {

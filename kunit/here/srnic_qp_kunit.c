@@ -195,10 +195,10 @@ static void qp_error_flushes_in_order(struct kunit *test)
 }
 
 /*
- * srnic returns an element of an application's ring when TCP has the work request, before that
- * completes. So when the QP enters ERR, a whole ring of work requests may be copied and incomplete,
- * and all elements of the ring may be filled again. modify_qp to INIT has to flush both: none may
- * be left for the QP's next connection.
+ * srnic returns an element of an application's ring when TCP has accepted the message of the work
+ * request, which may complete later. So when the QP enters ERR, srnic may have copied a whole ring
+ * of work requests that are not complete, while the application has filled all elements of the ring
+ * again. modify_qp to INIT has to flush both: none may be left for the QP's next connection.
  */
 static void qp_error_flushes_what_was_posted_twice_around(struct kunit *test)
 {
@@ -235,8 +235,9 @@ static void qp_note_caller(struct ib_cq *cq, void *unused)
 }
 
 /*
- * While stop() runs (state ENDING) only srnic_qp_forget(), at its end, flushes work requests: a ULP
- * that has all completions may use the QP for another connection, but stop() still accesses it.
+ * While stop() runs (state ENDING) only srnic_qp_forget(), called at the end of stop(), flushes
+ * work requests: a ULP that has all completions may use the QP for another connection, but until
+ * its end stop() accesses the QP.
  */
 static void qp_flushed_by_the_end_of_the_stream_alone(struct kunit *test)
 {
@@ -443,8 +444,8 @@ static void qp_numbers_in_turn_and_low(struct kunit *test)
 /*
  * A ULP may accept a connection any number of times. At each further accept iw_cm takes another
  * reference on the QP, and never drops the one before; iw_mpa calls iw_get_qp once more, and drops
- * that reference. iw_get_qp changes nothing in the QP except @found, its mark of an RCU grace
- * period.
+ * that reference. iw_get_qp changes nothing in the QP except srnic_qp.found, which records an RCU
+ * grace period.
  */
 static void qp_found_without_a_reference_leaves_no_trace(struct kunit *test)
 {
@@ -471,8 +472,9 @@ static bool qp_is_found(void)
 }
 
 /*
- * A QP with a connection is found only if it is the responder's, until SRNIC_FOUND_S seconds after
- * open_tx(): until then iw_cm may let the ULP accept once more with the same QP.
+ * If a QP has a connection, srnic_qp_find() returns it only if it is the responder's, until
+ * SRNIC_FOUND_S seconds after open_tx(): until then iw_cm may let the ULP accept once more with the
+ * same QP.
  */
 static void qp_with_a_connection_is_not_found(struct kunit *test)
 {
