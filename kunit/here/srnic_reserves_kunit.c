@@ -66,8 +66,9 @@ static bool reserves_waits_in_socket(void)
 }
 
 /*
- * Let a work item send the packet, and wait until it has arrived. The caller does not send, since
- * it has locked the QP's socket, and lockdep does not distinguish that lock from the peer's.
+ * Let a work item send a packet from the peer to the QP's socket, and wait until it has arrived.
+ * The caller does not send it, since it has locked the QP's socket, and lockdep does not
+ * distinguish that lock from the lock of the peer's socket.
  */
 static void reserves_packet_comes(void)
 {
@@ -119,9 +120,9 @@ static void reserves_packet_before_the_end_is_taken(struct kunit *test)
 }
 
 /*
- * TCP checks whether the socket has SOCK_MEMALLOC before it checks whether the socket is locked.
- * Between the two checks stop() may return, and iw_mpa may lock the socket to close it: then the
- * packet gets into the backlog after the end of the stream.
+ * For a packet in memory of the reserves TCP checks whether the socket has SOCK_MEMALLOC before it
+ * checks whether the socket is locked. Between the two checks stop() may return, and iw_mpa may
+ * lock the socket to close it: then the packet gets into the backlog after the end of the stream.
  */
 static void reserves_packet_after_the_end_is_taken(struct kunit *test)
 {

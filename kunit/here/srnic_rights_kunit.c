@@ -130,8 +130,9 @@ static void rights_invalidate(struct rights *r)
 }
 
 /*
- * Change the region, as the ULP on another CPU might at this moment. Fill the
- * region's old memory with other bytes, as a new owner of that memory would.
+ * Change the memory region as the ULP might do on another CPU, in the middle of a message. Then
+ * fill the region's old memory with other bytes, as its new owner would, unless a Send may still
+ * read it.
  */
 static void rights_change(struct rights *r, enum rights_change change)
 {

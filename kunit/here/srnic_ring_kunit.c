@@ -63,8 +63,9 @@ static void ring_that_cannot_be_is_told(struct kunit *test)
 }
 
 /*
- * A ring counts against RLIMIT_MEMLOCK of the process that made it (mm->pinned_vm) until it is
- * destroyed, even by another process. A ring that could not be made does not count.
+ * The memory of a ring counts against RLIMIT_MEMLOCK of the process that made the ring
+ * (mm->pinned_vm) until the ring is destroyed, even if another process destroys it. A ring that
+ * could not be made does not count.
  */
 static void ring_counts_as_locked_memory(struct kunit *test)
 {
@@ -305,7 +306,8 @@ static void cq_handler_called_again_not_within_itself(struct kunit *test)
 
 /*
  * During each call of the handler a completion may make another call due, without end. So after a
- * few calls in a row a work item makes the next one: otherwise RX would never return.
+ * few calls in a row a work item makes the next one: otherwise srnic's receive path (RX), which
+ * calls the handler, would never return.
  */
 static void cq_handler_called_in_a_row_a_few_times(struct kunit *test)
 {
@@ -375,8 +377,9 @@ static void ring_note_flags(struct ib_cq *ibcq, void *context)
 }
 
 /*
- * RX, and the ULP's handler in RX, may run within a call of TCP by a sender that may use the
- * emergency reserves of memory (PF_MEMALLOC). What the handler allocates must not use them.
+ * A sender that may use the emergency reserves of memory (PF_MEMALLOC) calls TCP. Within this call
+ * srnic's receive path (RX) may run, and call the ULP's handler. What the handler allocates must
+ * not use the reserves.
  */
 static void cq_handler_does_not_get_the_reserves(struct kunit *test)
 {
@@ -576,7 +579,8 @@ static void cq_poll_jumps_over_the_gap(struct kunit *test)
 /*
  * When a QP joins a kernel ULP's completion queue, the queue grows by what the QP can flush.
  * Completions that are in the queue, wrapped around the end of its ring, stay in order. A QP that
- * leaves gives its entries back; one with which all QPs need more than SRNIC_MAX_CQE is refused.
+ * leaves gives its entries back. A QP is refused if all QPs would then need more than
+ * SRNIC_MAX_CQE.
  */
 static void cq_grows_for_what_can_be_flushed(struct kunit *test)
 {

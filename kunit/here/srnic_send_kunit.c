@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * srnic's sender passes the bytes to TCP that a simple generator of FPDUs (srnic_oracle.h) makes,
- * wherever in a segment a page fragment or the memory ends, or a work request is found in error.
+ * srnic's sender passes to TCP the bytes that a simple generator of FPDUs (srnic_oracle.h) makes,
+ * wherever in a segment a page fragment ends, memory runs out, or a work request is found in error.
  */
 
 #include <kunit/test.h>
@@ -340,9 +340,9 @@ static void send_runs_end_anywhere(struct kunit *test)
 }
 
 /*
- * With large FPDUs (beyond one TCP segment) the first FPDU of the second message ends where TCP's
- * packet of 45 segments ends, and another FPDU has the rest. Otherwise the end of the first FPDU
- * would be sent in a packet of its own.
+ * With large FPDUs (beyond one TCP segment) the first FPDU of the second message ends at the end of
+ * a packet of 45 segments, which TCP splits later (GSO). Another FPDU has the rest of the message.
+ * Otherwise TCP would send the end of the first FPDU in a packet of its own.
  */
 static void send_large_fpdu_ends_with_the_packet(struct kunit *test)
 {
@@ -372,8 +372,9 @@ static void send_large_fpdu_ends_with_the_packet(struct kunit *test)
 }
 
 /*
- * If the page allocator has only single pages, a large FPDU takes many of them: the sender's batch
- * has too few bvec entries for two such FPDUs, so the second one is in the next batch.
+ * If the page allocator has only single pages, a large FPDU takes many of them. A batch, with which
+ * srnic's sender passes FPDUs to TCP, has too few bvec entries for two such FPDUs: so the second
+ * one is in the next batch.
  */
 static void send_large_fpdus_in_single_pages(struct kunit *test)
 {

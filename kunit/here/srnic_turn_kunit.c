@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * srnic's sender stops for lack of memory, for lack of room in TCP's send buffer, or when it has
- * sent its quota. Whenever it stops, work requests that need nothing more have completed, no others
- * have, and an application may reuse the elements of its ring whose messages TCP has accepted.
+ * sent SRNIC_TX_QUOTA bytes. Whenever it stops, work requests that need nothing more have
+ * completed, no others have, and an application may reuse the elements of its ring whose messages
+ * TCP has accepted.
  */
 
 #include <kunit/test.h>
@@ -49,9 +50,8 @@ static struct srnic_qp *turn_begin_user(struct kunit *test)
 /* --- work requests that need no memory --- */
 
 /*
- * LOCAL_INV and REG_MR send nothing, so they complete even if no page can be
- * allocated, for which a Send that was posted after them waits. A ULP may need
- * LOCAL_INV to free memory.
+ * LOCAL_INV and REG_MR send nothing. So they complete even if no page can be allocated, while a
+ * Send that was posted after them waits for memory. A ULP may need LOCAL_INV to free memory.
  */
 static void turn_what_needs_no_memory_completes_without(struct kunit *test)
 {
@@ -133,8 +133,8 @@ static void turn_read_without_memory_is_not_asked(struct kunit *test)
 /* --- messages that TCP has a part of --- */
 
 /*
- * Return a generator with the bytes that are expected on the wire for a Send of
- * TURN_PIECES SGEs, all of them of the memory @mem
+ * Return a generator of FPDUs (struct oracle) with the bytes that are expected on the wire for a
+ * Send of TURN_PIECES SGEs, all of them of the memory @mem
  */
 static struct oracle *turn_oracle(struct kunit *test, const u8 *mem)
 {
@@ -268,9 +268,9 @@ static void turn_message_under_way_does_not_complete(struct kunit *test)
 
 /*
  * While a Read is unanswered TCP accepts the Sends after it, so the application reuses their
- * elements of the ring. But their WQEs complete only after the Read: the last two elements find no
- * free WQE. The application rings no doorbell for the very last one, since the element before it is
- * still valid. So the Read Response has to run srnic's sender.
+ * elements of the ring. But WQEs, srnic's copies of the elements, complete only after the Read: no
+ * WQE is free for the last two elements. The application rings no doorbell for the very last one,
+ * since the element before it is still valid. So the Read Response has to run srnic's sender.
  */
 static void turn_full_queue_goes_on_with_the_answer(struct kunit *test)
 {

@@ -326,8 +326,9 @@ static void end_finish_answers_reads_until_tcp_has_all(struct kunit *test)
 }
 
 /*
- * finish_tx() is called in the middle of a Read Response that takes two batches. A Read of the peer
- * that arrives while the second batch is being sent is not answered.
+ * finish_tx() is called in the middle of a Read Response whose FPDUs need two batches: srnic's
+ * sender builds the second batch when TCP has accepted the first. A Read of the peer that arrives
+ * while the second batch is being sent is not answered.
  */
 static void end_finish_amid_a_response_answers_no_more(struct kunit *test)
 {
@@ -565,9 +566,9 @@ static void end_states_of_a_stream_that_was_never_opened(struct kunit *test)
 }
 
 /*
- * iw_mpa_close() may run RX, which calls completion handlers. core_locking.rst forbids these within
- * a verb that a kernel ULP calls. So srnic calls iw_mpa_close() in modify_qp only for applications,
- * whose handler is the RDMA core's.
+ * iw_mpa_close() may run srnic's receive path (RX), which calls completion handlers.
+ * core_locking.rst forbids such calls within a verb that a kernel ULP calls. So srnic calls
+ * iw_mpa_close() in modify_qp only for applications, whose handler is the RDMA core's.
  */
 static void end_closed_in_the_time_of_applications_alone(struct kunit *test)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Tests of srnic's sender (the holder of tx.lock), with a fake TCP that the test controls. End 0 of
- * a pair of QPs sends; RX of end 1 receives the bytes on the wire, and checks them.
+ * a pair of QPs sends; the receive path (RX) of end 1 gets the bytes on the wire, and checks them.
  */
 
 #include <kunit/test.h>
@@ -200,8 +200,8 @@ static const struct tx_who {
 KUNIT_ARRAY_PARAM_DESC(tx_who, tx_whos, name);
 
 /*
- * Only for a kernel ULP that is initiator, and may serve storage, srnic's sender may use the
- * emergency reserves of memory.
+ * srnic's sender may use the emergency reserves of memory only for a kernel ULP that is the
+ * initiator, since such a ULP may serve this host's storage.
  */
 static void tx_reserves_for_storage_alone(struct kunit *test)
 {
@@ -455,8 +455,8 @@ static void tx_expect_long_row_completes(struct kunit *test, struct srnic_qp *qp
 }
 
 /*
- * After finish_tx() RX still completes Reads. srnic's sender, which may not send any more,
- * completes the Sends behind a Read that RX leaves to it.
+ * After finish_tx() srnic's receive path (RX) still completes a Read, and some of the Sends after
+ * it. srnic's sender, which may not send any more, completes the other Sends.
  */
 static void tx_finished_sender_retires_what_rx_leaves(struct kunit *test)
 {

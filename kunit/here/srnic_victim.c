@@ -14,8 +14,8 @@
 static const struct pair_opts fault_opts = { .crc = true, .emss = 1448, .ord = 4 };
 
 /*
- * Begin a stream, and register the victim's memory regions, to which the
- * numbers of enum fault_stag in the tables of FPDUs refer
+ * Begin a stream, and register memory regions of the victim (the QP under test). Rows that describe
+ * FPDUs refer to the regions by numbers of enum fault_stag.
  */
 struct fault_world *fault_begin(struct kunit *test)
 {
@@ -50,8 +50,8 @@ struct fault_world *fault_begin(struct kunit *test)
 }
 
 /*
- * Make the ULPDU of @row in @ulpdu, which has room for a header and row->len bytes, and for
- * 256 bytes at least. Return the ULPDU's length.
+ * Make, in @ulpdu, the ULPDU of the FPDU that @row describes. @ulpdu has room for a header and
+ * row->len bytes, and for 256 bytes at least. Return the ULPDU's length.
  */
 u16 fault_ulpdu(const struct fault_world *w, const struct fault_row *row, u8 *ulpdu)
 {
@@ -84,8 +84,8 @@ u16 fault_ulpdu(const struct fault_world *w, const struct fault_row *row, u8 *ul
 }
 
 /*
- * Have the victim build its Terminate message. Copy the message's payload to
- * @payload, of SRNIC_TERM_MAX bytes, and return the length.
+ * Have the victim (the QP under test) build its Terminate message. Copy the message's payload to
+ * @payload, of SRNIC_TERM_MAX bytes, and return the payload's length.
  */
 u32 fault_term(struct pair *p, u8 *payload)
 {
@@ -107,8 +107,8 @@ u32 fault_term(struct pair *p, u8 *payload)
 }
 
 /*
- * Check that the victim's Terminate message has the contents of @row, and length and headers of the
- * ULPDU in error: @ulpdu, of @len bytes
+ * Check that the Terminate message of the victim (the QP under test) has the contents that @row
+ * expects, and length and headers of the ULPDU in error: @ulpdu, of @len bytes.
  */
 void fault_expect_term(struct pair *p, const struct fault_row *row, const u8 *ulpdu, u16 len)
 {
