@@ -254,9 +254,9 @@ static void accept_that_fails_is_told_the_peer(struct kunit *test)
 }
 
 /*
- * A device with its own TCP may have sent bytes since prepare, which the host's TCP has not
- * counted. A Reject on the host's socket would have the sequence numbers of those bytes, so iw_mpa
- * sends FIN alone.
+ * A device with its own TCP may have sent bytes since iw_mpa called prepare, which the host's TCP
+ * has not counted. A Reject on the host's socket would have the sequence numbers of those bytes, so
+ * iw_mpa sends FIN alone.
  */
 static void accept_that_fails_behind_a_takeover_sends_only_fin(struct kunit *test)
 {

@@ -63,7 +63,7 @@ static __be16 peers_port(struct kunit *test, struct socket *peer)
 
 /*
  * If addresses are mapped, iwpmd (the port mapper) has an entry for the port that rdma_cm chose.
- * The event has to name that port, though TCP uses another one.
+ * CONNECT_REPLY has to name that port, though TCP uses another one.
  */
 static void connect_source_port_of_a_mapped_address_stays(struct kunit *test)
 {

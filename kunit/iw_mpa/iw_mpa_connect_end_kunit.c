@@ -561,7 +561,7 @@ static void connect_qp_gone_ends_it(struct kunit *test)
 	fake_qp_gone(c->qp);
 	/*
 	 * iw_mpa_qp_gone() has returned, so iw_mpa has no reference on the QP. iw_cm may have one
-	 * until it handles the event.
+	 * until it handles the event that reports the end of the connection.
 	 */
 	KUNIT_EXPECT_LE(test, c->qp->refs, 2);
 	expect_ended(c, sc->stage, IW_MPA_R_QP_GONE);

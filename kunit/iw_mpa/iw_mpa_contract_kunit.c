@@ -111,8 +111,8 @@ static void registered_too_late(struct kunit *test)
 }
 
 /*
- * Mistake 2: the driver calls iw_mpa_unregister_device() before ib_unregister_device(), while it
- * has an established connection.
+ * Mistake 2 in iw_mpa_driver.rst: the driver calls iw_mpa_unregister_device() before
+ * ib_unregister_device(), while it has an established connection.
  */
 static void unregistered_too_early(struct kunit *test)
 {
@@ -130,8 +130,8 @@ static void unregistered_too_early(struct kunit *test)
 }
 
 /*
- * Mistake 3: attach changes sk_user_data, sk_state_change or sk_error_report of the socket, which
- * are iw_mpa's, or does not set sk_data_ready.
+ * Mistake 3 in iw_mpa_driver.rst: attach changes sk_user_data, sk_state_change or sk_error_report
+ * of the socket, which are iw_mpa's, or does not set sk_data_ready.
  */
 static const char *spoils;	/* one of socket_names[] */
 
@@ -234,8 +234,9 @@ static void responder_sends_before_the_first_fpdu(struct kunit *test)
 }
 
 /*
- * Mistake 5: an FPDU arrives, but the driver does not call iw_mpa_first_fpdu(). iw_mpa names this
- * mistake in its log line about the failed connection, which needs the setting log.
+ * Mistake 5 in iw_mpa_driver.rst: an FPDU arrives, but the driver does not call
+ * iw_mpa_first_fpdu(). iw_mpa names this mistake in its log line about the failed connection, which
+ * needs the setting log.
  */
 static void first_fpdu_is_not_reported(struct kunit *test)
 {
@@ -265,8 +266,8 @@ static void qp_is_found_while_it_goes(struct kunit *test)
 }
 
 /*
- * Mistake 7: stop calls iw_mpa_qp_gone(), which waits until all ops of the QP, and so also this
- * stop, have returned.
+ * Mistake 7 in iw_mpa_driver.rst: stop calls iw_mpa_qp_gone(), which waits until all ops of the QP,
+ * and so also this stop, have returned.
  */
 static void wrong_stop_destroys(struct ib_qp *ib, enum iw_mpa_reason why)
 {
@@ -358,8 +359,8 @@ static void reference_is_dropped_twice(struct kunit *test)
 }
 
 /*
- * Mistake 10: destroy_qp does not call iw_mpa_qp_freed(), for which iw_mpa_unregister_device()
- * waits: so the test calls the latter in this thread.
+ * Mistake 10 in iw_mpa_driver.rst: destroy_qp does not call iw_mpa_qp_freed(), for which
+ * iw_mpa_unregister_device() waits: so the test calls the latter in this thread.
  */
 static int unregister_thread(void *arg)
 {
@@ -410,8 +411,8 @@ static void tx_finished_is_called_early(struct kunit *test)
 }
 
 /*
- * Mistake 11: after stop the driver calls iw_mpa without a reference on the endpoint. The endpoint
- * still exists, since its peer has not closed.
+ * Mistake 11 in iw_mpa_driver.rst: after stop the driver calls iw_mpa without a reference on the
+ * endpoint. The endpoint still exists, since its peer has not closed.
  */
 static void call_after_the_end(struct kunit *test)
 {

@@ -242,7 +242,8 @@ static void count_a_connection_that_iw_cm_did_not_hear_of(struct kunit *test)
 }
 
 /*
- * iw_cm lets the ULP accept again until it has handled ESTABLISHED. Each further iw_accept counts.
+ * iw_cm lets the ULP accept again until it has handled ESTABLISHED. The counter accepted_again
+ * counts each further iw_accept.
  */
 static void count_each_further_accept(struct kunit *test)
 {

@@ -39,8 +39,8 @@ static struct iw_mpa_frame peer_frame(bool reply, u8 rtr)
 #define BEHIND	37	/* bytes after the frame, which stand for FPDUs */
 
 /*
- * Feed @len bytes in pieces of at most @piece bytes. Return the number of bytes that the reader has
- * taken; @reason is the result of the last call.
+ * Pass @len bytes to the reader @rd, in pieces of at most @piece bytes. Return the number of bytes
+ * that the reader has taken; @reason is set to the result of the last call.
  */
 static size_t feed(struct iw_mpa_reader *rd, const u8 *octets, size_t len, size_t piece,
 		   enum iw_mpa_reason *reason)

@@ -90,7 +90,8 @@ static void fake_check_fields(struct fake_id *fid, const struct iw_cm_event *eve
 }
 
 /*
- * As process_event() of iwcm.c, except that a BUG() of that function is a fault of the test here.
+ * As process_event() of iwcm.c, but where that function has a BUG(), this one records a fault,
+ * which fails the test.
  */
 static void fake_step(struct fake_id *fid, const struct iw_cm_event *event,
 		      struct ib_qp **qp)
@@ -328,8 +329,8 @@ struct fake_id *fake_id_create(struct fakes *f)
 }
 
 /*
- * As iw_cm_connect(), except that iw_connect is called even if no QP has the number: iw_mpa has to
- * check.
+ * As iw_cm_connect(), except that iw_connect is called even if no QP has the number @param->qpn:
+ * iw_mpa has to check that.
  */
 int fake_connect(struct fake_id *fid, const struct iw_cm_conn_param *param)
 {
@@ -367,8 +368,8 @@ int fake_listen(struct fake_id *fid)
 }
 
 /*
- * As iw_cm_accept(), except that iw_accept is called even if no QP has the number: iw_mpa has to
- * check.
+ * As iw_cm_accept(), except that iw_accept is called even if no QP has the number @param->qpn:
+ * iw_mpa has to check that.
  */
 int fake_accept(struct fake_id *fid, const struct iw_cm_conn_param *param)
 {

@@ -165,7 +165,8 @@ void conn_establish(struct fake_conn *c)
 }
 
 /*
- * Connect as responder. When this function returns ESTABLISHED was reported, after the RTR message.
+ * Connect as responder. When this function returns, the RTR message has arrived, and iw_mpa has
+ * reported ESTABLISHED.
  */
 void conn_passive_up(struct fake_conn *c)
 {
@@ -256,8 +257,8 @@ struct iw_mpa_ep *fake_ep(struct fake_id *fid)
 }
 
 /*
- * Make an endpoint look as if a context were handling its events. So none is handled, and a test
- * finds them in @ep->events.
+ * Make an endpoint look as if another context were handling its events: then iw_mpa handles none of
+ * them, and a test finds them in @ep->events.
  */
 void fake_ep_setup(struct iw_mpa_ep *ep)
 {
@@ -283,8 +284,8 @@ int fake_sock_connect(struct fake_id *fid, struct iw_mpa_sock *ms)
 }
 
 /*
- * Connect @ms in a memalloc_noio scope, as iw_mpa does. The scope lasts until the task of the test
- * ends. Return the peer's socket.
+ * Connect @ms to the peer in a memalloc_noio scope, as iw_mpa does for its calls of TCP. The scope
+ * lasts until the task of the test ends. Return the peer's socket.
  */
 struct socket *fake_sock_open(struct fakes *f, struct iw_mpa_sock *ms)
 {

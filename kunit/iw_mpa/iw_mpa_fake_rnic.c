@@ -157,8 +157,8 @@ static void fake_take_fpdu(struct fake_qp *qp, u32 size)
 }
 
 /*
- * Return how many bytes of the FPDU, or of its length field, are missing; 0 if it is complete, or
- * longer than @rx.
+ * Return how many bytes of the FPDU in @qp->rx, or of its length field, have not arrived; 0 if the
+ * FPDU is complete, or longer than @qp->rx.
  */
 static u32 fake_rx_need(const struct fake_qp *qp)
 {
@@ -417,8 +417,7 @@ struct iw_mpa_ep *fake_qp_ep(struct fake_qp *qp)
 }
 
 /*
- * What a driver does in modify_qp: end the QP's stream, at once for ERR (@abrupt), in order for
- * SQD.
+ * What a driver does in modify_qp: end the QP's stream, at once for ERR (@abrupt), by FIN for SQD
  */
 void fake_qp_disconnect(struct fake_qp *qp, bool abrupt)
 {

@@ -158,7 +158,7 @@ enum fake_op {
  * @tx_open: FPDUs may be sent: open_tx or send_rtr was called, and stop was not
  * @finishing: finish_tx was called
  * @slow_finish: finish_tx does not call iw_mpa_tx_finished(): the test does
- * @closes: if the ULP closes in order, the driver calls iw_mpa_close(), not iw_mpa_disconnect()
+ * @closes: for a close by FIN the driver calls iw_mpa_close(), not iw_mpa_disconnect()
  * @ho: copy of the argument of the last prepare
  * @params: copy of the parameters of the last prepare
  * @rtr: argument of send_rtr
@@ -169,7 +169,7 @@ enum fake_op {
  * @down_in_open: open_tx calls iw_mpa_stream_down()
  * @stop_rx: the driver does not read from the socket
  * @speak: the peer's socket, on which prepare sends a byte to iw_mpa; or NULL
- * @busy_sk: the socket of fake_have_busy_tcp(), between hold and let_go
+ * @busy_sk: the socket of fake_have_busy_tcp(), between the ops hold and let_go
  * @rx_have: bytes in @rx
  * @rx: FPDU that has not arrived completely
  * @nr_fpdus: number of whole FPDUs with a good CRC
@@ -437,8 +437,8 @@ void conn_expect_refusal(struct fake_conn *c, const char *pd, u8 term);
 void conn_expect_reject_and_fin(struct fake_conn *c);
 
 /*
- * For tests that call the functions of sock.c directly: there is no endpoint, or an endpoint whose
- * events no work item handles
+ * fake_ep() finds the endpoint of a cm_id. The other functions are for tests that call functions of
+ * iw_mpa directly, with an endpoint whose events no work item handles, or without one.
  */
 struct iw_mpa_ep *fake_ep(struct fake_id *fid);
 void fake_ep_setup(struct iw_mpa_ep *ep);

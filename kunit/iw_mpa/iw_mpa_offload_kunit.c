@@ -75,8 +75,8 @@ static int line_read(struct line *line, size_t len)
 static const struct iw_mpa_sock_opts called_opts;
 
 /*
- * Make a listener and a connection that it has accepted, but that no endpoint has adopted. Return
- * the socket of the peer.
+ * Make a listener and a connection that it has accepted, but for which iw_mpa_sock_adopt() was not
+ * called. Return the socket of the peer.
  */
 static struct socket *called_open(struct kunit *test, struct iw_mpa_sock *listener,
 				  struct socket **sock)
@@ -103,7 +103,7 @@ static struct socket *called_open(struct kunit *test, struct iw_mpa_sock *listen
 
 /*
  * A BPF program may put a connection into a sockmap before accept(), and then uses sk_user_data:
- * iw_mpa must not adopt the socket of that connection.
+ * iw_mpa_sock_adopt() must refuse the socket of that connection.
  */
 static void sock_adopt_leaves_what_others_use(struct kunit *test)
 {
@@ -285,7 +285,7 @@ static void early_data_is_refused(struct kunit *test)
 
 /*
  * A byte that the device cannot take arrives while prepare runs: iw_mpa has to undo the hand-off by
- * stop.
+ * calling stop.
  */
 /* Rules: M-7.1.5-1: the reason, for a device that cannot start on queued bytes */
 static void early_data_while_the_driver_prepares_is_refused(struct kunit *test)
@@ -406,8 +406,8 @@ static void reply_that_fails_is_told(struct kunit *test)
 }
 
 /*
- * Until stop, TCP has reported received bytes to the driver alone, and does not report them again.
- * So after stop iw_mpa has to check for unread bytes.
+ * Until iw_mpa calls stop, TCP has reported received bytes to the driver alone, and does not report
+ * them again. So after stop iw_mpa has to check for unread bytes.
  */
 static void stop_takes_the_callbacks_back(struct kunit *test)
 {
