@@ -363,8 +363,9 @@ static void frame_encode_random_decodes_to_same(struct kunit *test)
 			len[i] = iw_mpa_frame_encode(&frame, room[i] + GUARD, IW_MPA_FRAME_MAX);
 
 		/*
-		 * Assert: both buffers have the same frame, so each byte of it was written; no byte
-		 * beyond it was written; and it decodes to the frame that was encoded
+		 * Assert: both buffers have the same frame, though their old contents differ, so
+		 * each byte of it was written; no byte beyond it was written; and it decodes to the
+		 * frame that was encoded
 		 */
 		HOLDS(len[0] == IW_MPA_HDR_SIZE + (frame.enhanced ? 4 : 0) + frame.pd_len);
 		HOLDS(len[0] == len[1]);

@@ -33,9 +33,9 @@
 #define ST_ENDS		(ST(FINISHING) | ST(HALF_CLOSED) | ST(PEER_FINISHED))
 #define ST_DRIVER	(ST_CLOSED_TX | ST_OPEN_TX | ST_ENDS)
 /*
- * The driver has the stream and the peer has not closed. If STREAM_DOWN or ULP_ABORTED ends the
- * connection, iw_mpa waits in LINGER for the peer's FIN: an RST could discard what was sent last,
- * such as a Terminate message.
+ * States in which the driver has the stream and the peer has not closed. If STREAM_DOWN or
+ * ULP_ABORTED ends the connection, iw_mpa waits in LINGER for the peer's FIN: an RST could discard
+ * what was sent last, such as a Terminate message.
  */
 #define ST_SPEAKS	(ST_CLOSED_TX | ST_OPEN_TX | ST(FINISHING) | ST(HALF_CLOSED))
 

@@ -117,7 +117,8 @@ static u64 action_outcomes(enum iw_mpa_action_nr action, u32 past, bool *always)
 }
 
 /*
- * Return the bits PAST_* after an action that has returned the event @outcome, or IW_MPA_EV_NONE.
+ * Return the connection's history (bits PAST_*) after @action. @past is the history before @action,
+ * and @outcome is the event that @action has returned, or IW_MPA_EV_NONE.
  */
 static u32 action_done(u32 past, enum iw_mpa_action_nr action, enum iw_mpa_event outcome)
 {
@@ -313,8 +314,8 @@ static u32 event_facts(u32 past, enum iw_mpa_event event)
 }
 
 /*
- * due_*() return the actions that a transition must have, and no others, by bits PAST_* and next
- * state.
+ * Each due_*() returns actions that a transition must have, by event, states and history (bits
+ * PAST_*). due_actions() returns all of them: the transition must have no others.
  */
 
 /*
@@ -557,11 +558,11 @@ static struct walk *walk_all(struct kunit *test)
 }
 
 /*
- * Every path keeps these promises. If iw_connect or iw_accept returns an errno there is no event.
- * If it returns 0 there is one REPORT_DOWN at the end, or CANCEL if the ULP has rejected, and at
- * most one REPORT_UP before it. After a hand-off there is one STOP, before UNBIND; UNBIND is before
- * the report; RELEASE is last, and once. action_is_allowed() and state_is_sound() check this at
- * every step.
+ * Every path through the state table keeps these promises. If iw_connect or iw_accept returns an
+ * errno there is no event. If it returns 0 there is one REPORT_DOWN at the end, or CANCEL if the
+ * ULP has rejected, and at most one REPORT_UP before it. After a hand-off there is one STOP, before
+ * UNBIND; UNBIND is before the report; RELEASE is last, and once. action_is_allowed() and
+ * state_is_sound() check this at every step.
  */
 /*
  * Rules: M-7.1.2-10 M-8-3: the order of the actions on each path through the state table; F-8-3:
@@ -632,8 +633,9 @@ static void fsm_any_order_of_events_ends_in_time(struct kunit *test)
 				if (!tr->defined || !(BIT(tr->next) & ST_FINISHES))
 					continue;
 				/*
-				 * The event may arrive at any tick before the deadline: at the
-				 * deadline TIMED_OUT ends the wait.
+				 * An event that leads to a state of a close by FIN may arrive at
+				 * any tick before the deadline: at the deadline TIMED_OUT ends the
+				 * wait.
 				 */
 				for (later = tick; (long)(at_tick(later) - deadline) < 0; later++)
 					seen[later] |= BIT(tr->next);

@@ -93,8 +93,8 @@ static bool endpoints_are(u64 count)
 }
 
 /*
- * Return the number of half-open connections of all listeners of @dev in one network namespace. The
- * tests use a single namespace.
+ * Return the number of half-open connections of @dev (without a whole Request, or rejected and not
+ * closed by the peer) in one network namespace. Tests that call this function use a single one.
  */
 static unsigned int half_opens(struct iw_mpa_device *dev)
 {
@@ -171,9 +171,9 @@ static struct iw_mpa_ep *the_half_open(struct fake_id *lis)
 }
 
 /*
- * The event YIELD closes a half-open connection to make room for a newer one. It is raised while
- * the Request is being read. The ULP rejects before YIELD is handled: then YIELD has no effect, so
- * that the peer has time to read the Reject.
+ * To make room for a newer connection the event YIELD closes a half-open one, whose Request is not
+ * complete. It is raised while the Request is being read. The ULP rejects before YIELD is handled:
+ * then YIELD has no effect, so that the peer has time to read the Reject.
  */
 /* Rules: H-03: YIELD has no effect once the ULP has rejected */
 static void half_open_yield_after_the_request_is_void(struct kunit *test)

@@ -68,7 +68,8 @@ static const struct depth_row responder_rows[] = {
 	{ "E-9.1-13_own_ord_3fff", 0, 8, ULP, 5, 8, 8, 5, 8, 5, OK },
 	{ "E-9.1-13_own_ord_3fff_limited", 0, 8, ULP, 0x3ffe, 8, 8, 12, 8, 12, OK },
 	/*
-	 * IRD: the initiator's ORD, up to the device's limit, but not below what our ULP asks for
+	 * The responder's IRD: the initiator's ORD, up to the device's limit, but not below what
+	 * the responder's ULP asks for
 	 */
 	{ "E-9.1-3_ord_0", 0, 8, 8, 8, 0, 8, 8, 8, 8, OK },
 	{ "E-9.1-3_ord_0_own_ird_0", 0, 0, 8, 8, 0, 0, 8, 0, 8, OK },
@@ -348,7 +349,8 @@ static void negotiate_request_ord_3fff_offer_with_read_ird_0_kept(struct kunit *
 }
 
 /*
- * RFC 6581 9.2: a Request without A gets a Reply without A; B, C and D of the Request are ignored
+ * RFC 6581 9.2: a Request without bit A gets a Reply without bit A; bits B, C and D of the Request
+ * are ignored.
  */
 /* Rules: E-9.2-11 E-9.2-12: A and the types of the Reply; E-9.2-13: the same with B, C and D set */
 static void negotiate_request_without_a_client_server(struct kunit *test)
@@ -538,8 +540,8 @@ static void make_request_any_wish_told(struct kunit *test)
 }
 
 /*
- * RFC 6581 9.1: IRD and ORD of a Reject are reported to the ULP. The negotiation ignores its other
- * fields, such as M.
+ * RFC 6581 9.1: IRD and ORD of a Reject are reported to the ULP. The negotiation ignores the other
+ * fields of the Reject, such as bit M.
  */
 /* Rules: E-9.1-8: the peer's depths */
 static void negotiate_reply_reject_depths_passed(struct kunit *test)

@@ -222,8 +222,8 @@ static void expect_rejected(struct pair *p)
 }
 
 /*
- * Check that an initiator which refuses a Reply without R has a reason to. A Terminate message
- * follows, so both ends must agree on whether FPDUs have a CRC.
+ * Check that an initiator which refuses a Reply without bit R (Reject) has a reason to. A Terminate
+ * message follows, so both ends must agree on whether FPDUs have a CRC.
  */
 static void expect_refused(struct pair *p)
 {

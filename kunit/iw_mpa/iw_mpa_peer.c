@@ -125,8 +125,8 @@ struct socket *peer_connect(struct fakes *f, const struct fake_id *listener)
 }
 
 /*
- * Connect by TCP Fast Open: the bytes are sent with the SYN, unless TCP has to ask for a cookie
- * first.
+ * Connect by TCP Fast Open: the bytes of @buf are sent with the SYN, unless TCP has to ask for a
+ * cookie first.
  */
 struct socket *peer_connect_and_send(struct fakes *f, const struct fake_id *listener,
 				     const void *buf, size_t len)

@@ -2,7 +2,8 @@
 /*
  * iw_mpa has one work queue for QPs of applications and one for QPs of kernel ULPs: a driver's stop
  * may wait long for a thread of an application, which must not delay kernel ULPs. The first two
- * tests let each queue run one work item at a time per CPU, so that one stop occupies it there.
+ * tests let each queue run one work item at a time per CPU, so that a stop that waits delays all
+ * other work items of the same queue on its CPU.
  */
 
 #include "iw_mpa_fakes.h"
@@ -106,8 +107,8 @@ static int queue_look_for_item(struct ib_qp *qp, const struct iw_mpa_handoff *ho
 
 /*
  * A responder has no QP before iw_accept, so its work item is in the queue for kernel ULPs. If
- * iw_accept binds an application's QP, the work item must leave that queue: otherwise it would call
- * the driver's stop there.
+ * iw_accept binds an application's QP, the work item must leave that queue: otherwise the driver's
+ * stop would run in that queue.
  */
 static void queue_item_of_an_application_leaves_the_queue_of_others(struct kunit *test)
 {

@@ -105,8 +105,8 @@ static void reader_feed_malformed_any_chunk_same_reason(struct kunit *test)
 						 chunk, &used);
 
 		/*
-		 * Assert: the same reason for each chunk size, and no byte after the header is
-		 * taken
+		 * Assert: the reason is the same for each number of bytes per call, and no byte
+		 * after the header is taken
 		 */
 		KUNIT_ASSERT_EQ_MSG(test, reason, row->reason, "chunks of %zu", chunk);
 		KUNIT_EXPECT_LE(test, used, IW_MPA_HDR_SIZE);
@@ -276,8 +276,8 @@ static void reader_feed_random_header_any_split_same_result(struct kunit *test)
 		split = feed_cut(test, rd, reply, buf, IW_MPA_FRAME_MAX, chunk, &rnd, &taken);
 
 		/*
-		 * Assert: in chunks a bad key may be found earlier; all else is found at the same
-		 * byte
+		 * Assert: if it gets the frame in pieces, the reader may find a bad key at an
+		 * earlier byte; it finds all else at the same byte as in the whole frame
 		 */
 		seen[whole]++;
 		HOLDS(split == whole);

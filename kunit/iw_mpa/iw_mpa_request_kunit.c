@@ -129,7 +129,7 @@ static void accept_after_end_leaves_others_alone(struct kunit *test)
 
 /*
  * RFC 5044 7.1.2: an initiator waits for the Reply. iw_mpa ends a connection whose initiator sends
- * more than this number of bytes after the Request and before the Reply.
+ * more than EARLY_MAX bytes after the Request and before the Reply.
  */
 #define EARLY_MAX	SZ_16K
 

@@ -161,8 +161,8 @@ static void runner_of_a_reject_stops_at_its_budget(struct kunit *test)
 }
 
 /*
- * Here recvmsg returns a byte each time. After a read that returns bytes iw_mpa reads once more for
- * the same event, so twice as many reads are allowed.
+ * Here recvmsg returns a byte at each call. After a read that returns bytes iw_mpa reads once more
+ * for the same event, so iw_reject may read twice for each of the RUNNER_EVENTS events.
  */
 static void runner_of_a_reject_reads_in_turns(struct kunit *test)
 {

@@ -267,8 +267,8 @@ static void frozen_socket_is_silent(struct kunit *test)
 	iw_mpa_quiet(QUIET_MS);
 	KUNIT_EXPECT_EQ(test, peer->segs_in, segs_in);
 	/*
-	 * tcp_abort() is last, since it removes the socket from TCP's tables: then what the peer
-	 * repeats gets an RST.
+	 * This check is the last one, since tcp_abort() removes the socket from TCP's tables: after
+	 * that, segments that the peer sends again get an RST.
 	 */
 	tcp_abort(sk, ECONNABORTED);
 	KUNIT_EXPECT_EQ(test, peer->segs_in, segs_in);
@@ -357,7 +357,8 @@ static void four_tuple_is_held_until_released(struct kunit *test)
 }
 
 /*
- * "ss -K" on the host's socket ends the connection: TCP reports an error, and the peer gets no RST.
+ * "ss -K" on the host's socket ends a connection that a device has taken over: TCP reports an
+ * error, and the peer gets no RST.
  */
 static void end_by_the_administrator_is_reported(struct kunit *test)
 {

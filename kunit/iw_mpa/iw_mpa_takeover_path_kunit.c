@@ -113,8 +113,8 @@ static void driver_is_told_of_a_route_that_changes(struct kunit *test)
 }
 
 /*
- * Does a netevent start a check of paths? With preemption off the work item cannot clear the flag
- * yet.
+ * Return whether a netevent starts a check of paths. It does so by setting the flag stirred, which
+ * the check's work item clears: that work item cannot run while preemption is off.
  */
 static bool event_stirs(struct leaving *lv, unsigned long event, void *arg)
 {
@@ -203,7 +203,8 @@ static void driver_that_refuses_is_told_nothing(struct kunit *test)
 }
 
 /*
- * Two paths differ by interface, MTU, next hop or lack of a route. Another @dst is no difference.
+ * Two paths differ by interface, MTU or next hop, or if only one of them has a route. Which route a
+ * path has (the pointer dst) makes no difference.
  */
 static void path_differs_in_one_thing(struct kunit *test)
 {
@@ -268,8 +269,9 @@ static void path_that_is_not_known(struct kunit *test)
 }
 
 /*
- * iw_mpa records how long a round of checks takes, since it delays the next round by as much.
- * Otherwise checks could occupy the CPU if neighbour entries change all the time.
+ * iw_mpa records how long a round of checks takes, since after a long round it has to wait as long
+ * before the next one. Otherwise checks could occupy the CPU if neighbour entries change all the
+ * time.
  */
 static void look_that_takes_long_is_measured(struct kunit *test)
 {
