@@ -106,8 +106,9 @@ static void accept_and_end_late(struct fake_conn *c, struct fakes *f)
 }
 
 /*
- * A further iw_accept returns 0 although the peer has reset the connection. If it returned an error
- * iw_cm would enter IDLE, and in IDLE iw_cm's handler of the queued ESTABLISHED has a BUG_ON().
+ * A further iw_accept returns 0 although the peer has reset the connection. If iw_accept returned
+ * an error, iw_cm would enter IDLE, and in IDLE iw_cm's handler of the queued ESTABLISHED has a
+ * BUG_ON().
  */
 static void accept_behind_the_end_is_void(struct kunit *test)
 {
@@ -146,9 +147,9 @@ static void accept_behind_the_end_of_its_qp_is_void(struct kunit *test)
 }
 
 /*
- * iw_accept returns 0 even after iw_mpa_unregister_device(): if it returned an error iw_cm would
- * enter IDLE, and in IDLE iw_cm's handler of the queued ESTABLISHED has a BUG_ON(). iw_cm should
- * not call iw_accept of a removed device at all, so the test calls the op itself.
+ * iw_accept returns 0 even after iw_mpa_unregister_device(): if it returned an error, iw_cm would
+ * enter IDLE, and in IDLE iw_cm's handler of the queued ESTABLISHED has a BUG_ON(). iw_cm must not
+ * call iw_accept of a removed device at all: the test calls the op directly, not fake_accept().
  */
 static void accept_behind_the_end_of_the_device_is_void(struct kunit *test)
 {

@@ -351,8 +351,8 @@ static void chunk_encode_random_same_as_mpa(struct kunit *test)
 }
 
 /*
- * DDP Segment chunks of SCTP (RFC 5043 5.2.2) that carry an RTR or Terminate message (RFC 5040 4):
- * the DDP-SSN replaces the length field of the FPDU, and there is neither padding nor CRC.
+ * DDP Segment chunks (DDP over SCTP, RFC 5043 5.2.2) that carry an RTR or Terminate message (RFC
+ * 5040 4): the DDP-SSN replaces the length field of the FPDU, and there is neither padding nor CRC.
  */
 
 static const struct segment_row {

@@ -70,9 +70,9 @@ static void expect_asked(struct kunit *test, const struct adapter *a,
 }
 
 /*
- * Return the one RTR type that a responder's device awaits. For a Request of revision 1 it is Read,
- * as its settings say. For a Request of revision 2 it is Write if the Request names Write and not
- * Read, else Read; 0 if the Request asks for no RTR message.
+ * Return the one RTR type that a responder's device awaits, or 0. For a Request of revision 1 it is
+ * Read, as the device's settings say. For a Request of revision 2 it is 0 if the Request asks for
+ * no RTR message, Write if the Request names Write and not Read, and Read in all other cases.
  */
 static u8 rtr_awaited(const struct iw_mpa_frame *req)
 {

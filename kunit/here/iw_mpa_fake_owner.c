@@ -36,8 +36,8 @@ void fake_live_elsewhere(struct fake_id *fid)
 }
 
 /*
- * Make iw_mpa find the ULP of @fid in the device's network namespace: it assumes that anyway if the
- * context of the cm_id is no struct rdma_cm_id.
+ * Make iw_mpa find the ULP of @fid in the device's network namespace. There is nothing to do:
+ * iw_mpa assumes that namespace if the context of the cm_id is no struct rdma_cm_id.
  */
 void fake_live_here(struct fake_id *fid)
 {

@@ -13,7 +13,8 @@
 
 /**
  * struct pair_tcp - a fake of TCP, of iw_mpa and of the page allocator, for srnic's sender
- * @to: the one of two QPs that sends: TCP puts accepted bytes on its wire; NULL: only counts them
+ * @to: the end of the pair of QPs that sends: TCP puts the bytes that it accepts into @to->wire;
+ *	NULL: TCP only counts them
  * @err: the errno by which TCP refuses bytes, or 0
  * @limited: TCP has room for @room bytes and no more, see pair_tcp_give_room()
  * @room: bytes for which TCP has room, if @limited

@@ -377,9 +377,9 @@ static void ring_note_flags(struct ib_cq *ibcq, void *context)
 }
 
 /*
- * A sender that may use the emergency reserves of memory (PF_MEMALLOC) calls TCP. Within this call
- * srnic's receive path (RX) may run, and call the ULP's handler. What the handler allocates must
- * not use the reserves.
+ * While srnic's sender may use the emergency reserves of memory (PF_MEMALLOC), it calls TCP. Within
+ * this call srnic's receive path (RX) may run, and call the ULP's completion handler. What the
+ * handler allocates must not use the reserves.
  */
 static void cq_handler_does_not_get_the_reserves(struct kunit *test)
 {
@@ -579,8 +579,8 @@ static void cq_poll_jumps_over_the_gap(struct kunit *test)
 /*
  * When a QP joins a kernel ULP's completion queue, the queue grows by what the QP can flush.
  * Completions that are in the queue, wrapped around the end of its ring, stay in order. A QP that
- * leaves gives its entries back. A QP is refused if all QPs would then need more than
- * SRNIC_MAX_CQE.
+ * leaves gives its entries back. A QP is refused if together with it all QPs of the queue would
+ * need more than SRNIC_MAX_CQE entries.
  */
 static void cq_grows_for_what_can_be_flushed(struct kunit *test)
 {

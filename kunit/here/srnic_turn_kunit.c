@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * srnic's sender stops for lack of memory, for lack of room in TCP's send buffer, or when it has
- * sent SRNIC_TX_QUOTA bytes. Whenever it stops, work requests that need nothing more have
- * completed, no others have, and an application may reuse the elements of its ring whose messages
- * TCP has accepted.
+ * used up its quota of bytes (SRNIC_TX_QUOTA). Whenever it stops, work requests that need nothing
+ * more have completed, no others have, and an application may reuse the elements of its ring whose
+ * messages TCP has accepted.
  */
 
 #include <kunit/test.h>

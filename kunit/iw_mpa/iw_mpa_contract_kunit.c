@@ -360,7 +360,8 @@ static void reference_is_dropped_twice(struct kunit *test)
 
 /*
  * Mistake 10 in iw_mpa_driver.rst: destroy_qp does not call iw_mpa_qp_freed(), for which
- * iw_mpa_unregister_device() waits: so the test calls the latter in this thread.
+ * iw_mpa_unregister_device() waits. So the test calls iw_mpa_unregister_device() in a thread of its
+ * own.
  */
 static int unregister_thread(void *arg)
 {

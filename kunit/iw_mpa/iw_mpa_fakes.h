@@ -437,8 +437,9 @@ void conn_expect_refusal(struct fake_conn *c, const char *pd, u8 term);
 void conn_expect_reject_and_fin(struct fake_conn *c);
 
 /*
- * fake_ep() finds the endpoint of a cm_id. The other functions are for tests that call functions of
- * iw_mpa directly, with an endpoint whose events no work item handles, or without one.
+ * fake_ep() finds the endpoint of a cm_id. fake_ep_setup() and fake_sock_*() are for tests that
+ * call functions of iw_mpa directly, with an endpoint whose events no work item handles, or without
+ * an endpoint.
  */
 struct iw_mpa_ep *fake_ep(struct fake_id *fid);
 void fake_ep_setup(struct iw_mpa_ep *ep);

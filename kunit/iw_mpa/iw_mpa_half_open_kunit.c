@@ -94,7 +94,7 @@ static bool endpoints_are(u64 count)
 
 /*
  * Return the number of half-open connections of @dev (without a whole Request, or rejected and not
- * closed by the peer) in one network namespace. Tests that call this function use a single one.
+ * closed by the peer) in one network namespace: tests that call this function use no other.
  */
 static unsigned int half_opens(struct iw_mpa_device *dev)
 {

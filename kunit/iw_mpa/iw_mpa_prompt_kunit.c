@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A responder whose driver has the capability IW_MPA_CAP_ATOMIC_OPEN: iw_mpa_first_fpdu() calls
- * open_tx and reports ESTABLISHED before it returns.
+ * A responder whose driver has the capability IW_MPA_CAP_ATOMIC_OPEN: before iw_mpa_first_fpdu()
+ * returns, it calls open_tx, and reports ESTABLISHED unless that was reported earlier.
  */
 
 #include "iw_mpa_fakes.h"

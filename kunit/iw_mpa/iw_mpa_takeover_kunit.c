@@ -267,7 +267,7 @@ static void frozen_socket_is_silent(struct kunit *test)
 	iw_mpa_quiet(QUIET_MS);
 	KUNIT_EXPECT_EQ(test, peer->segs_in, segs_in);
 	/*
-	 * This check is the last one, since tcp_abort() removes the socket from TCP's tables: after
+	 * The test calls tcp_abort() last, since it removes the socket from TCP's tables: after
 	 * that, segments that the peer sends again get an RST.
 	 */
 	tcp_abort(sk, ECONNABORTED);

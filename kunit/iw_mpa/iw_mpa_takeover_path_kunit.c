@@ -269,9 +269,8 @@ static void path_that_is_not_known(struct kunit *test)
 }
 
 /*
- * iw_mpa records how long a round of checks takes, since after a long round it has to wait as long
- * before the next one. Otherwise checks could occupy the CPU if neighbour entries change all the
- * time.
+ * iw_mpa records how long a round of checks takes: it delays the next round that a netevent starts
+ * by as much. Otherwise checks could occupy the CPU if neighbour entries change all the time.
  */
 static void look_that_takes_long_is_measured(struct kunit *test)
 {
