@@ -25,8 +25,8 @@ CHOICE=()
 
 mutate() { "$TOP/scripts/test/mutate/mutate.py" --state "$WORK/state.json" "${CHOICE[@]}" "${KEEP[@]}" "$@"; }
 
-# put_mutants LINUX [OPTION...]: write sources with all mutants. The compiler must accept warnings, since a fault may
-# cause one.
+# put_mutants LINUX [OPTION...]: write our sources, with all mutants in them, to drivers/iw_mpa of
+# the kernel sources LINUX. A warning must not stop the compiler, since a mutant may cause one.
 put_mutants() {
 	local linux=$1 ours=$1/drivers/iw_mpa
 
@@ -39,8 +39,8 @@ put_mutants() {
 }
 
 # Build one kernel with all mutants. Those that do not compile are dropped; the compiler reports
-# only some of them at a time, so the build is tried up to 12 times. The build time is fixed, since
-# a run that was stopped is continued only with an identical kernel.
+# only some of them at a time, so the build is tried up to 12 times. The kernel's time stamp is
+# fixed, since a run that was stopped is continued only with an identical kernel.
 build_mutants() {
 	local linux=$1 try
 	local -a drop=()

@@ -35,8 +35,9 @@ git_here() { GIT_CEILING_DIRECTORIES=$CACHE git -c safe.directory='*' "$@"; }
 in_repo() { git_here -C "$REPO" "$@"; }
 
 # refresh FOLDER: write the folder's Makefile with only those objects whose source has been added so
-# far, and its Kconfig with only the options that this Makefile names. The objects of takeover are
-# added all at once, and so are those of the KUnit suites, whose last file is .kunitconfig.
+# far, and its Kconfig with only the options that this Makefile names. The Makefile names objects of
+# takeover/ only when takeover/takeover.c has been added, and the folder tests/ of the KUnit suites
+# only when .kunitconfig has been added, the last file of the suites.
 refresh() {
 	local from=$NEW/$1 to=$REPO/$1 object
 	local -a edits=()

@@ -89,9 +89,10 @@ examples() {
 	echo CONFIG_IW_MPA_SCTP=y
 }
 
-# built TEXT LOG COMMAND...: the command builds in $IW_MPA_BUILD with W=1, and must give no warning about our files. A
-# compiler warns only when it makes an object: so objects are kept for the next time only if all are clean, and the
-# compiler is the same.
+# built TEXT LOG COMMAND...: run COMMAND, which builds in $IW_MPA_BUILD with W=1, and write its
+# output to LOG. If it warns about files of this tree, print TEXT and the warnings, and fail. A
+# compiler warns only when it makes an object: so objects are kept for the next time only if none
+# had a warning, and the compiler is the same.
 built() {
 	local text=$1 log=$2 clean=$IW_MPA_BUILD/clean compiler
 
@@ -132,8 +133,8 @@ test_new_driver() {
 	! scripts/new-driver acme_9 "$dir" >"$log" 2>&1 || { echo 'it overwrites'; return 1; }
 }
 
-# Test make install, into a separate root folder, and make uninstall. The host's folders must not change. siw_mpa has to
-# be built and installed only in a call that asks for it.
+# Test make install, into a separate root folder, and make uninstall. The host's folders must not
+# change. The module siw_mpa has to be built and installed only by "make install IW_MPA_SIW=y".
 test_install() {
 	mkdir -p "$IW_MPA_BUILD"
 	touch "$IW_MPA_BUILD/before"
@@ -153,8 +154,9 @@ installed() {
 # user_make ARGUMENT...: run make below $root; without W=1 all would be compiled again
 user_make() { built 'warnings' "$IW_MPA_BUILD/install.log" make -s "$@" W=1 "INSTALL_MOD_PATH=$root"; }
 
-# builds_driver: build a driver whose sources are not in this tree, using only the files installed below $root. A later
-# "make install" has to remove lists of symbols that the new modules do not export any more.
+# builds_driver: build a driver whose sources are not in this tree, using only the files that "make
+# install-dev" has installed below $root. After that "make install" replaces the modules: it has to
+# remove the list of the old modules' symbols, without which a driver must not build.
 builds_driver() {
 	local dir=$IW_MPA_BUILD/author symbols=$root/usr/local/share/iw-mpa/symvers/$KREL
 
@@ -243,8 +245,9 @@ columns() {
 	esac
 }
 
-# wide FILE: leave out two kinds of messages about long lines: rows of a table with up to 100 columns, and strings that
-# go beyond column 80, which checkpatch.pl does not recognize if ";" follows
+# wide FILE: print checkpatch.pl's messages about FILE, which stdin has, and fail if there are any.
+# Two kinds of long lines do not count: rows X(...) and GOTO(...) of tables, with up to 100 columns,
+# and strings beyond the limit, which checkpatch.pl does not recognize if ";" follows.
 wide() {
 	awk -F: 'FNR == NR { line[FNR] = $0; next }
 		/:LONG_LINE:/ && line[$2] ~ /";$/ { next }
@@ -381,8 +384,8 @@ test_reclaim() {
 	{ grep -rnE '\bsystem_\w*wq\b|\bschedule_(delayed_)?work(_on)?\(|\bflush_scheduled_work\(' \
 		"${ours[@]}" | grep -vE 'srnic/(device\.c:.*catch_up|handoff\.c:.*reserves)' || true; } |
 		none "work on the system's queues" || return 1
-	# GFP_KERNEL is right only where a device, a listener or a namespace is made. Any other code may run for
-	# storage, and needs GFP_NOIO, even within the noio scope of the runner.
+	# GFP_KERNEL is right only where a device, a listener or a network namespace is made. Any
+	# other code may run while storage waits for it, and needs GFP_NOIO, even in a noio scope.
 	{ grep -rnE '\bGFP_KERNEL\b' "${ours[0]}" --include='*.c' |
 		grep -vE '/(register|listen|config)\.c:|:[0-9]+: \*|\(GFP_KERNEL \| __GFP_NORETRY\)' |
 		grep -v '/takeover\.c:.*kzalloc_obj(\*all,' || true; } |	# called when a device is registered
@@ -416,8 +419,9 @@ test_conformance() {
 	scripts/test/static/conformance.py --selftest && scripts/test/static/conformance.py
 }
 
-# check.sh passes its selftest. Each row of scripts/test/check/rows runs something; each foreign suite, wire test,
-# end-to-end test and test of usage.sh is in a row.
+# check.sh passes its selftest. Each row of scripts/test/check/rows for wire or end-to-end tests
+# chooses at least one. Each wire test, end-to-end test, test of usage.sh, and suite of another
+# project (scripts/suites) is in a row.
 test_check() {
 	local entry listed rows some ends=
 	local -a words

@@ -30,8 +30,8 @@ tap() {
 	[[ $1 == ok ]] || ! declare -F alone >/dev/null || alone "$2" | sed 's/^/# alone: /'
 }
 
-# The command's output goes through a file, not a pipe: so all results are in order even if this script's stdout is a
-# pipe.
+# tap_run writes the command's output to a file, not into a pipe: the output is printed only if the
+# command fails, and after the line with the result.
 tap_run() {
 	local name=$1 log
 

@@ -16,8 +16,8 @@ COMPAT=drivers/infiniband/sw/compat
 SKELETON=drivers/infiniband/sw/iw_mpa_skeleton
 CXGB4=drivers/infiniband/hw/cxgb4_mpa
 
-# The objects of R4, srnic's top layer, that can run without the RDMA core: kunit/here/iw_mpa_no_core.c has the
-# functions of the core that they call
+# The objects of R4, srnic's top layer, that can run without the RDMA core: for the functions of the
+# core that they call, kunit/here/iw_mpa_no_core.c has replacements
 VERBS='verbs.o'
 
 # Functions of TCP, the library and the page allocator that kunit/here/srnic_pair_tcp.c replaces
@@ -25,9 +25,10 @@ FAKED_TX='iw_mpa_stream_down iw_mpa_tx_finished kernel_sendpage_locked tcp_sendm
 FAKED_QP='iw_mpa_close iw_mpa_disconnect iw_mpa_ep_get iw_mpa_ep_put'
 FAKED_FRAG=skb_page_frag_refill
 
-# How srnic's sender passes pages to TCP is chosen when it is compiled, by the kernel's version: kernels since 6.5 take
-# all pages in one call. The kernel "splice" is compiled for that; all others are compiled for 6.1. The suites replace
-# TCP by a fake, so a kernel of one version can test both.
+# srnic's sender is compiled to pass pages to TCP in one of two ways: one page in a call
+# (SRNIC_HAS_SENDPAGE), or, since Linux 6.5, all pages in one call. In the test kernel "splice" it
+# has the second way, in all others the first. The suites replace TCP by a fake, so a kernel of one
+# version can test both.
 declare -A PUSH=([splice]=-USRNIC_HAS_SENDPAGE)
 
 declare -A CONFIG=([pure]=kunit/pure.kunitconfig [net]=kunit/.kunitconfig [splice]=kunit/.kunitconfig
@@ -48,12 +49,13 @@ hook() {
 	grep -qxF "$2" "$1" || printf '%s\n' "$2" >>"$1"
 }
 
-# put_makefiles DIR [NAME]: write the Makefiles in DIR, for the kernel NAME. A kernel with the whole library also gets
-# srnic's objects that need little or nothing of the RDMA core. Any other kernel only links the protocol layers, whose
-# objects the modules' own Makefiles name. In user mode Linux gcc counts which of their code runs: with -Og, since the
-# branches that are counted are then those of the source, and with builtins for byte order, as on real machines. For
-# other architectures the rest of the library is only compiled, to check its static assertions, and that it builds
-# without IPv6.
+# put_makefiles DIR [NAME]: write the Makefiles in DIR, for the test kernel NAME. A kernel with
+# CONFIG_IW_MPA has all of iw_mpa, and those objects of srnic that need little or nothing of the
+# RDMA core. Any other kernel links only the protocol layers, L0 of iw_mpa and R0 of srnic, whose
+# objects the modules' own Kbuild files name. In user mode Linux, gcc's option --coverage counts
+# which of their code runs: with -Og, since the branches that are counted are then those of the
+# source, and with builtins for byte order, as on real machines. For other architectures the rest of
+# iw_mpa is only compiled, to check its static assertions, and that it builds without IPv6.
 put_makefiles() {
 	put "$1/Kconfig" <<-'EOF'
 		source "drivers/iw_mpa/kunit/Kconfig"

@@ -41,8 +41,8 @@ main() {
 		[[ $changed == yes ]] || continue
 		krel=$(basename "${updates%/updates}")
 		remove "$root/usr/local/share/iw-mpa/symvers/$krel"
-		# Without modules.order the kernel has been removed: if only this folder is left of
-		# it, remove it.
+		# If there is no modules.order, the kernel has been removed: then remove
+		# "updates", and the kernel's folder, unless they have other files.
 		if [[ -e ${updates%/updates}/modules.order ]]; then
 			depmod -b "${root:-/}" "$krel"
 		else

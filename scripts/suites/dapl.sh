@@ -66,12 +66,13 @@ limit() {
 	expect_text "$output" '(attempted|Created|created|posted|size)'
 }
 
-# Each program other than dapltest is one command for both ends. Some of them continue after an error; the exit status
-# is always 0, and the last line reports the result. dtest writes, reads and sends both ways, except that "stream" only
-# writes, with one completion for nine Writes, and "sizes" writes in both directions, and compares what returns.
-# dtestsrq uses its shared receive queue with one connection, as dapl_cookie.c assumes that receives complete in the
-# order in which they were posted: with several QPs they do not. dtestx is left out: it needs atomic operations and
-# immediate data.
+# small_command GROUP: print the command of a program other than dapltest, which both ends run. Some
+# of these programs continue after an error; their exit status is always 0, and their last line
+# reports the result. dtest writes, reads and sends both ways, except that "stream" only writes,
+# with one completion for nine Writes, and "sizes" writes in both directions, and compares what
+# returns. dtestsrq uses its shared receive queue with one connection, as dapl_cookie.c assumes that
+# receives complete in the order in which they were posted: with several QPs they do not. dtestx is
+# left out: it needs atomic operations and immediate data.
 small_command() {
 	case $1 in
 	dtest/4k) echo 'dtest -b 4096 -B 100' ;;
@@ -88,8 +89,8 @@ small_command() {
 	esac
 }
 
-# dtest and dtestcm send the address of the server to the client over TCP; dtest has no option for the port on which it
-# then listens.
+# A server of dtest or dtestcm sends its address to the client over TCP, at the port TOLD_AT. dtest
+# then listens for connections at DTEST_PORT, which none of its options can change.
 TOLD_AT=15828 DTEST_PORT=45248
 
 # small_once COMMAND: set output. Return 2 if dtest was late to listen after it had sent its address.

@@ -12,11 +12,12 @@ SAMPLED='^MPI1/messages$'
 
 groups() { printf '%s\n' MPI1/{messages,collective} NBC/collective EXT/windows RMA/windows; }
 
-# Left out are benchmarks that do not detect wrong data, though built with CHECK: Barrier, Uniband,
-# Biband, Window, Bidir_Put of EXT, Ibcast_pure, and of RMA accumulation and those with several
-# peers. Compare_and_swap and Fetch_and_op print no rows; Put_local and Truly_passive_put have not
-# been tried. Reduce_local sends nothing. Ireduce_scatter compares the part of each rank with that
-# of rank 0, and so fails over libfabric's tcp on one host, too.
+# Left out are benchmarks that do not detect wrong data, though they are compiled with -DCHECK:
+# Barrier, Uniband, Biband, Window, IMB-EXT's Bidir_Put, Ibcast_pure, and those of IMB-RMA that
+# accumulate or have several peers. Others that are left out: Compare_and_swap and Fetch_and_op
+# print no rows; Put_local and Truly_passive_put have not been tried; Reduce_local sends nothing;
+# Ireduce_scatter compares the part of each rank with that of rank 0, and so fails over libfabric's
+# tcp on one host, too.
 benchmarks() {
 	case $1 in
 	MPI1/messages) echo PingPong{,SpecificSource,AnySource} PingPing{,SpecificSource,AnySource} Sendrecv Exchange ;;

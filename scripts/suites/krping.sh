@@ -16,9 +16,9 @@ build() {
 	kernel_make M="$PWD" modules
 }
 
-# options WHAT: README has "you must specify the _same_ options on both sides". With read_inv, krping registers a region
-# for a Write, and the next Read registers it again without an invalidation in between, unless the Write uses the local
-# key.
+# options GROUP: print krping's options, which have to be the same on both sides (its README). With
+# read_inv, krping registers a region for a Write, and the next Read registers it again without an
+# invalidation in between, unless the option local_dma_lkey makes the Write use the local DMA key.
 options() {
 	case $1 in
 	6) echo "addr6=$(address_of "$SERVER" 6)" ;;

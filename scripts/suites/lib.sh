@@ -84,8 +84,8 @@ has_packages() {
 	done
 }
 
-# has_source: fetch each commit that the cache lacks: from the folder SUITES, if that is set and has it, else from the
-# network
+# has_source: if $CACHE/suites/git lacks a commit of SOURCE, fetch it: from a repository in the
+# folder SUITES, if that is set and has it, else from the network
 has_source() {
 	local have from
 
@@ -149,8 +149,8 @@ build_suite() {
 
 declare -A WANT=() SAYS=() SEEN=()
 
-# read_expected FILE: for each case of the list that applies to this kernel, set WANT to the outcome and SAYS to the
-# message
+# read_expected FILE: for each case that FILE lists, and that applies to this kernel, set WANT[CASE]
+# to the outcome, fail or skip, and SAYS[CASE] to the regular expression of its message
 read_expected() {
 	local line outcome name says reason=
 
@@ -211,8 +211,9 @@ judge_case() {
 	esac
 }
 
-# judged_by_siw OUTCOME WANT: the result with DRIVER=siw: siw may fail where srnic passes, which proves nothing about
-# srnic. A case that siw passes, and that the list says cannot pass, is an error.
+# judged_by_siw OUTCOME WANT: print the verdict on a case that ran with DRIVER=siw; WANT is the
+# outcome that srnic has to have. siw may fail where srnic passes, which proves nothing about srnic.
+# If siw passes a case of which NAME.expected says that it cannot pass, that is an error.
 judged_by_siw() {
 	if [[ $1 == pass && $2 != pass ]]; then
 		echo unexpected

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash disable=SC2034
 
-# 040-perftest.sh has once(), which runs a pair of programs whose server may be late to listen for the second time.
+# 040-perftest.sh has once(), which runs a server and a client of perftest. They connect twice, and
+# the server may be late to listen for the second time: then once() returns 2.
 # shellcheck source=scripts/e2e/040-perftest.sh
 . "$TOP/scripts/e2e/040-perftest.sh"
 
 DESCRIPTION="perftest's matrix: Debian's perftest, connected by rdma_cm"
 SAMPLED='/65536-|_(lat|bw)/1$|atomic|/ud$'
 
-# PROGRAM/SIZE[-WAY]. perftest has no option for events in latency tests of Writes, and its option for an SRQ works only
-# with Sends.
+# A group is PROGRAM/SIZE or PROGRAM/SIZE-WAY, with a WAY of options(). perftest has no option for
+# events in latency tests of Writes, and its option for an SRQ works only with Sends.
 groups() {
 	printf '%s\n' ib_{send,write,read}_{lat,bw}/{1,65536} ib_{send,read}_{lat,bw}/65536-events ib_write_bw/65536-events
 	printf '%s\n' ib_send_{lat,bw}/65536-srq ib_{send,write,read}_bw/65536-both ib_send_bw/ud ib_atomic_{lat,bw}/8

@@ -20,8 +20,8 @@ build_libsiw() (
 	cp "$BUILT/bookworm/build/lib/libsiw-rdmav34.so" "$1"
 )
 
-# SPDK looks for DPDK in one folder, with all headers in one. librte_power would need more libraries. ISA-L, a submodule
-# for compression and encryption, is not built without nasm.
+# SPDK needs DPDK below one folder, and all of DPDK's headers in one folder. librte_power would need
+# more libraries. ISA-L, a submodule for compression and encryption, is not built without nasm.
 build() {
 	local here=$PWD dir
 
