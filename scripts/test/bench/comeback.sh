@@ -9,8 +9,8 @@
 
 live() { [[ $(cat /sys/class/nvme/nvme*/state | grep -c live) -eq $1 ]]; }
 
-# comeback_begin NUMBER: connect NUMBER paths; the request is written to /dev/nvme-fabrics here, since nvme-cli refuses
-# to connect the same path twice
+# comeback_begin NUMBER: connect NUMBER controllers to one address, by requests that are written to
+# /dev/nvme-fabrics, since nvme-cli refuses to connect to the same address twice
 comeback_begin() {
 	local i host="nqn.2014-08.org.nvmexpress:uuid:$NVME_UUID"
 

@@ -5,8 +5,8 @@
 # same guest.
 
 REGISTRATIONS=${REGISTRATIONS:-100000}
-# Limit, in percent of siw's cost; and for one of the last thousand registrations also in percent of
-# one of the first thousand
+# The most that a registration or deregistration with srnic may cost, in percent of its cost with
+# siw; and one of the last thousand registrations, in percent of one of the first thousand
 REGISTERED_LIMIT=110
 
 # The process that registers memory is in a memory cgroup, as under systemd, so that the
@@ -34,15 +34,16 @@ registered() {
 # registered_value VARIANT KIND KEY
 registered_value() { awk -v key="$3" '$1 == key { print $2 }' "$OUT/register/$1.$2"; }
 
-# registered_least VARIANT KIND WHAT: print the least of three figures: the cost of one of the first thousand, of the
-# last thousand, and of all
+# registered_least VARIANT user|kernel register|deregister: print the least of three average costs
+# with the driver VARIANT: of the first thousand such operations, of the last thousand, and of all
 registered_least() {
 	awk -v key="$3" '$1 ~ "^" key "(_first|_last)?$" { print $2 }' "$OUT/register/$1.$2" | sort -n | head -n 1
 }
 
-# judge_registered KIND COUNT: compare the cost of registrations and deregistrations with siw's, and of the last
-# registrations with the first ones. RCU frees the memory of regions at any time, also during a later measurement: so
-# for deregistration the smallest cost is compared.
+# judge_registered user|kernel COUNT: compare srnic's cost of COUNT registrations and
+# deregistrations, by a process or by the kernel, with siw's, and the cost of the last registrations
+# with that of the first. RCU frees the memory of regions at any time, also during a later
+# measurement: so for deregistration the smallest cost of each driver is compared.
 judge_registered() {
 	local variant what first last cost siw
 

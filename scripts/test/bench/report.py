@@ -158,7 +158,8 @@ def as_text(table):
 
 
 def as_page(table):
-    """Plots of what was counted, and the table; nothing of a table without numbers."""
+    """Return the parts of a page for a table: title, plots of its numbers except ratios, and the
+    table itself; none if it has no numbers."""
     names = [name for name in table.head[1:] if "/" not in name]
     rows = [(row[0], [None if isinstance(cell, str) else cell for cell in row[1:len(names) + 1]])
             for row in table.rows]
@@ -302,8 +303,8 @@ def by_function(folder, mtu, variant, name):
 
 
 def table_of_fpdu(folder, small=1500, large=9000):
-    """The driver's cost per FPDU: a message of 64 KiB takes more FPDUs at the small MTU than at the
-    large one. Its other costs are equal, so they drop out of the difference."""
+    """The driver's cost per FPDU: a message of 64 KiB takes more FPDUs at the MTU SMALL than at
+    LARGE. The message's other costs are equal, so they drop out of the difference."""
     more = fpdus(small) - fpdus(large)
     parts = {}
     for variant in ("srnic", "plain"):

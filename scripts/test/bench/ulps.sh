@@ -50,8 +50,9 @@ ulps_end() {
 # is for reads, column 49 for writes; one of them is 0.
 fio_iops() { awk -F ';' 'NF > 48 { print "iops", int($8 + $49) }'; }
 
-# count_io FILE KIT COMMAND TIMES: run COMMAND, which makes TIMES I/Os; write the kernel's instructions to FILE and
-# FILE.split, and the output to $OUT/log
+# count_io FILE KIT COMMAND TIMES: run COMMAND, which makes TIMES I/Os, in the guest, with functions
+# of scripts/lib/guest/KIT.sh. Write "connections TIMES" to FILE, the instructions that split.c has
+# counted to FILE.split, and the output to $OUT/log.
 count_io() {
 	rm -f "$OUT/split"
 	in_kit "$2" "/share/cm_bench count; $3; /share/cm_bench dump" >"$OUT/log" || true

@@ -124,7 +124,7 @@ def load(folder):
 
 
 class Marginal:
-    """The figures for one row of one column: the cost of one more I/O"""
+    """The cost of one more I/O: of the kind ROW, over the transport COLUMN"""
 
     def __init__(self, folder, column, row):
         self.long, self.short = (self.read(os.path.join(folder, f"{column}.{row}.{run}"))
@@ -189,7 +189,7 @@ def functions_tables(found, columns=("tcp", "plain"), most=25):
 
 
 def bars_of(rows):
-    """The columns that have figures, and the bars of each row"""
+    """Return the columns that have figures, and for each row (its title, its figures in these)."""
     columns = [column for column in COLUMNS if any(column in by for by in rows.values())]
     return columns, [(ROWS[name], [by.get(column) for column in columns]) for name, by in rows.items() if by]
 

@@ -64,8 +64,8 @@ users_begin() {
 	esac && tell_plugin
 }
 
-# users_end KIND COLUMN: stop client and server, and wait until no RDMA object is left, except with rxe, which always
-# has a QP of its own.
+# users_end KIND COLUMN: stop client and server of KIND: nvme, nfs or iser. If COLUMN is over RDMA,
+# wait until no RDMA object is left, but not for rxe, which always has a QP of its own.
 users_end() {
 	case $1 in
 	nvme) in_kit nvme 'nvme_detach; nvme_serve_end' ;;
@@ -113,8 +113,8 @@ users_rows() {
 	done
 }
 
-# Print the file of the setting large_fpdu, if there is one: a sysctl or a module parameter,
-# depending on the version.
+# Print the file of the driver's setting large_fpdu, if there is one: it is a sysctl or a module
+# parameter, depending on the version of the modules.
 large_fpdu() {
 	guest_run A 'ls -d /proc/sys/net/iw_mpa/large_fpdu /sys/module/{srnic,iw_mpa}/parameters/large_fpdu 2>/dev/null |
 		head -n 1' "$LIMIT"

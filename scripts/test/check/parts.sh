@@ -70,8 +70,8 @@ divide() {
 
 in_git() { git -c safe.directory='*' -C "$TREE" "$@"; }
 
-# commit_of_tree: print the id of HEAD if no file has uncommitted changes, and none is untracked,
-# RECORD aside; else nothing
+# commit_of_tree: print the id of HEAD; print nothing if any file except RECORD has uncommitted
+# changes or is untracked
 commit_of_tree() {
 	local changes
 
@@ -79,9 +79,10 @@ commit_of_tree() {
 	[[ -n $changes ]] || in_git rev-parse HEAD 2>/dev/null || true
 }
 
-# tests_concern NAME: print which rows can run code of scripts/wire/NAME.py, in the form of
-# concerned_by. If other files import it, these are all rows of wire.sh; else those that name this
-# file or no file. Rows of soak.sh and debug.sh are those that run it, or files that may import it.
+# tests_concern NAME: print which rows of scripts/test/check/rows can run code of
+# scripts/wire/NAME.py, in the form of concerned_by. If other files import NAME.py, these are all
+# rows of wire.sh; else those that name NAME or no file. Of soak.sh and debug.sh they are the rows
+# that run NAME.py, or files that may import it.
 tests_concern() {
 	case $1 in
 	# Other files import these, or debug.sh runs them as "storms" or "faults".
@@ -124,7 +125,7 @@ concerned_by() {
 	scripts/test/package.sh) echo static package usage refusals ;;
 	scripts/test/dkms.sh) echo static refusals dkms ;;
 	# An end-to-end case concerns rows without -k, and rows with the case's number in -k. Some
-	# cases are also a suite of scripts/suites (280-mpi: two suites), or a part of demo.
+	# cases are also used by suites of scripts/suites (280-mpi by two), or by demo.sh.
 	scripts/e2e/[0-9][0-9][0-9]-*.sh)
 		echo "static e2e:e2e(.--sample)?\$|\<${name%%-*}\> debug:e2e patched:e2e" \
 			"suites:SUITE=(${name#*-}|${name/280-mpi/imb})\> usage:demo|e2e_"
@@ -225,8 +226,9 @@ blob_of() {
 	BLOB=${BLOB_OF[$1]:-none}
 }
 
-# read_words: read the checksums of earlier runs from the file WORDS_FILE. Each version of
-# without_words, and of the programs that it runs, has such a file of its own.
+# read_words: read from WORDS_FILE what earlier runs have stored: checksums of files without their
+# comments. Each version of without_words(), and of the programs that it runs, has another
+# WORDS_FILE.
 WORDS_FILE=
 declare -A WORDS_OF=()
 read_words() {
@@ -286,8 +288,8 @@ statements() {
 }
 
 # stated FILE CHANGES: print which suites CHANGES, lines of statements(), concern by the messages of
-# their commits; a change of words alone concerns the suites of README.md. Fail if the commit of
-# another change states nothing, or if FILE has uncommitted changes.
+# their commits; a change of comments alone concerns the same suites as README.md. Fail if the
+# commit of any other change has no line "Concerns:", or if FILE has uncommitted changes.
 stated() {
 	local mode as was is said WORDS before
 
@@ -302,9 +304,9 @@ stated() {
 	done <<<"$2"
 }
 
-# changes_since COMMIT: set CHANGES to the files that are not in the tree as in COMMIT. A file that
+# changes_since COMMIT: set CHANGES to the files in which the tree differs from COMMIT. A file that
 # differs in comments alone is listed as README.md, since changed comments concern the same suites
-# as a page. Instead of a file whose changes state which suites they concern, "=SUITE..." is listed.
+# as a page. A file whose commits state which suites they concern is listed as "=SUITE...".
 declare -A CHANGES_SINCE=()
 changes_since() {
 	local raw was is blob file files some
@@ -371,8 +373,9 @@ record() {
 	cp "$LOGS/record" "$TREE/$RECORD"
 }
 
-# read_kept ROW: set WAS to passed, failed, stale or none, and RAN_ON, DID_PASS and so on to the
-# result
+# read_kept ROW: read the row's last result, which is kept on this machine or in the file RECORD.
+# Set WAS to passed, failed, stale or none, and RAN_ON, DID_PASS, DID_FAIL, TOOK and USED to what
+# the result says.
 read_kept() {
 	local file known
 

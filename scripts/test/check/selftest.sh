@@ -35,8 +35,9 @@ within() {
 	"${@:2}"
 }
 
-# in_the_end SECONDS "FAKE..." COMMAND...: repeat "outcome" with more and more time until each of the fake suites has
-# begun: on a busy machine SECONDS may be too short.
+# in_the_end SECONDS "FAKE..." COMMAND...: run COMMAND with a limit of SECONDS, then with three
+# times the limit, and so on, until each of the fake suites FAKE has begun: this may take longer on
+# a busy machine.
 in_the_end() {
 	local seconds fake
 
@@ -261,9 +262,9 @@ selftest_of_change_within_run() {
 	in_git checkout -q e.sh
 }
 
-# page FILE LINE... SENTENCE USED SUITE: make the page FILE of these lines. SENTENCE and USED are
-# commands of sed, which change a mere sentence, and a text of the page that SUITE uses: after
-# SENTENCE the results of SUITE must stay valid, after USED they must not.
+# page FILE LINE... SENTENCE USED SUITE: make the page FILE of the LINEs. The sed command SENTENCE
+# changes a text that SUITE does not use: the results of SUITE must stay valid. The sed command USED
+# changes a text that SUITE uses: they must become invalid.
 page() {
 	local file=$TREE/$1 commit lines=("${@:2:$#-4}")
 
