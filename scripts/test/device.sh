@@ -145,8 +145,8 @@ test_refused() {
 		HIDDEN=/usr/bin/python3 refused 'there is no python3' --device siw0 -k rtr_offer responder
 }
 
-# Without --hazards, tests that need it are reported as skipped. tshark is not hidden in this test,
-# so that the report also has its verdict on the capture.
+# Without --hazards, wire tests that need it are reported as skipped. Other functions hide tshark
+# from iw-mpa-judge; this one does not, so the report also has tshark's verdict on the capture.
 test_startup() {
 	HIDDEN=/usr/bin/false judge --device siw0 --sample -k 'request_v1|rtr_offer|own_depths|rejected_v1|connect_to_where' \
 		initiator responder hazards || return
@@ -165,8 +165,9 @@ test_ipv6() {
 		reports '^[0-9]+ rules: [0-9]+ passes(, [0-9]+ not judged)?$'
 }
 
-# Two runs at the same time, of the package and of this tree, use different ports. While they run, the programs that
-# were built are removed, as a run of another tree may do, and built again.
+# The package's iw-mpa-judge and this tree's wire.sh run at the same time, and must use different
+# ports. While they run, the test programs that were compiled for them are removed, as a run of
+# another tree may do, and built again.
 test_beside() {
 	local name
 

@@ -237,8 +237,9 @@ rping_over() {
 	done
 }
 
-# in_guests UPDATES NAME COMMAND...: boot two guests with the modules of a folder, and run COMMAND as a test. COMMAND is
-# not called behind "if" or before "||", which would switch errexit off in it.
+# in_guests UPDATES NAME COMMAND...: boot two guests with the modules in the folder UPDATES, and run
+# COMMAND as the test NAME. COMMAND is not called behind "if" or before "||", which would switch
+# errexit off in it.
 in_guests() {
 	local updates=$1 name=$2 status
 
@@ -303,8 +304,8 @@ NEXT=99
 FIRST=	# release of the kernel that uname prints in the copy of the host
 SECOND=	# release of another kernel, whose headers are installed later
 
-# make_host KERNEL KERNEL: mount a copy of this host, without anything that DKMS has built on the
-# host. Only the headers of the first KERNEL are on the copy.
+# make_host FIRST SECOND: mount a copy of this host, without anything that DKMS has built on the
+# host, but with the modules of these two kernels. Only the headers of FIRST are on the copy.
 make_host() {
 	local lower
 

@@ -19,8 +19,8 @@ LIB=$TOP/drivers/infiniband/sw/iw_mpa
 SRNIC=$TOP/drivers/infiniband/sw/srnic
 WORK=$CACHE/fuzz
 
-# l0: MPA frames and negotiation of iw_mpa; session: SCTP's session control; r0: RDMAP and DDP
-# headers of srnic
+# What is fuzzed. l0: iw_mpa's parser of MPA frames, and negotiation; session: iw_mpa's session
+# control of DDP over SCTP; r0: srnic's parser of RDMAP and DDP headers
 TARGETS=(l0 session r0)
 declare -A SOURCES=(
 	[l0]="$LIB/frame.c $LIB/negotiate.c $LIB/fpdu.c $LIB/reason.c"

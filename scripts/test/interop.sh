@@ -43,8 +43,9 @@ ours() {
 	esac
 }
 
-# variant_file VARIANT: print the file of a variant of siw, for the kernel of need_kernel. Its name
-# has a checksum of unmodified siw and of the variant's constants, so a file is never out of date.
+# variant_file VARIANT CONSTANT=VALUE...: print the name of the module of a variant of siw for the
+# kernel $KREL. The name has a checksum of unmodified siw and of the variant's constants, so an
+# existing file of that name is never out of date.
 variant_file() {
 	local key
 

@@ -167,8 +167,8 @@ in_time() {
 	return $status
 }
 
-# on_disk SHELL-COMMAND: run it in a mount namespace and a chroot, with the root as guest/init
-# mounts it for the guest
+# on_disk SHELL-COMMAND: run SHELL-COMMAND on the host, in a mount namespace and a chroot, with the
+# guest's root folder and disk mounted as guest/init mounts them in the guest
 on_disk() {
 	DISK=${GUEST_DISK[A]} ROOT=${GUEST_ROOT[A]} IMAGE=$("$TOP/scripts/lib/guest/image.sh" "$KERNEL") \
 		in_time unshare -m "$0" --on-disk "$1"
@@ -211,8 +211,8 @@ inside() {
 	fi
 }
 
-# List the files in the folders of packages and dkms, to compare them before and after. Left out are
-# dkms's key, files that the first boot writes, and the kernel's headers.
+# List the files in folders of packages and dkms: after the purge they have to be those from before
+# the installation. Left out are dkms's key, files that the first boot writes, and kernel headers.
 list_files() {
 	inside "cd /; find etc usr/lib/modules/*/updates usr/lib/modules-load.d usr/lib/systemd \
 		usr/libexec usr/sbin usr/share usr/src var/lib/dkms \( -type f -o -type l \) \
@@ -546,11 +546,11 @@ test_upgrade_mounted() {
 	link_works
 }
 
-# The units of the package's examples, with target and host on one machine. /srv is a separate file
-# system, since the guest's root, an overlay, cannot tell where a file's blocks are. The target
-# listens at an address of the link. The link is removed in two ways, and made again; then the port
-# has to listen again, and the host to reconnect. test_storage_boot looks for the last file, which
-# is written right before the shutdown.
+# The package's examples of systemd units for NVMe over RDMA, with target and host on one machine.
+# /srv is a separate file system, since the guest's root, an overlay, cannot tell where a file's
+# blocks are. The target listens at an address of the link. The link is removed in two ways, and
+# made again; then the target has to listen again, and the host to reconnect. The file "last" is
+# written right before the shutdown, and compared in test_storage_boot.
 # shellcheck disable=SC2016 # expands on the guest
 test_storage() {
 	local way
@@ -575,7 +575,7 @@ test_storage() {
 	inside 'cp /root/wanted /mnt/last'
 }
 
-# After a boot the disk is mounted, by the units alone.
+# After a boot the disk of test_storage, NVMe over RDMA, is mounted, by systemd units alone.
 # shellcheck disable=SC2016 # expands on the guest
 test_storage_boot() {
 	inside 'poll 300 mountpoint -q /mnt; findmnt -n -o SOURCE /mnt | grep -x "/dev/nvme[0-9]*n1"
@@ -638,8 +638,9 @@ readme() {
 		on { exit }' "$TOP/README.md" | grep .
 }
 
-# as_typed SECONDS COMMANDS: run the commands in a new shell, with the variables of the one before. A user would
-# continue after a failed command; this function stops.
+# as_typed SECONDS COMMANDS: run COMMANDS of README.md, for at most SECONDS, in a new shell with the
+# variables that the call before has set. A user would continue after a failed command; here the
+# function fails.
 as_typed() {
 	local output status=0 start=$SECONDS
 
@@ -686,8 +687,8 @@ test_readme_try() {
 	[[ $(grep -c '^ping data: ' <<<"$output") -eq 10 ]]
 }
 
-# After README.md's commands the disk is mounted. Data that was written is read again after a disconnect and a new
-# connect.
+# README.md's commands mount a disk by NVMe over RDMA. What is written to it is read again after a
+# disconnect and a new connect.
 # shellcheck disable=SC2016 # expands on the guest
 test_readme_disk() {
 	local block
@@ -711,7 +712,8 @@ test_readme_nfs() {
 		umount /media; systemctl stop nfs-server' 180
 }
 
-# The guest was shut down with the disk mounted: the last write has to be on the target's disk.
+# The guest was shut down while it had mounted its own disk by NVMe over RDMA: the last write has to
+# be in /srv/disk, the target's file.
 # shellcheck disable=SC2016 # expands on the guest
 test_readme_boot() {
 	inside 'poll 60 eval "rdma link show srnic_eth0/1 | grep \"netdev eth0\""' 90
@@ -719,7 +721,8 @@ test_readme_boot() {
 }
 
 # shellcheck disable=SC2016 # words of README.md
-# Newlines, ;, &&, || and pipes separate commands. At most 14 are allowed until the disk is mounted.
+# In README.md at most 14 commands mount a disk by NVMe over RDMA. Newlines, ;, &&, || and pipes
+# separate commands.
 test_readme_count() {
 	local commands
 
@@ -814,8 +817,9 @@ test_ci() {
 
 # --- containers --------------------------------------------------------------------------------
 
-# guide HOST [NUMBER]: run the commands of the administrator's guide for HOST, or only the NUMBER-th. Each runs in a new
-# shell with the last one's variables, and must print what the guide shows. Wait until a server command listens.
+# guide HOST [NUMBER]: run the commands that the administrator's guide marks by "run: HOST", or only
+# the NUMBER-th. Each runs in a new shell with the last one's variables, and must print what the
+# guide shows. After "rping -s" wait until it listens.
 guide() {
 	local steps name command expected output number=0
 
@@ -889,7 +893,8 @@ test_containers_shared() {
 		poll 30 eval "[[ ! -e /sys/class/infiniband/srnic_box && ! -e /sys/class/infiniband/srnic_box0 ]]"' 120
 }
 
-# The mode can only change when no other network namespace exists, such as that of a service which systemd isolates.
+# The RDMA core's mode "exclusive" can be set only while there is no network namespace but the
+# initial one; systemd may have made another to isolate a service.
 # shellcheck disable=SC2016 # expands on the guest
 test_containers_exclusive() {
 	local output
@@ -933,9 +938,9 @@ emulators_of() {
 	done | sort -u
 }
 
-# emulated NAMES COMMAND...: run a command that may call root.sh, which has the kernel run programs of other processors
-# by these emulators. If several such tests run at the same time, the last one removes the entries that the kernel did
-# not have before.
+# emulated NAMES COMMAND...: run COMMAND, which may call root.sh: that makes the kernel run programs
+# of other processors by the emulators NAMES, with entries in binfmt_misc. If several such tests run
+# at the same time, the last one removes the entries that the kernel did not have before.
 emulated() {
 	local name
 

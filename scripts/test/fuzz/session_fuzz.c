@@ -3,8 +3,8 @@
  * Session control of DDP over SCTP under libFuzzer. What must hold:
  * - a chunk that can be decoded can be encoded, to the same bytes except for those that a receiver
  *   ignores;
- * - two ends that ask session control before they send never break a session, in whatever order
- *   SCTP delivers their chunks, provided that no control chunk overtakes another;
+ * - two ends that ask session control before they send never break a session, and no control
+ *   chunk of an end can overtake another, in whatever order SCTP delivers their chunks;
  * - whatever chunks an end receives, its state is one of enum iw_mpa_session_state, and after a
  *   violation it sends at most one Terminate.
  * The sanitizers find other errors.

@@ -54,7 +54,8 @@ class Token:
 
 
 class Mutant:
-    """One mutant: SPAN is the place of its unit in the source, TEXT replaces the unit."""
+    """One mutant: TEXT replaces its unit (a condition, initializer or statement) at SPAN in the
+    source."""
 
     def __init__(self, where, kind, span, text, note):
         self.path, self.function, self.line = where
@@ -260,8 +261,8 @@ class Source:
         self.edits(unit, n, end)
 
     def swap(self, one, two):
-        """Make a mutant that swaps two adjacent statements, if each calls a function; its unit has
-        both statements."""
+        """Make a mutant that swaps two adjacent statements, if each calls a function and they
+        differ. Both statements together are the mutant's unit, the code that it replaces."""
         first, second = self.span(*one), self.span(*two)
         texts = self.of(first), self.of(second)
         if flat(texts[0]) != flat(texts[1]) and all("(" in text for text in texts):
@@ -270,7 +271,8 @@ class Source:
                      f"{flat(texts[0])} {flat(texts[1])} -> swapped")
 
     def edits(self, unit, first, last):
-        """Make all mutants that change a single token of the unit."""
+        """Make all mutants that change a single token of UNIT, a condition, initializer or
+        statement."""
         for n in range(first, last + 1):
             token = self.tokens[n]
             new = self.edit(n, first)
@@ -320,8 +322,8 @@ def load(top, paths):
 
 
 def choose(sources, paths, seed, count):
-    """Choose the first mutants of these files, in an order that the seed determines. A statement is
-    swapped with at most one neighbour."""
+    """Choose the first COUNT mutants of the files PATHS, in an order that SEED determines. A
+    statement is swapped with at most one neighbour."""
     every = sorted((m for path in paths for m in sources[path].mutants),
                    key=lambda m: m.rank(seed))
     taken, places = [], {}
@@ -350,7 +352,7 @@ def schemata(source, mutants):
         by_unit.setdefault(mutant.span, []).append(mutant)
 
     def unit(span, text):
-        """Return the C text that selects between a unit, TEXT, and its mutants."""
+        """Return C code that selects between TEXT, the original code at SPAN, and its mutants."""
         for mutant in by_unit[span]:
             new = one_line(mutant.text)
             if source.units[span] == "condition":
@@ -362,8 +364,8 @@ def schemata(source, mutants):
         return text
 
     def doubled(start, end, spans):
-        """Return text[start:end] with the units SPANS replaced. SPANS are sorted by their starts,
-        an outer unit before the units inside of it."""
+        """Return source.text[start:end], in which unit() has replaced the code at each of SPANS.
+        SPANS are sorted by their starts, an outer one before those inside of it."""
         out = []
         while spans:
             span = spans[0]
@@ -377,8 +379,8 @@ def schemata(source, mutants):
 
 
 def people(top, folder, text):
-    """Parse the file "people". Return {path: Source}, with only these mutants in each Source; and
-    the entries whose "-" lines do not occur exactly once in their function."""
+    """Parse TEXT, the file "people". Return {path: Source}, each Source with the mutants of this
+    file alone; and the entries whose "-" lines do not occur exactly once in their function."""
     entries, kind = [], None
     for line in text.splitlines():
         if line[:1] in ('-', '+'):

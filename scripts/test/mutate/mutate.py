@@ -52,8 +52,8 @@ GROUPS = {
     'library L1 to L3': ('iw_mpa', ('iw_mpa-l1', 'iw_mpa-l2-memory', 'iw_mpa-l2-takeover', 'iw_mpa-l2', 'iw_mpa-l3')),
 }
 WANTED = 95             # per cent of a group's mutants that the suites have to find
-# A group with fewer mutants need not reach that share; but each that is not found needs an
-# explanation.
+# A group with fewer mutants need not reach WANTED; but each mutant that no suite finds needs an
+# explanation, as in all groups.
 FEWEST = 20
 SLOWEST = 15            # seconds: the least time limit of a suite
 
@@ -106,7 +106,8 @@ device_initcall(mutant_init);
 
 
 def layer_files(layers):
-    """Return the C files of these layers, whose objects the modules' Makefile and Kbuild list."""
+    """Return the C files of LAYERS, variables such as "iw_mpa-l1" by which the Makefile or Kbuild
+    of a module lists its objects."""
     files = []
     for layer in layers:
         folder = FOLDER + layer.split('-')[0]
@@ -263,7 +264,8 @@ class Kernel:
                 yield line.decode(errors='replace').rstrip()
 
     def run(self, suite, mutant, limit, case=None):
-        """Return how the suite, or the case, finds the mutant, or None; and which mutants it has reached."""
+        """Run a suite, or one case of it, with the mutant switched on. Return how it finds the
+        mutant, or None; and the numbers of all mutants whose code it has reached."""
         judge, reached = Judge([]), []
         try:
             glob = f'{suite}.{case}' if case else suite
@@ -283,8 +285,9 @@ class Kernel:
         return None, reached
 
     def finds(self, suite, mutant, limit):
-        """Return how the mutant is found. A busy machine must not find it: so a case has to fail twice, and if a suite
-        runs out of time, the original code must not do so."""
+        """Return how the suite finds the mutant, or None. A failure that a busy machine has caused
+        must not count: so a case has to fail twice; and if both the mutant and the original code
+        exceed the time limit, the mutant gets four times as long."""
         how, _ = self.run(suite, mutant, limit)
         if how == f"{suite}: hangs" and self.run(suite, 0, limit)[0]:
             return self.run(suite, mutant, 4 * limit)[0]

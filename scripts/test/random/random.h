@@ -79,9 +79,9 @@ static inline int link_of(const struct sockaddr_in6 *sa)
 }
 
 /*
- * Functions of verbs.c: verbs_qp_for() chooses a QP of the link for a new connection, and returns its
- * number, or 0 if there is none. It sets @key to the STag and address that the peer may access. verbs_peer() records the memory that a QP may access
- * at its peer.
+ * Functions of verbs.c: verbs_qp_for() makes a QP for a new connection over @link, and returns its
+ * number, or 0 if it fails. It sets @key to memory that the peer may access. verbs_peer() stores
+ * with the QP @number which memory of its peer it may access.
  */
 uint32_t verbs_qp_for(int link, struct key *key);
 void verbs_peer(uint32_t number, const struct key *key);

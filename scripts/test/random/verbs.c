@@ -134,8 +134,8 @@ static bool by_ioctl(int fd, unsigned int number, char *cmd, size_t size, size_t
 }
 
 /*
- * Send a command. The first field is the address of a response of @core_out bytes for the core, 0
- * for no response.
+ * Send a command. If @core_out is not 0, the command's first field is set to the address of its
+ * response; the response's first @core_out bytes are the RDMA core's, and the rest the driver's.
  */
 static bool send_command(int fd, unsigned int number, void *command, size_t size, size_t core_out)
 {

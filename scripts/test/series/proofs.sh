@@ -13,8 +13,8 @@ configure() {
 	mkdir -p "$OBJ"
 	cp "$KDIR/.config" "$KDIR/Module.symvers" "$OBJ/"
 	"$TREE/scripts/config" --file "$OBJ/.config" -d DEBUG_INFO_BTF -d MODULE_SIG -e KUNIT -e SAMPLES -m RDMA_SIW
-	# "&&", since errexit is off if the caller is part of a condition. The version comes last: it marks a complete
-	# tree, which is used again.
+	# "&&", since errexit is off if the caller is part of a condition. The file "version" is
+	# written last: if it exists, the folder is complete, and is used again.
 	tree_make olddefconfig && tree_make modules_prepare && source_version >"$OBJ/version"
 }
 
@@ -53,9 +53,10 @@ build_all() {
 	! grep -iE 'warning|error:' "$log"
 }
 
-# checkpatch PATCH: some messages are ignored. test_maintainers checks what "Does MAINTAINERS need updating?" asks, and
-# trace headers are not laid out like other C. checkpatch.pl runs outside of a git tree, since in one it would ask git
-# about a kernel; so it does not know the commits of Fixes: tags.
+# checkpatch PATCH: some messages are ignored. test_maintainers checks what "Does MAINTAINERS need
+# updating?" asks, and trace headers are not laid out like other C. checkpatch.pl runs outside of
+# this tree's git repository, which it would take for the kernel's; so it cannot look up the commits
+# of Fixes: tags.
 checkpatch() (
 	ignore=$(awk '/^[A-Z]/ { print $1 }' "$TOP/scripts/test/static/checkpatch.ignore" | paste -sd ,),FILE_PATH_CHANGES,UNKNOWN_COMMIT_ID
 	! grep -q '^+++ b/.*/trace.*\.h' "$1" || ignore+=,OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT
@@ -85,8 +86,8 @@ test_names() (
 	! grep -rnE "$NOT_IN_TREE" .
 )
 
-# What test_names must not find: names that only this tree has; numbers of rules in its pages; and what works around
-# faults of an iw_cm without the patches
+# What test_names must not find in files for the kernel tree: names that only this tree has; numbers
+# of rules in its pages; and what works around faults of an iw_cm without the patches
 NOT_IN_TREE='make (check|static|kunit|demo|wire|install)|README|CHANGELOG|Debian|\bcompat[_/]|_compat\b|KBUILD_EXTMOD'
 NOT_IN_TREE+='|LINUX_VERSION_CODE|[CS]_HAS_|out of tree|MODULE_VERSION|IW_MPA_(API|VERSION)|iw_mpa_api|iwcm_faults'
 NOT_IN_TREE+='|accept(ed)?_again|\b[A-Z]-[0-9]{2}\b([^-.]|$)'
