@@ -90,8 +90,9 @@ choose_for() {
 	FILES=${FILES# }
 }
 
-# choose: set CHOSEN to the tests for all kernels; fail if there is none. If IW_MPA_PART is set, this script runs one
-# part of the tests for another wire.sh, which has checked all parts: then a part may have no test.
+# choose: set CHOSEN to the names of all tests that would run on any of KERNELS; fail if there is
+# none. If IW_MPA_PART is set, another wire.sh, which has checked that, has this script run one part
+# of the tests: a part may be empty.
 choose() {
 	local kernel number=0 all known='' some file
 
@@ -140,8 +141,9 @@ judge_batch() {
 	judge_capture "$1" "$share/$2" "$share/wire"
 }
 
-# judge_capture NAME CAPTURE FOLDER: judge a capture; FOLDER has the map, and the files that reports are made of. If the
-# judge crashes, that is a failure.
+# judge_capture NAME CAPTURE FOLDER: have judge.py judge CAPTURE. FOLDER has the file "map" of
+# run.py --map, which lists the tests by their ports, and the files that reports are made of. If
+# judge.py crashes, that is a failure.
 judge_capture() {
 	local output status=0
 

@@ -721,8 +721,8 @@ test_readme_boot() {
 }
 
 # shellcheck disable=SC2016 # words of README.md
-# In README.md at most 14 commands mount a disk by NVMe over RDMA. Newlines, ;, &&, || and pipes
-# separate commands.
+# README.md may need at most 14 commands to mount a disk by NVMe over RDMA. Newlines, ;, &&, || and
+# pipes separate commands.
 test_readme_count() {
 	local commands
 

@@ -29,11 +29,12 @@ PORT=7000
 TRY_AGAIN=75	# exit status of judge.py: only a slow wire was at fault, so the case runs again
 INSIDE="set -e; . /host$TOP/scripts/test/takeover/inside.sh;"
 
-# Columns: NAME ROLE FAMILY WIRE OPTIONS-OF-THE-TWIN / OPTIONS-OF-THE-JUDGE. A control has to fail as WHY says. The ROLE
-# is that of the peer; those marked * are played by peer.py over plain TCP:
+# Columns: NAME ROLE FAMILY WIRE OPTIONS / OPTIONS, first those of twin.py, then those of judge.py.
+# A case control_* has to fail, as WHY says. ROLE is the peer's; peer.py plays those marked *, over
+# plain TCP:
 #   serve   rping's client
 #   leave   rping's client, while the device is the first to close
-#   move    rping's client, which gets another link-layer address when the device has the record
+#   move    rping's client, whose link-layer address changes during the takeover
 #   early   * a client that sends its first FPDU with its Request
 #   fill    * like early, and sends until the window of the device's host is full
 #   wrap    * like early, and begins a little below sequence number 2^32

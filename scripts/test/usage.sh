@@ -51,8 +51,8 @@ test_wire_device() {
 	grep -qE '^[0-9]+ rules: ' "$(sed -n 's/^# report: //p' "$WORK/said")/report.txt"
 }
 
-# wire.sh --module: srnic's module, given by its file, as any driver is that the tests have no name
-# for.
+# wire.sh --module tests any driver, given by the file of its module: here srnic, as if the tests
+# had no name for it.
 test_wire_module() {
 	need_krel
 	"$TOP/scripts/lib/build.sh" || return
@@ -65,8 +65,8 @@ test_wire_module() {
 	grep -q '^repeats it: yes$' "$(sed -n 's/^# report: //p' "$WORK/said")/report.txt"
 }
 
-# wire.sh --module: a driver without a provider in rdma-core is tested by a kernel ULP: startup, and data in both
-# directions. Tests of what only a program can do are skipped by name.
+# wire.sh --module: a driver without a provider in rdma-core is tested by a kernel ULP: startup, and
+# data in both directions. A test that needs verbs in user space is reported as skipped.
 test_wire_kernel() {
 	need_krel
 	rm -rf "$WORK/acme"
@@ -232,8 +232,8 @@ fake() {
 	chmod +x "$file"
 }
 
-# On the copy of the host make a network device, eth0, and two links, of srnic and of another
-# driver. No module of iw_mpa seems to be loaded there.
+# On the copy of the host pretend, by files below /sys and fake programs, that there is a network
+# device, eth0, with two links, of srnic and of another driver, and no module of iw_mpa is loaded.
 fake_host() {
 	local root=$WORK/host/root
 

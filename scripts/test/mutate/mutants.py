@@ -379,8 +379,8 @@ def schemata(source, mutants):
 
 
 def people(top, folder, text):
-    """Parse TEXT, the file "people". Return {path: Source}, each Source with the mutants of this
-    file alone; and the entries whose "-" lines do not occur exactly once in their function."""
+    """Parse TEXT, the file "people". Return {path: Source}, where a Source has only mutants that
+    TEXT lists; and the entries whose "-" lines do not occur exactly once in their function."""
     entries, kind = [], None
     for line in text.splitlines():
         if line[:1] in ('-', '+'):

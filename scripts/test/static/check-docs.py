@@ -129,7 +129,7 @@ def settings():
 
 
 def struct_of(name):
-    """The body of a structure that drivers fill in; empty if there is none of that name."""
+    """Return the body of a structure that drivers fill in; empty if there is none of that name."""
     match = re.search(r'struct %s \{(.*?)\n\};' % name, headers(), re.DOTALL)
     return match[1] if match else ''
 
@@ -140,7 +140,7 @@ def headers():
 
 
 def members():
-    """What a driver registers: (what a device can do, callbacks)."""
+    """Return the names of what a driver registers: (attributes of a device, callbacks)."""
     ops = struct_of('iw_mpa_takeover_ops')
     return (re.findall(r'(?:\tu\d+\t+|\*)(\w+);', struct_of('iw_mpa_device_attr') + ops),
             re.findall(r'\(\*(\w+)\)\(', struct_of('iw_mpa_driver_ops') + ops))
@@ -170,7 +170,7 @@ def documents():
 
 
 def table(text, name):
-    """The lines of a table that has to be complete."""
+    """Return the lines of a page between the comments "check: NAME" and "check: end"."""
     match = re.search(r'check: %s\b[^\n]*\n(.*?)(?:\.\. |<!-- )check: end' % name, text, re.DOTALL)
     return match[1].splitlines() if match else []
 
@@ -190,8 +190,8 @@ def compare(where, have, want):
 
 
 def states_table(_lines):
-    """Yield the table of states: what each waits for, and which events lead to which other
-    state."""
+    """Yield the lines of iw_mpa.rst's table of states: what an endpoint in each state waits for,
+    and which events lead to which other state."""
     width = max(len(name) for name in states()) + 4
     rule = '%s  %s' % ('=' * width, '=' * (WIDTH - width - 2))
     yield from ('', rule, '%-*s  Waits for, and where it leads' % (width, 'State'), rule)
@@ -285,7 +285,8 @@ def srnic_error_rows():
 
 
 def users_table(lines):
-    """Yield the page's table of users anew, from the figures in it, so that its ratios fit them."""
+    """Yield the lines between "check: users" and "check: end" in iw_mpa_performance.rst anew, from
+    the figures in LINES, so that the ratios fit the figures."""
     return users.page_lines(users.figures_of(lines))
 
 
@@ -314,7 +315,8 @@ def check_written(docs):
 
 
 def check_contract(docs):
-    """Each callback has a section; each capability and function is explained."""
+    """The pages for drivers have a section for each callback, and name each capability and
+    function of the headers for drivers."""
     data, callbacks = members()
     text = docs[DRIVER] + docs[TAKEOVER]
     sections = re.findall(r'^(\w+)\n~+$', text, re.MULTILINE)
@@ -350,7 +352,7 @@ def check_names(docs):
 
 
 def check_paths(docs):
-    """Files, folders and make targets that are named exist."""
+    """Files, folders and make targets that the documents name exist."""
     targets = re.findall(r'^([a-z][a-z0-9 -]*):', read('Makefile'), re.MULTILINE)
     targets = set(' '.join(targets).split())
     for doc, words in docs.items():
@@ -371,8 +373,8 @@ def check_version(docs):
 
 
 def check_consumers(docs):
-    """The page about consumers names no test that does not exist, and its table has all tests 2xx,
-    which are about one consumer each."""
+    """iw_mpa_consumers.rst names no end-to-end test that does not exist, and its table has all of
+    those from 200 to 299, each of which is about one consumer."""
     name_of = re.compile(r'``(\d{3}-[a-z-]+)``')
     cells = re.findall(r'^     - (``\d{3}-.*)$', docs[CONSUMERS], re.MULTILINE)
     tests = {path.stem for path in (TOP / 'scripts/e2e').glob('[0-9]*.sh')}
@@ -407,7 +409,8 @@ def check_quotes(docs):
 
 
 def check_skeleton(_docs):
-    """The skeleton, like any driver, needs only one header of iw_mpa."""
+    """In the folder of the driver skeleton two files include a header of iw_mpa, and only one each:
+    skel.h rdma/iw_mpa.h, and iw_mpa_toe.h rdma/iw_mpa_proto.h."""
     want = {'skel.h': ['rdma/iw_mpa.h'], 'iw_mpa_toe.h': ['rdma/iw_mpa_proto.h']}
     for path in sorted((TOP / SKELETON).glob('*.[ch]')):
         headers = re.findall(r'#\s*include\s*[<"]([^>"]*/iw_mpa[^>"]*)', path.read_text())
@@ -416,14 +419,14 @@ def check_skeleton(_docs):
 
 
 def check_troubles(docs):
-    """The administrator's guide says for each reason what to do."""
+    """The administrator's guide says what to do for each of iw_mpa's reasons, except OK."""
     rows = '\n'.join(table(docs[ADMIN], 'troubles'))
     yield from compare('troubles', re.findall(r'^``(\w+)``\n    \S', rows, re.MULTILINE),
                        [name for name in reasons() if name != 'OK'])
 
 
 def log_lines():
-    """What the modules write into the kernel's log, with "..." for what differs."""
+    """Yield the lines that the modules write into the kernel's log, with "..." for values."""
     for folder in (LIBRARY, SRNIC, 'drivers/infiniband/sw/siw_mpa'):
         for path in sorted([*(TOP / folder).glob('*.c'), *(TOP / folder).glob('compat/**/*.h')]):
             for words in re.findall(r'\b(?:pr|dev|ibdev|netdev)_(?:err|warn|notice|info)\w*\(\s*'
@@ -437,7 +440,8 @@ def without_values(words):
 
 
 def check_mistakes(docs):
-    """Each line of the log that names a driver's mistake is in the contract, and no other."""
+    """The table of mistakes in iw_mpa_driver.rst has each line by which iw_mpa logs a driver's
+    mistake, and no line that no module logs."""
     code = ''.join(read(path.relative_to(TOP)) for path in sorted((TOP / LIBRARY).glob('*.c')))
     want = ['iw_mpa: driver mistake: ' + without_values(words)
             for words in re.findall(r'\biw_mpa_blame\(\s*"([^"]*)"', code)]
@@ -540,7 +544,8 @@ def check_links(docs):
 
 
 def check_charts(docs):
-    """The picture of the figures shows all of them, by one scale."""
+    """Charts of the figures in iw_mpa_performance.rst can be drawn: nothing is cut off, and all
+    bars of a chart have one scale."""
     names, rows = users.bars_of(users.figures_of(table(docs[PERFORMANCE], 'users')).rows)
     try:
         for chart in users.page.charts(names, rows):
@@ -572,7 +577,7 @@ def check_guide(docs):
 
 
 def check_wire(docs):
-    """Each command of the page that chooses tests on the wire finds one."""
+    """Each command "scripts/wire.sh -k" in iw_mpa_testing.rst chooses at least one test."""
     commands = re.findall(r"scripts/wire\.sh -k ('[^'`]*'|[^\s`]+)([ \w]*)`", docs[TESTING])
     if not commands:
         yield '%s: no command with wire.sh -k' % TESTING
@@ -608,7 +613,8 @@ def check_counters(docs):
 
 
 def check_silent(docs):
-    """Code, test and page agree for which local errors the peer gets a Terminate (E-9.3-1)."""
+    """Code, KUnit test and iw_mpa_conformance.rst agree for which errors of this end the peer gets
+    a Terminate, and for which it gets none."""
     row = re.search(r'\* - E-9\.3-1\n((?:     .*\n)+)', docs[CONFORMANCE])[1]
     told, _, silent = row.partition('None is sent: ')
     silent = silent.partition('\n     - ')[0]

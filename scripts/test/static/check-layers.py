@@ -91,7 +91,7 @@ def arrow(user, used):
 
 
 def driver_ops(top):
-    """Names of the driver's callbacks, from the public header."""
+    """Return the names of a driver's callbacks, struct iw_mpa_driver_ops in iw_mpa.h."""
     path = top / PUBLIC
     if not path.exists():
         return set()
@@ -113,8 +113,8 @@ def check_include(path, kind, name):
 
 
 def check_doors(path, code, ops):
-    """Yield what a file calls though only others may: upcall.c alone raises events of iw_cm, and
-    offload.c and takeover/ alone call a driver's ops."""
+    """Yield what a file calls though only others may: upcall.c alone calls the event_handler of a
+    cm_id, and offload.c and takeover/ alone call a driver's ops."""
     if path.stem != 'upcall' and EVENT_HANDLER.search(code):
         yield 'only upcall.c raises events of iw_cm'
     if path.stem == 'offload' or path.parts[0] == 'takeover':
@@ -175,8 +175,8 @@ def check_glue(top, glue, header):
 
 
 def parse_nm(text):
-    """Return two sets from the output of nm: the global symbols that are defined, and the undefined
-    symbols."""
+    """Return two sets of symbols from nm's output about an object: the global ones that the object
+    defines, and those that it uses and does not define."""
     defined, undefined = set(), set()
     for line in text.splitlines():
         match = re.match(r'[0-9a-f]*\s*(\w) (\S+)$', line)

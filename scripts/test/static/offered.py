@@ -84,7 +84,8 @@ def statements(text):
 
 
 def words_of(text):
-    """Yield the words of a line up to the end of the command, which may be its arguments."""
+    """Yield the words of TEXT, the rest of a line after a command's name, up to the end of the
+    command: they may be its arguments."""
     for word in text.split():
         if re.match(r'[|;&<>]|\d>', word):
             return

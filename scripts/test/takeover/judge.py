@@ -48,7 +48,8 @@ Hold = namedtuple("Hold", "number")
 
 
 def frames(capture):
-    """Yield a Segment for each TCP segment that tshark shows, a Hold for the twin's datagram."""
+    """Yield a Segment for each TCP segment in the capture, and a Hold for the datagram by which
+    twin.py marks the hold: from then on the host's TCP gets no packets of the connection."""
     text = subprocess.run(
         ["tshark", "-r", capture, "-Y", f"tcp or udp.dstport == {DISCARD}", "-T", "fields",
          "-E", "occurrence=f"] + [word for name in FIELDS for word in ("-e", name)],
@@ -152,8 +153,9 @@ def sent_when(segs):
 
 
 def wire_was_slow(found, taker):
-    """Do time stamps prove that the first retransmission after the hold is due to a slow wire: that
-    the segment, or its acknowledgment, was LATE? Later ones are consequences of the first."""
+    """Do time stamps prove that the first retransmission after the Hold is due to a slow wire: that
+    the segment, or its acknowledgment, was on its way for longer than LATE? Later retransmissions
+    are consequences of the first."""
     hold = min((frame.number for frame in found if isinstance(frame, Hold)), default=0)
     segs = [frame for frame in found if isinstance(frame, Segment)]
     ours = [seg for seg in segs if seg.src == taker]
@@ -215,7 +217,8 @@ NAMES = ("src", "size", "seq", "ack", "stamp", "reset", "fin", "again", "duplica
 
 
 def make(rows):
-    """Make the frames of a capture from rows with the fields NAMES; an empty row is the hold."""
+    """Make frames, as frames() yields them, from rows with the fields NAMES; an empty row makes a
+    Hold."""
     return [Segment(number, row[0], False, row[5], row[6], row[1], row[2], row[3], 1000, row[4],
                     *row[7:10], row[10] if len(row) > 10 else 0)
             if row else Hold(number) for number, row in enumerate(rows, 1)]

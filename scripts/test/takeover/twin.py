@@ -84,7 +84,8 @@ def address(text):
 
 
 def restore(record, skew):
-    """Return a socket in the namespace hw that continues the connection from the host's record."""
+    """Return a socket in the namespace hw that continues the connection by RECORD, the state of the
+    host's TCP socket that the driver has got from iw_mpa."""
     local, remote = address(record["local"]), address(record["remote"])
     family = socket.AF_INET6 if ":" in local[0] else socket.AF_INET
     number = {key: int(value) for key, value in record.items() if value.isdecimal()}
