@@ -284,8 +284,9 @@ test_checkpatch() {
 	return "$rc"
 }
 
-# Print where a function of the library has kernel-doc, although it is not exported: only functions that others can call
-# have kernel-doc. That of a function begins "name - summary"; that of a structure has a word in front of the name.
+# Print where a function of iw_mpa has kernel-doc, although it is not exported: only functions that
+# other modules can call have kernel-doc. That of a function begins "name - summary"; that of a
+# structure has a word in front of the name.
 undue_kernel_doc() {
 	local file
 
@@ -366,10 +367,11 @@ test_docs() {
 check_rst() { rst2html --report=2 --halt=2 "$1" >/dev/null; }
 
 # Rules: P-08
-# To free memory the kernel writes to disks, and a disk over RDMA may have to reconnect by the library before that. So
-# each work queue of the library and of its drivers needs a rescuer, and no allocation for a connection may wait for
-# such writes. KUnit's fake driver checks in each op that the runner, the task that handles the events of an endpoint,
-# is in a noio scope.
+# To free memory the kernel writes to disks, and a disk over RDMA may first need a new connection,
+# which iw_mpa makes. So each work queue of iw_mpa and of its drivers needs a rescuer
+# (WQ_MEM_RECLAIM), and no allocation for a connection may wait for such writes. KUnit's fake driver
+# checks in each op that the runner, the task that handles the events of an endpoint, is in a noio
+# scope.
 test_reclaim() {
 	local -a ours=(drivers/infiniband/sw/{iw_mpa,srnic,siw_mpa,iw_mpa_skeleton}
 		drivers/infiniband/hw/cxgb4_mpa)

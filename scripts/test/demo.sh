@@ -116,8 +116,8 @@ names() {
 	done
 }
 
-# startup.py keeps its result in NUMBER.json, by the number at the beginning of the part's title,
-# where page.py finds it.
+# Print what startup.py finds in the part's capture. It keeps this in NUMBER.json, where page.py
+# finds it; NUMBER is the number with which the title of the part begins.
 show() {
 	local -a names
 

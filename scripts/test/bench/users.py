@@ -142,8 +142,8 @@ class Marginal:
         return measure
 
     def of(self, number):
-        """Return NUMBER(run), such as its instructions, for one I/O: the difference of both runs,
-        per I/O."""
+        """Return NUMBER(run), such as its instructions, for one more I/O: the difference between
+        the runs, divided by the difference between their numbers of I/Os."""
         return (number(self.long) - number(self.short)) / self.more
 
     def kernel(self):

@@ -74,8 +74,8 @@ STEPS = list(make_steps())
 
 
 def in_sample(step):
-    """Select steps such that each variant runs in each role in which it matters, and srnic runs
-    with each MPA revision and model."""
+    """Is the step in the sample? In the sample each variant of siw runs in each role in which it
+    matters, and srnic with each MPA revision, and with and without the peer-to-peer model."""
     if step.role == "responder":
         return step.crc == 1
     return (step.variant == "default" and step.crc == 1) or (
@@ -83,8 +83,9 @@ def in_sample(step):
 
 
 def program(step):
-    """rping's server takes its IRD and ORD from the Request. A Request of revision 1 has none, and then the server
-    cannot read over siw. rdma_client and rdma_server send one message each way."""
+    """Return the program for a step. rping's server takes its IRD and ORD from the Request. A
+    Request of revision 1 has none, and then siw allows the server no Reads. So rdma_client and
+    rdma_server run in place of rping: they send one message each way."""
     without_depths = step.role == "initiator" and expected(step).startswith("MPA v1")
     return "rdma_client" if without_depths else "rping"
 
@@ -126,7 +127,8 @@ def startup():
 
 
 def rtr_of(connection):
-    """Return the type of the RTR message that was sent: both Request and Reply have to offer it."""
+    """Return the type of the RTR message that was sent, None if there was none, or a text that says
+    what is wrong: both Request and Reply have to offer the type that is sent."""
     req, rep = connection.request.enhanced, connection.reply.enhanced
     rtr = connection.rtr()
     if not (req and rep and req.a and rep.a):

@@ -509,7 +509,7 @@ NAMED = re.compile(r'(see )?"([A-Z][^"]{2,60})"(?: (?:in|of) `*(?:[\w/]*/)?'
 
 
 def check_titles(docs):
-    """A section that is named with its page, or after "see", is there: in pages, and in what the sources say."""
+    """Sections that the documents and sources name, with their page or after "see", exist."""
     known = {doc.rpartition('/')[2]: titles_of(doc, words) for doc, words in docs.items()}
     of_all = {title for titles in known.values() for title in titles}
     where = {**docs, CHANGES: read(CHANGES), 'the sources': re.sub(r'\n[ \t]*(?:\*|#|//)', ' ', sources()),
@@ -525,7 +525,7 @@ def check_titles(docs):
 
 
 def check_links(docs):
-    """What a page links to is there: a file, and a section of the same page or of another."""
+    """What a document links to exists: a file, and a section of the same page or of another."""
     for doc, words in {**docs, CHANGES: read(CHANGES)}.items():
         folder = (TOP / doc).parent
         for link, anchor in re.findall(r'\]\((?!\w+:)([^)#]*)(?:#([^)]*))?\)', words) if doc.endswith('.md') else ():
@@ -566,7 +566,7 @@ def check_readme(docs):
 
 
 def check_guide(docs):
-    """Every command that an administrator is shown is run by a test."""
+    """Every block of commands in the administrator's guide is run by a test."""
     blocks = re.findall(r'(.*)\n\n::$', docs[ADMIN], re.MULTILINE)
     blocks += re.findall(r'(.*\w::)$', docs[ADMIN], re.MULTILINE)
     run = ['client', 'server', 'both', *re.findall(r'^\s*guide (\w+)', read('scripts/test/package.sh'), re.MULTILINE)]

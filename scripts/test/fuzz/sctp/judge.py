@@ -364,7 +364,8 @@ CHUNK_FLAWS = [
 
 
 def with_flaw(sessions, flaw, first):
-    """Return the packets of the sessions, the first packet made by FLAW, a row of CHUNK_FLAWS."""
+    """Return the packets of the sessions, with the first packet made by FLAW, the function in a
+    row of CHUNK_FLAWS."""
     made = list(packets_of(sessions, first))
     return [flaw(Stack(first), sessions[0][0])] + made[1:]
 
