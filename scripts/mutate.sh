@@ -25,8 +25,9 @@ CHOICE=()
 
 mutate() { "$TOP/scripts/test/mutate/mutate.py" --state "$WORK/state.json" "${CHOICE[@]}" "${KEEP[@]}" "$@"; }
 
-# put_mutants LINUX [OPTION...]: write our sources, with all mutants in them, to drivers/iw_mpa of
-# the kernel sources LINUX. A warning must not stop the compiler, since a mutant may cause one.
+# put_mutants LINUX [--drop LOG]: write this tree's sources to drivers/iw_mpa of the kernel sources
+# LINUX, with all mutants but those that the compiler has rejected, by its LOG. A warning must not
+# stop the compiler, since a mutant may cause one.
 put_mutants() {
 	local linux=$1 ours=$1/drivers/iw_mpa
 

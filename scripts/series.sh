@@ -37,7 +37,7 @@ in_repo() { git_here -C "$REPO" "$@"; }
 # refresh FOLDER: write the folder's Makefile with only those objects whose source has been added so
 # far, and its Kconfig with only the options that this Makefile names. The Makefile names objects of
 # takeover/ only when takeover/takeover.c has been added, and the folder tests/ of the KUnit suites
-# only when .kunitconfig has been added, the last file of the suites.
+# only when .kunitconfig has been added, which follows all suites but those of takeover/.
 refresh() {
 	local from=$NEW/$1 to=$REPO/$1 object
 	local -a edits=()

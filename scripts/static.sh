@@ -90,9 +90,9 @@ examples() {
 }
 
 # built TEXT LOG COMMAND...: run COMMAND, which builds in $IW_MPA_BUILD with W=1, and write its
-# output to LOG. If it warns about files of this tree, print TEXT and the warnings, and fail. A
-# compiler warns only when it makes an object: so objects are kept for the next time only if none
-# had a warning, and the compiler is the same.
+# output to LOG. If COMMAND fails, so does built(). If it warns about files of this tree, print TEXT
+# and the warnings, and fail. A compiler warns only when it makes an object: so objects are kept for
+# the next time only if none had a warning, and the compiler is the same.
 built() {
 	local text=$1 log=$2 clean=$IW_MPA_BUILD/clean compiler
 
@@ -245,9 +245,9 @@ columns() {
 	esac
 }
 
-# wide FILE: print checkpatch.pl's messages about FILE, which stdin has, and fail if there are any.
-# Two kinds of long lines do not count: rows X(...) and GOTO(...) of tables, with up to 100 columns,
-# and strings beyond the limit, which checkpatch.pl does not recognize if ";" follows.
+# wide FILE: stdin has checkpatch.pl's messages about FILE. Print them, except those about two kinds
+# of long lines, and fail if any was printed. The two kinds are rows X(...) and GOTO(...) of tables,
+# with up to 100 columns, and strings, which checkpatch.pl does not recognize if ";" follows.
 wide() {
 	awk -F: 'FNR == NR { line[FNR] = $0; next }
 		/:LONG_LINE:/ && line[$2] ~ /";$/ { next }

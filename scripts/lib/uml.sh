@@ -25,10 +25,10 @@ FAKED_TX='iw_mpa_stream_down iw_mpa_tx_finished kernel_sendpage_locked tcp_sendm
 FAKED_QP='iw_mpa_close iw_mpa_disconnect iw_mpa_ep_get iw_mpa_ep_put'
 FAKED_FRAG=skb_page_frag_refill
 
-# srnic's sender is compiled to pass pages to TCP in one of two ways: one page in a call
-# (SRNIC_HAS_SENDPAGE), or, since Linux 6.5, all pages in one call. In the test kernel "splice" it
-# has the second way, in all others the first. The suites replace TCP by a fake, so a kernel of one
-# version can test both.
+# The version of Linux for which srnic's sender is compiled decides how it passes pages to TCP: one
+# page in a call (SRNIC_HAS_SENDPAGE), or, since 6.5, all pages in one call. All test kernels are
+# Linux 6.1, but the sender in the kernel "splice" is compiled as for 6.5. The suites replace TCP by
+# a fake, so kernels of one version can test both ways.
 declare -A PUSH=([splice]=-USRNIC_HAS_SENDPAGE)
 
 declare -A CONFIG=([pure]=kunit/pure.kunitconfig [net]=kunit/.kunitconfig [splice]=kunit/.kunitconfig
@@ -52,10 +52,11 @@ hook() {
 # put_makefiles DIR [NAME]: write the Makefiles in DIR, for the test kernel NAME. A kernel with
 # CONFIG_IW_MPA has all of iw_mpa, and those objects of srnic that need little or nothing of the
 # RDMA core. Any other kernel links only the protocol layers, L0 of iw_mpa and R0 of srnic, whose
-# objects the modules' own Kbuild files name. In user mode Linux, gcc's option --coverage counts
-# which of their code runs: with -Og, since the branches that are counted are then those of the
-# source, and with builtins for byte order, as on real machines. For other architectures the rest of
-# iw_mpa is only compiled, to check its static assertions, and that it builds without IPv6.
+# objects the modules' own Kbuild and Makefile name. For user mode Linux they are compiled with
+# --coverage, which counts what code runs; with -Og, since the branches that are counted are then
+# those of the source; and with builtins for byte order, as on real machines. For other
+# architectures the rest of iw_mpa is only compiled, to check its static assertions, and that it
+# builds without IPv6.
 put_makefiles() {
 	put "$1/Kconfig" <<-'EOF'
 		source "drivers/iw_mpa/kunit/Kconfig"

@@ -23,7 +23,7 @@ BLK=/run/blktests
 
 # The suite loads and unloads the driver for each test, so modprobe has to find the modules in
 # /share. The target opens its files with O_DIRECT, which a tmpfs possibly does not support. iw_mpa
-# is loaded only if it is built: if the driver is siw it possibly is not, and is not needed.
+# is loaded only if it is built: the driver siw does not need iw_mpa, which possibly is not built.
 begin() {
 	local ours='[ ! -e /share/modules/iw_mpa.ko ] ||'
 

@@ -19,11 +19,11 @@ build() (
 FAB_PORT=9228 OOB_PORT=3000
 
 # tests PROVIDER LIST: print the tests in runfabtests.sh's list LIST, such as "unit", except those
-# that it leaves out for PROVIDER, and the following. Two wait for immediate data, which iWARP does
-# not carry, until they are killed. In fi_rdm_multi_client RxM sometimes posts a receive to an
-# endpoint that it has closed (libfabric's issue 11828). Over verbs, without RxM, the client of
-# fi_shared_ctx, fi_msg_bw and fi_rma_bw may send before its server has posted a receive, which ends
-# an iWARP connection: they fail sometimes. fi_bw, which always fails, is not left out.
+# that runfabtests.sh leaves out for PROVIDER, and the following. Two wait for immediate data, which
+# iWARP does not carry, until they are killed. In fi_rdm_multi_client RxM sometimes posts a receive
+# to an endpoint that it has closed (libfabric's issue 11828). Over verbs, without RxM, the client
+# of fi_shared_ctx, fi_msg_bw and fi_rma_bw may send before its server has posted a receive, which
+# ends an iWARP connection: they fail sometimes. fi_bw, which always fails, is not left out.
 tests() {
 	local line pattern
 	local -a left_out

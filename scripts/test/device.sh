@@ -145,8 +145,8 @@ test_refused() {
 		HIDDEN=/usr/bin/python3 refused 'there is no python3' --device siw0 -k rtr_offer responder
 }
 
-# Without --hazards, wire tests that need it are reported as skipped. Other functions hide tshark
-# from iw-mpa-judge; this one does not, so the report also has tshark's verdict on the capture.
+# Without --hazards, wire tests that need it are reported as skipped. By default tshark is hidden
+# from iw-mpa-judge; in this test it is not, so the report also has tshark's verdict on the capture.
 test_startup() {
 	HIDDEN=/usr/bin/false judge --device siw0 --sample -k 'request_v1|rtr_offer|own_depths|rejected_v1|connect_to_where' \
 		initiator responder hazards || return

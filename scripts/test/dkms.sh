@@ -305,7 +305,8 @@ FIRST=	# release of the kernel that uname prints in the copy of the host
 SECOND=	# release of another kernel, whose headers are installed later
 
 # make_host FIRST SECOND: mount a copy of this host, without anything that DKMS has built on the
-# host, but with the modules of these two kernels. Only the headers of FIRST are on the copy.
+# host, but with the modules of the kernels FIRST and SECOND. Of these kernels only FIRST has headers
+# on the copy.
 make_host() {
 	local lower
 

@@ -17,8 +17,9 @@
  *	dump		have split.c write what it has counted
  *
  * COUNT connections are made in batches of OUTSTANDING, with OCTETS bytes of private data in each
- * direction. -q: do not wait until TCP has freed the ports of an earlier run. -k holds NUMBER other
- * connections open during the run, in one of these states, and prints how much memory they took:
+ * direction. -q: start at once, for use if no earlier run has left ports in TIME_WAIT. -k holds
+ * NUMBER other connections open during the run, in one of these states, and prints how much memory
+ * they took:
  *	tcp		TCP connections, without any MPA
  *	half-open	TCP connections to a listener of rdma_cm, without a byte sent
  *	waiting		the server's application has the Request, and does not answer

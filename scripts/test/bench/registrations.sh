@@ -43,7 +43,7 @@ registered_least() {
 # judge_registered user|kernel COUNT: compare srnic's cost of COUNT registrations and
 # deregistrations, by a process or by the kernel, with siw's, and the cost of the last registrations
 # with that of the first. RCU frees the memory of regions at any time, also during a later
-# measurement: so for deregistration the smallest cost of each driver is compared.
+# measurement: so for deregistration each driver's registered_least() is compared.
 judge_registered() {
 	local variant what first last cost siw
 

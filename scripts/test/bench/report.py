@@ -184,8 +184,8 @@ HEAD = ["", *VARIANTS, "srnic/siw", "plain/siw"]
 
 
 def row_of(name, values):
-    """Return a row of a table: NAME, the numbers of VALUES, a dictionary, in the order of VARIANTS,
-    and the ratios of srnic and plain to siw."""
+    """Return a row of a table: NAME, the numbers of VALUES, {variant: number}, in the order of
+    VARIANTS, and the ratios of srnic and plain to siw."""
     siw = values.get("siw")
     return [name, *[values.get(variant) for variant in VARIANTS],
             ratio(values.get("srnic"), siw), ratio(values.get("plain"), siw)]

@@ -80,9 +80,9 @@ commit_of_tree() {
 }
 
 # tests_concern NAME: print which rows of scripts/test/check/rows can run code of
-# scripts/wire/NAME.py, in the form of concerned_by. If other files import NAME.py, these are all
-# rows of wire.sh; else those that name NAME or no file. Of soak.sh and debug.sh they are the rows
-# that run NAME.py, or files that may import it.
+# scripts/wire/NAME.py, in the form of concerned_by(): all rows of wire.sh if other files import
+# NAME.py, else those that name NAME or no file; and the rows of soak.sh and debug.sh that run
+# NAME.py, or files that may import it.
 tests_concern() {
 	case $1 in
 	# Other files import these, or debug.sh runs them as "storms" or "faults".
@@ -226,9 +226,9 @@ blob_of() {
 	BLOB=${BLOB_OF[$1]:-none}
 }
 
-# read_words: read from WORDS_FILE what earlier runs have stored: checksums of files without their
-# comments. Each version of without_words(), and of the programs that it runs, has another
-# WORDS_FILE.
+# read_words: read from WORDS_FILE what earlier runs have stored: checksums of what without_words()
+# leaves of files. Each version of without_words(), and of the programs that it runs, has a
+# WORDS_FILE of its own.
 WORDS_FILE=
 declare -A WORDS_OF=()
 read_words() {
@@ -374,8 +374,8 @@ record() {
 }
 
 # read_kept ROW: read the row's last result, which is kept on this machine or in the file RECORD.
-# Set WAS to passed, failed, stale or none, and RAN_ON, DID_PASS, DID_FAIL, TOOK and USED to what
-# the result says.
+# Set WAS to passed, failed, stale (not valid any more) or none, and RAN_ON, DID_PASS, DID_FAIL,
+# TOOK and USED to what the result says.
 read_kept() {
 	local file known
 

@@ -127,8 +127,8 @@ def startup():
 
 
 def rtr_of(connection):
-    """Return the type of the RTR message that was sent, None if there was none, or a text that says
-    what is wrong: both Request and Reply have to offer the type that is sent."""
+    """Return the type of the RTR message that was sent, None if none was asked for and none was
+    sent, or a text that says what is wrong: both Request and Reply have to offer the type."""
     req, rep = connection.request.enhanced, connection.reply.enhanced
     rtr = connection.rtr()
     if not (req and rep and req.a and rep.a):

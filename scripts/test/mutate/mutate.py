@@ -52,8 +52,8 @@ GROUPS = {
     'library L1 to L3': ('iw_mpa', ('iw_mpa-l1', 'iw_mpa-l2-memory', 'iw_mpa-l2-takeover', 'iw_mpa-l2', 'iw_mpa-l3')),
 }
 WANTED = 95             # per cent of a group's mutants that the suites have to find
-# A group with fewer mutants need not reach WANTED; but each mutant that no suite finds needs an
-# explanation, as in all groups.
+# A group with fewer than FEWEST mutants need not reach WANTED; but each mutant that no suite finds
+# needs an explanation, as in all groups.
 FEWEST = 20
 SLOWEST = 15            # seconds: the least time limit of a suite
 
@@ -286,8 +286,8 @@ class Kernel:
 
     def finds(self, suite, mutant, limit):
         """Return how the suite finds the mutant, or None. A failure that a busy machine has caused
-        must not count: so a case has to fail twice; and if both the mutant and the original code
-        exceed the time limit, the mutant gets four times as long."""
+        must not count: so the suite, or its case that has failed, has to fail again; and if both the
+        mutant and the original code exceed the time limit, the mutant gets four times as long."""
         how, _ = self.run(suite, mutant, limit)
         if how == f"{suite}: hangs" and self.run(suite, 0, limit)[0]:
             return self.run(suite, mutant, 4 * limit)[0]

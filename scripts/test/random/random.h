@@ -80,8 +80,8 @@ static inline int link_of(const struct sockaddr_in6 *sa)
 
 /*
  * Functions of verbs.c: verbs_qp_for() makes a QP for a new connection over @link, and returns its
- * number, or 0 if it fails. It sets @key to memory that the peer may access. verbs_peer() stores
- * with the QP @number which memory of its peer it may access.
+ * number, or 0 if it fails. It sets @key to memory that the peer may access, if there is any.
+ * verbs_peer() stores with the QP @number which memory of its peer it may access.
  */
 uint32_t verbs_qp_for(int link, struct key *key);
 void verbs_peer(uint32_t number, const struct key *key);

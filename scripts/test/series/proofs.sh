@@ -14,7 +14,7 @@ configure() {
 	cp "$KDIR/.config" "$KDIR/Module.symvers" "$OBJ/"
 	"$TREE/scripts/config" --file "$OBJ/.config" -d DEBUG_INFO_BTF -d MODULE_SIG -e KUNIT -e SAMPLES -m RDMA_SIW
 	# "&&", since errexit is off if the caller is part of a condition. The file "version" is
-	# written last: if it exists, the folder is complete, and is used again.
+	# written last: if it names the sources' version, the folder is complete, and is used again.
 	tree_make olddefconfig && tree_make modules_prepare && source_version >"$OBJ/version"
 }
 

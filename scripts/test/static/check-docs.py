@@ -140,7 +140,7 @@ def headers():
 
 
 def members():
-    """Return the names of what a driver registers: (attributes of a device, callbacks)."""
+    """Return the names of what a driver registers: (values that it declares, callbacks)."""
     ops = struct_of('iw_mpa_takeover_ops')
     return (re.findall(r'(?:\tu\d+\t+|\*)(\w+);', struct_of('iw_mpa_device_attr') + ops),
             re.findall(r'\(\*(\w+)\)\(', struct_of('iw_mpa_driver_ops') + ops))
@@ -315,8 +315,8 @@ def check_written(docs):
 
 
 def check_contract(docs):
-    """The pages for drivers have a section for each callback, and name each capability and
-    function of the headers for drivers."""
+    """The pages for drivers have a section for each callback, and name each declared value,
+    capability and function of the headers for drivers."""
     data, callbacks = members()
     text = docs[DRIVER] + docs[TAKEOVER]
     sections = re.findall(r'^(\w+)\n~+$', text, re.MULTILINE)
@@ -409,8 +409,8 @@ def check_quotes(docs):
 
 
 def check_skeleton(_docs):
-    """In the folder of the driver skeleton two files include a header of iw_mpa, and only one each:
-    skel.h rdma/iw_mpa.h, and iw_mpa_toe.h rdma/iw_mpa_proto.h."""
+    """A driver needs only one header of iw_mpa: in the folder of the driver skeleton skel.h includes
+    rdma/iw_mpa.h, iw_mpa_toe.h includes rdma/iw_mpa_proto.h, and no other file includes any."""
     want = {'skel.h': ['rdma/iw_mpa.h'], 'iw_mpa_toe.h': ['rdma/iw_mpa_proto.h']}
     for path in sorted((TOP / SKELETON).glob('*.[ch]')):
         headers = re.findall(r'#\s*include\s*[<"]([^>"]*/iw_mpa[^>"]*)', path.read_text())

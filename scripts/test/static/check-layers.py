@@ -43,7 +43,7 @@ def name_of(path):
 
 
 # A file may include headers of its own layer and of lower ones. An object may call only objects
-# that are linked before it, so no two objects call each other.
+# that are linked before it, so calls between objects form no circle.
 LAYERS = {{'leaves': 'leaf'}.get(layer, layer.upper()): names
           for layer, names in link_line().items()}
 LAYER_OF = {name: layer for layer, names in LAYERS.items() for name in names}

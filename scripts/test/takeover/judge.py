@@ -48,8 +48,9 @@ Hold = namedtuple("Hold", "number")
 
 
 def frames(capture):
-    """Yield a Segment for each TCP segment in the capture, and a Hold for the datagram by which
-    twin.py marks the hold: from then on the host's TCP gets no packets of the connection."""
+    """Yield a Segment for each TCP segment in the capture, and a Hold for each datagram of twin.py.
+    The first of these marks the hold: from then on the host's TCP gets no packets of the
+    connection."""
     text = subprocess.run(
         ["tshark", "-r", capture, "-Y", f"tcp or udp.dstport == {DISCARD}", "-T", "fields",
          "-E", "occurrence=f"] + [word for name in FIELDS for word in ("-e", name)],

@@ -52,7 +52,7 @@ struct twin_dev {
  * @ep: the endpoint, from prepare() to stop(), two of the driver's ops
  * @takeover: iw_mpa's takeover, from prepare() until the process has written "released"
  * @af_ops: the socket's icsk_af_ops before iw_mpa froze it, for twin_thaw()
- * @thawed: if thaw is set, the socket that twin_thaw() took, from prepare() to stop()
+ * @thawed: the socket that twin_thaw() has changed, if it was called; from prepare() to stop()
  * @listener: cm_id that listens
  * @cm_id: cm_id of the connection
  */
@@ -85,8 +85,8 @@ static void twin_let_go(struct ib_qp *qp)
 }
 
 /*
- * Undo what iw_mpa has done to the host's socket so that it neither sends nor receives, for a case
- * in which judge.py has to find faults: the socket then sends a FIN when it is closed.
+ * Undo what iw_mpa has done to the host's socket so that it neither sends nor receives. This is for
+ * takeover.sh's case control_not_frozen, which has to fail: in twin_stop() the socket sends a FIN.
  */
 static void twin_thaw(struct sock *sk)
 {
