@@ -305,8 +305,8 @@ FIRST=	# release of the kernel that uname prints in the copy of the host
 SECOND=	# release of another kernel, whose headers are installed later
 
 # make_host FIRST SECOND: mount a copy of this host, without anything that DKMS has built on the
-# host, but with the modules of the kernels FIRST and SECOND. Of these kernels only FIRST has headers
-# on the copy.
+# host, but with the modules of the kernels FIRST and SECOND. Of these two, the copy has only the
+# headers of FIRST.
 make_host() {
 	local lower
 

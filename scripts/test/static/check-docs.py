@@ -409,7 +409,7 @@ def check_quotes(docs):
 
 
 def check_skeleton(_docs):
-    """A driver needs only one header of iw_mpa: in the folder of the driver skeleton skel.h includes
+    """A driver needs only one header of iw_mpa: in the driver skeleton's folder skel.h includes
     rdma/iw_mpa.h, iw_mpa_toe.h includes rdma/iw_mpa_proto.h, and no other file includes any."""
     want = {'skel.h': ['rdma/iw_mpa.h'], 'iw_mpa_toe.h': ['rdma/iw_mpa_proto.h']}
     for path in sorted((TOP / SKELETON).glob('*.[ch]')):
