@@ -287,7 +287,7 @@ class Kernel:
     def finds(self, suite, mutant, limit):
         """Return how the suite finds the mutant, or None. A failure that a busy machine has caused
         must not count: so the suite, or its case that has failed, has to fail again; and if both
-        the mutant and the original code exceed the time limit, the mutant gets four times as long."""
+        the mutant and the original code exceed the limit, the mutant gets four times as long."""
         how, _ = self.run(suite, mutant, limit)
         if how == f"{suite}: hangs" and self.run(suite, 0, limit)[0]:
             return self.run(suite, mutant, 4 * limit)[0]
