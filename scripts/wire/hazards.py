@@ -2,7 +2,8 @@
 """Hazards: behaviour of peers and ULPs that has harmed other implementations must not harm iw_mpa.
 
 The ids of hazards are those of Documentation/infiniband/iw_mpa_conformance.rst. If a rule of an RFC
-says how to react, the test is in initiator.py or responder.py, with the ids of rule and hazard.
+says how to react to a hazard, the test is in initiator.py or responder.py, and names the ids of
+both.
 """
 
 import errno
@@ -27,15 +28,15 @@ FAR_MS = 300000     # milliseconds: a timer that must not expire during the test
 
 
 def qp_is(probe, state):
-    """Is cm_probe's QP in this state, and does ibv_query_qp() return sq_sig_all as cm_probe set it?
-    """
+    """Is the QP of cm_probe, the ULP, in this state, and does ibv_query_qp() return the sq_sig_all
+    with which cm_probe created it?"""
     said, = probe.do("query_qp")
     return said.split()[:3] == ["QP", str(state), "1"]
 
 
 def comes_up(b, server):
-    """Connect a peer that breaks no rule to server, and close. Return the seconds to
-    ESTABLISHED."""
+    """Connect a peer that breaks no rule to server, the ULP, and close the connection. Return the
+    seconds until the ULP got ESTABLISHED."""
     start = time.monotonic()
     peer = b.dial()
     peer.send(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
@@ -89,11 +90,11 @@ def clients_that_stop_within_the_request(b, size):
 @rule("B-12", "I-11", "Q-06", cases=[(1, 24), (16, 48)])
 def more_clients_than_the_backlog(b, backlog, count):
     """More MPA Requests arrive than the backlog of the ULP's listener: the device must hold those
-    in excess, and pass them on later, and must not reject them itself."""
+    in excess and pass them to the ULP later, and must not reject them itself."""
     quiet()
-    # When the ULP has answered no request for a fiftieth of verdict_timeout_ms, 1 s by default,
-    # iw_mpa passes on more requests than its backlog: with this value only after 72 s, and not
-    # during the test.
+    # When the ULP has answered no request for a fiftieth of verdict_timeout_ms, iw_mpa passes on
+    # more requests than the listener's backlog. With 3600000 ms that happens only after 72 s, and
+    # not during the test.
     b.set(verdict_timeout_ms=3600000)
     server = b.server(str(backlog))
     peers = []
@@ -103,8 +104,8 @@ def more_clients_than_the_backlog(b, backlog, count):
     for thread in threads:
         thread.join()
     equal(len(peers), count, "clients that TCP let in")
-    # Pause cm_probe: each request that it reads makes room for another one in rdma_ucm, which then
-    # would not reject a request that iw_mpa passed on in excess of the backlog.
+    # Pause cm_probe, the ULP: each request that it reads makes room for another one in rdma_ucm,
+    # which then would not reject a request that iw_mpa passed on in excess of the backlog.
     with server.paused():
         for peer in peers:
             peer.send(mpa.request2(ird=4, ord=4))
@@ -197,8 +198,8 @@ def sends_race_the_rtr(b, count):
 
 @rule("B-19", "P-07", "R-07", cases=[("fin", 10), ("reset", 10)])
 def peer_goes_as_the_ulp_accepts(b, how, count):
-    """The peer closes the connection while the ULP calls rdma_accept(): that or ESTABLISHED must
-    report an error, and the QP must not remain in RTS."""
+    """The peer closes the connection while the ULP calls rdma_accept(): the call must fail, or the
+    event ESTABLISHED must have an error as its status. The QP must not remain in RTS."""
     b.set(rtr_timeout_ms=600000)    # ms, so long that no timer ends the wait
     for _ in range(count):
         server, peer, _ = b.asked(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
@@ -231,7 +232,7 @@ def ulp_can_ask_what_its_qp_is(b):
 @rule("P-01", "P-11", "B-10", cases=[("destroy_qp",), ("destroy_id",)])
 def silent_peer_holds_nobody_up(b, how):
     """The ULP exits while the device waits for the RTR message of a silent peer: the exit must not
-    take until rtr_timeout_ms."""
+    wait until rtr_timeout_ms has passed."""
     b.set(rtr_timeout_ms=FAR_MS)
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
     if how == "destroy_qp":
@@ -247,8 +248,8 @@ def silent_peer_holds_nobody_up(b, how):
 
 @rule("B-20", "P-03", cases=[("destroy_qp",), ("quit",)])
 def connect_to_where_nobody_answers(b, how):
-    """No TCP answers the device's SYNs: neither rdma_connect() nor the exit of the ULP may block
-    until connect_timeout_ms."""
+    """Nothing answers the device's SYNs: neither rdma_connect() nor the exit of the ULP may block
+    until connect_timeout_ms has passed."""
     b.set(connect_timeout_ms=FAR_MS)
     b.unanswering()
     client = b.client()
@@ -317,8 +318,8 @@ def longest_private_data_of_the_ulp(b, kind, size):
 # --- the kernel's log ------------------------------------------------------------------------
 
 def log_line(b, role, port, text):
-    """Return the line with text that iw_mpa logs about a connection. role: the device's; port: the
-    port of the test's end"""
+    """Return the line that iw_mpa logs about a connection, with `text` at its end. role: the
+    device's; port: the port of the test's end"""
     ends = [f"[{b.address}]:{n}" if ":" in b.address else f"{b.address}:{n}"
             for n in (b.port, port)]
     own, peer = ends if role == "responder" else ends[::-1]
@@ -347,7 +348,7 @@ def ulp_rejects(b, server):
 @rule("B-08")
 def rtr_arrives_while_the_qp_is_locked(b):
     """The RTR message arrives in softirq while a task holds the QP's lock, for which softirq cannot
-    wait: when the task unlocks, the driver must read the bytes, although TCP signals none."""
+    wait: when the task unlocks, the driver must read it, although TCP signals no new data."""
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
     slow = SlowPoint(b, device().modify_qp, 300 * SLOW)
     server.tell("modify_qp")

@@ -46,8 +46,8 @@ def fails(client, names, status=None):
 
 
 def any_crc_field_will_do(probe, peer):
-    """Have the peer send a Send with each of CRC_FIELDS when no CRCs were negotiated: each must
-    complete a receive. The caller has sent MSN 1."""
+    """No CRCs were negotiated: have the peer send one Send for each value of CRC_FIELDS, with that
+    value in the CRC field; each must complete a receive. The caller has sent MSN 1."""
     for msn, field in enumerate(CRC_FIELDS, 2):
         octets = mpa.send(b"pong", msn)
         probe.do("recv")
@@ -56,8 +56,8 @@ def any_crc_field_will_do(probe, peer):
 
 
 def data_flows(client, peer, crc=True):
-    """Check that the client sends and receives a Send. The caller has read its RTR message, if
-    any."""
+    """Check that the client sends and receives a Send. The caller has read the client's RTR
+    message, if any."""
     client.do("send 8")
     equal(peer.recv_fpdu(crc).op, "SEND", "what the client sends first")
     client.do("recv")
@@ -344,8 +344,8 @@ def read_rtr_with_ord_0(b):
 @rule("E-9-1: IRD and ORD of the Request", "E-9.1-6: ORD of the QP", "R-03",
       cases=[(0, 0), (0, 1), (1, 0), (127, 128), (128, 127), (255, 255)])
 def own_depths(b, ird, ord):  # pylint: disable=redefined-builtin
-    """For 255 librdmacm asks for the device's limits. The values 129 to 254 are not tested, as
-    librdmacm itself refuses them."""
+    """For an IRD or ORD of 255 librdmacm takes the device's limit. The values 129 to 254 are not
+    tested, as librdmacm itself refuses them."""
     client, peer, req = b.connecting(ird=ird, ord=ord)
     equal((req.ird, req.ord), (min(ird, device().most_ird), min(ord, device().most_ord)), "IRD and ORD")
     up(client, peer, mpa.reply2(a=1, rtr=WRITE, ird=req.ord, ord=req.ird))
@@ -476,8 +476,8 @@ def bad_reply_is_closed(b, name):
 
 @contextlib.contextmanager
 def one_end_is_counted(timeout):
-    """Check that the sum of iw_mpa's counters TCP_ERROR and `timeout` grows by one: a connection
-    ended by an error of TCP or, if TCP delivers no more bytes, by the timer of that counter."""
+    """Check that the sum of two counters of iw_mpa, TCP_ERROR and `timeout`, grows by one: an error
+    of TCP ended a connection or, if TCP delivered no more bytes, the timer of `timeout` did."""
     total = lambda: counter("TCP_ERROR") + counter(timeout)
     before = total()
     yield
@@ -489,7 +489,7 @@ def one_end_is_counted(timeout):
       cases=[(0,), (9,), (24,)])
 def urgent_data_in_a_reply(b, offset):
     """TCP takes an urgent byte out of the stream, so the device never gets the whole Reply: it must
-    end the connection by an error or by its timer."""
+    end the connection for an error of TCP, or when reply_timeout_ms has passed."""
     b.set(reply_timeout_ms=1000 * SLOW)
     client, peer, _ = b.connecting()
     octets = mpa.reply2(b"private data", a=1, rtr=WRITE, ird=4, ord=4)
@@ -695,8 +695,8 @@ def depths_above_8_bits_are_in_the_trace(b):
 
 # --- revisions ---------------------------------------------------------------------------
 
-# Name -> sysctls, and the attribute peer_to_peer of the device (None: not set). With each of the
-# last five the device must not accept a connection of MPA revision 1.
+# Name for a test's case -> sysctls, and the attribute peer_to_peer of the device (None: not set).
+# With each of the last five the device must not accept a connection of MPA revision 1.
 WISHES = {
     "defaults": ({}, None),
     "client_server": ({"peer_to_peer": 0}, None),
@@ -738,8 +738,8 @@ def deaf(b):
 
 
 def called(b, pd=b""):
-    """Start a cm_probe that connects to the test. Return it, and the socket at which the test
-    listens."""
+    """Start a cm_probe, the ULP, that connects to the test. Return it, and the socket at which the
+    test listens."""
     sock = b.listen()
     client = b.client()
     client.do(f"connect 4 4 {pd.hex() or '-'}")
@@ -761,8 +761,8 @@ def no_further_call(sock):
 
 
 def counted(*names):
-    """Return a function that returns by how much each of iw_mpa's counters has grown since this
-    call."""
+    """Return a function that returns by how much each counter in names, of those of iw_mpa, has
+    grown since the call of counted()."""
     before = [counter(name) for name in names]
     return lambda: [counter(name) - was for name, was in zip(names, before)]
 
@@ -789,8 +789,8 @@ def v1_is_tried_when_v2_was_read_and_refused(b, name):
 @rule("E-10-6: a second Request, which is the first one, and a peer-to-peer connection",
       cases=[("unread",), ("reset",)])
 def v2_is_offered_again_when_nothing_shows_that_it_was_refused(b, how):
-    """The peer sends FIN before its TCP has acknowledged the Request, or RST. As a restart or
-    overload of the peer can cause that, too, the device must try revision 2 once more."""
+    """The peer sends RST, or FIN before its TCP has acknowledged the Request. A restart or overload
+    of a peer that supports revision 2 can cause that, too: the device must try it once more."""
     moved = counted("v2_again", "v1_fallback")
     client, sock = called(b, b"abc")
     if how == "unread":
@@ -810,9 +810,9 @@ def v2_is_offered_again_when_nothing_shows_that_it_was_refused(b, how):
 @rule("E-10-6: a third Request, of revision 1, and a connection",
       cases=[("reset", "reset"), ("reset", "fin"), ("unread", "reset"), ("unread", "unread")])
 def v1_is_tried_when_v2_was_offered_twice(b, first, second):
-    """The peer ends the connection by RST, or before it has acknowledged the Request, and then a
-    second time, in any way. As some peers of revision 1 answer revision 2 by RST, the device must
-    then try revision 1."""
+    """The peer ends the first connection by RST, or by FIN before its TCP has acknowledged the
+    Request, and the second one in any way. As some peers of revision 1 answer revision 2 by RST,
+    the device must then try revision 1."""
     client, sock = called(b, b"abc")
     for how in (first, second):
         if how == "unread":

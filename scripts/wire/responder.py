@@ -21,8 +21,8 @@ NOT_BY_TIME = 600000    # ms: longer than any test waits
 
 
 def up(server, peer, rtr=None, **kw):
-    """Send the peer's first FPDU, rtr or a zero-length Write, and expect ESTABLISHED at the server,
-    the device's ULP. Return that event."""
+    """Send the peer's first FPDU, which is rtr or else a zero-length Write, and expect ESTABLISHED
+    at the server, the device's ULP. Return that event."""
     peer.send(rtr or mpa.rtr_write(**kw))
     ev = server.event("ESTABLISHED")
     equal(ev.status, 0, "status")
@@ -185,7 +185,7 @@ def garbage_shorter_than_a_header_is_closed_at_once(b, size):
       cases=[(0,), (9,), (24,)])
 def urgent_data_in_a_request(b, offset):
     """TCP takes an urgent byte out of the stream, so the device never gets the whole Request: it
-    must end the connection by an error or by its timer."""
+    must end the connection for an error of TCP, or when request_timeout_ms has passed."""
     b.set(request_timeout_ms=1000 * SLOW)
     server = b.server()
     peer = b.dial()
@@ -326,8 +326,8 @@ def request_of_draft_02(b, send, write, read, first):
     if first == "read":
         equal(peer.recv_fpdu().op, "RESPONSE", "answer to the RTR")
     elif first == "write" or reply.rtr & SEND:
-        # The RTR message, Write or Send, consumed no receive: the next Send completes the one
-        # posted.
+        # The RTR message, Write or Send, consumed no receive: the next Send completes the only
+        # receive that was posted.
         peer.send(mpa.send(b"x", msn=2 if first == "send" else 1))
         server.received(1)
     else:
@@ -467,7 +467,7 @@ def first_fpdu_is_too_short_for_its_opcode(b, name):
 @rule("M-8-1: DISCONNECTED, and one stream is counted as ended for it")
 def urgent_data_ends_the_connection(b):
     """The peer sends urgent data within an FPDU. The bytes behind it are no FPDU, either, but the
-    device must end the stream for the urgent data, and count that."""
+    device must end the stream for the urgent data, and the counter of such ends must grow."""
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
     up(server, peer)
     before = hw_counter(device().urgent)
