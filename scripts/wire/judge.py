@@ -73,16 +73,17 @@ LONGEST = 60000             # most bytes of data in a packet that is written her
 
 ANY_END = "RST", OWN_RST, "FIN"
 
-# Pieces of a selftest's stream. Uncaptured: bytes that the capture does not have. Ahead: as many
-# bytes as the next piece has, which a later segment of its sender, without data, overtakes
+# Two kinds of pieces for segments(). Uncaptured: bytes that the capture does not have. Ahead: a
+# segment without data, captured before `octets`, the next piece, but with the sequence number
+# behind them
 Uncaptured = namedtuple("Uncaptured", "octets")
 Ahead = namedtuple("Ahead", "octets")
 
 # --- captures of the selftest ------------------------------------------------------------------
 
 def segment(index, out, seq, flags, data):
-    """Return an IPv4 packet with a TCP segment. The responder's port is that of connection index;
-    out: is the initiator the sender?"""
+    """Return an IPv4 packet with a TCP segment of the connection with number `index`, which decides
+    the responder's port. out: is the initiator the sender?"""
     ends = [b"\x0a\x00\x00\x01", b"\x0a\x00\x00\x02"]
     ports = [40000, FIRST_PORT + index]
     if not out:
@@ -94,11 +95,12 @@ def segment(index, out, seq, flags, data):
 
 
 def segments(index, out, back):
-    """Yield the packets of connection index: the SYNs, the first piece of the initiator (out) and
-    of the responder (back), then all others of the initiator, then those of the responder.
+    """Yield the packets of the connection with number `index`: the SYNs, the first piece of the
+    initiator (out) and of the responder (back), then all others of the initiator, then those of the
+    responder.
 
-    The pieces FIN and RST are a segment without data; of a tuple of two, the second overtakes the
-    first.
+    A piece is the data of a segment; or FIN or RST, for a segment without data; or a tuple with the
+    data of two segments, the second of which overtakes the first; or an Uncaptured or Ahead.
     """
     yield segment(index, True, 0, SYN, b"")
     yield segment(index, False, 0, SYN | ACK, b"")
@@ -127,7 +129,7 @@ def segments(index, out, back):
 
 def write_capture(path, streams):
     """Write a pcap file. streams: for each connection the pieces of the initiator and of the
-    responder"""
+    responder, as segments() takes them"""
     with open(path, "wb") as file:
         file.write(struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 262144, 101))
         for index, (out, back) in enumerate(streams):
@@ -169,8 +171,9 @@ def read_packet(octets, number, span, seen):
 
 
 def without_crc(what, is_beside):
-    """Return an FPDU's tuple; drop the verdict on its CRC if a Marker is directly before or behind
-    it, as tshark's is wrong then: see judge_data.py."""
+    """Return `what`, an FPDU's tuple: "FPDU", length, opcode, verdict on the CRC. If a Marker is
+    directly before or behind the FPDU (is_beside), put None for the verdict, as tshark's is wrong
+    then: see judge_data.py."""
     return (*what[:3], None) if is_beside else what
 
 
@@ -218,7 +221,7 @@ class Side:
                     packet.complaints.append("an FPDU behind a Reject")
 
     def _captured(self, start, end):
-        """Return the number of the captured packet that had these bytes, offsets of the stream."""
+        """Return the number of the captured packet with the bytes at these offsets in a stream."""
         items = self.octets.items_in(start, end)
         return self.octets.packet_of(items[0].offset if items else start)
 
@@ -264,8 +267,8 @@ def both_sides(exchange, connection, seen):
 
 
 def judge_anew(exchanges):
-    """Write exchanges that tshark cannot dissect as captured to a new capture, and return the Sides
-    of each. Their packet numbers are those of the original capture."""
+    """Write exchanges that tshark cannot dissect as captured to a new capture. Return for each the
+    two Sides, which are what each end sent, with the packet numbers of the original capture."""
     if not exchanges:
         return []
     streams = [exchange.streams() for exchange in exchanges]
@@ -282,9 +285,10 @@ def judge_anew(exchanges):
 
 
 def sides_anew(exchange, connections, seen):
-    """Return both Sides of an exchange that was written as one connection, or as two if only one
-    direction has Markers. Then each direction's FPDUs are from the connection written for it, and
-    the Request and the Reply from the first connection, in which their bit M is as captured."""
+    """Return both Sides, which are what each end sent, of an exchange that was written as one
+    connection, or as two if only one direction has Markers: the FPDUs with Markers in the first,
+    the others in the second. Request and Reply are taken from the first connection, as only there
+    both have bit M as captured."""
     first = both_sides(exchange, connections[0], seen)
     if len(connections) == 1:
         return first
@@ -377,8 +381,8 @@ class Report:
             self.count["frames"] += bool(side.octets.frame) and not exchange.behind_reject
 
     def add_breaches(self, name, role, side, but_terminates):
-        """Report what breaks a rule for senders. but_terminates: not in Terminates, which siw_mpa
-        leaves to siw, a driver that is not under test"""
+        """Report what breaks a rule for senders. but_terminates: leave out Terminates, as siw makes
+        those of siw_mpa's device, and siw is not under test"""
         for item in side.octets.items:
             if item.breach and not (but_terminates and item.what[2] == TERMINATE):
                 self.fail("dissects", name, side.octets.packet_of(item.offset), role, item.breach)
@@ -405,8 +409,9 @@ class Report:
         self.failures[kind].append(f"{name}: packet {packet}, {role}: {words}")
 
     def expect(self, peers, exchanges):
-        """Report a failure if the capture has fewer exchanges than expected, or lacks connections
-        of peers: otherwise a capture in which packets are missing would pass."""
+        """Report a failure if the capture has fewer complete exchanges than `exchanges`, or if
+        connections of the test's own peers are missing in it, which `peers` counts: otherwise a
+        capture in which packets are missing would pass."""
         if exchanges and not self.count["connections"]:
             self.failures["capture"].append("no connection in the capture")
         if self.count["exchanges"] < exchanges:
@@ -477,8 +482,8 @@ def changed(octets, offset):
 
 
 def led(spoil=lambda octets: octets):
-    """Return three FPDUs of a stream with Markers, one of which is directly before the second FPDU.
-    spoil: function that changes that FPDU's CRC field"""
+    """Return three FPDUs of a stream with Markers. A Marker is directly before the second FPDU.
+    spoil: function that changes the CRC field of the second FPDU"""
     writer = fpdu.Writer(markers=True)
     # The first FPDU has 512 bytes, so that the second Marker follows it: 10 of them are the first
     # Marker, ULPDU_Length and the CRC, 18 are the DDP header, and the rest is payload.
@@ -510,8 +515,8 @@ def sent(ulpdu, **kw):
 
 
 def cases():
-    """Yield a case's name, and the pieces that initiator and responder send. The judge has to
-    report a failure for each name with "bad", and none for the others."""
+    """Yield a case's name, and the pieces, as segments() takes them, that initiator and responder
+    send. The judge has to report a failure for each name with "bad", and none for the others."""
     v1 = [mpa.request(), *OUT], [mpa.reply(), *BACK]
     no_crc = [mpa.request(flags=0), mpa.send(b"x", crc=False)], [mpa.reply(flags=0)]
     split = [REQUEST[:7], REQUEST[7:], OUT[0][:3], OUT[0][3:], OUT[1]], [REPLY + BACK[0]]
@@ -621,9 +626,9 @@ def selftest(path):
     yield from (f"{name}: not found" for name in sorted(bad - found))
     yield from (f"{name}: but it is not" for name in sorted(found - bad))
 
-    # If the map says that the bad end is the test's own peer, faults that tshark reports are
-    # allowed. Two remain: ORDER, which tshark cannot judge, and GAP, since no capture may lack
-    # bytes.
+    # If both ends of each connection are given as the test's own peers, flaws that tshark reports
+    # are allowed. Two failures remain: ORDER, a Reply before the Request, which tshark cannot
+    # judge, and GAP, since no capture may lack bytes.
     found = found_bad(path, streams, ports, both_peers(ports), cuts)
     yield from (f"as the test's peer, {line}" for line in sorted(found - {ORDER, GAP}))
     if GAP not in found:
@@ -639,8 +644,8 @@ def selftest(path):
 
 
 def misread_cases():
-    """Yield cases: a name; the pieces that a peer sends after its Request; for each of these
-    segments the messages that replace tshark's, or None to keep tshark's"""
+    """Yield cases: a name; the data of the segments that a peer sends after its Request; for each
+    of these segments the messages that replace tshark's, or None to keep tshark's"""
     crc, short = changed(OUT[1], 20), mpa.fpdu(bytes(4))
     bad_crc, lost = [f"{judge_tshark.BAD_CRC}: 0x0"], ["Malformed Packet"]
     yield "good, three flaws", (crc, OUT[1], short, crc), (None, None, None, None)

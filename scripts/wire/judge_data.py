@@ -33,7 +33,7 @@ FIELDS = ["iwarp_ddp.tagged_flag", "iwarp_ddp.last_flag", "iwarp_ddp.stag",
           *HDRCT_FIELDS, *COPY_FIELDS]
 
 # Header fields of one DDP segment. address: STag and TO, or QN, MSN and MO; term: layer, type, code
-# and HdrCt of a Terminate; copies: the rest of it, DDP Segment Length and the copied headers
+# and HdrCt of a Terminate; copies: its DDP Segment Length and the copied headers
 Details = namedtuple("Details", "is_tagged last address inv read term copies",
                      defaults=((), (), b""))
 
@@ -59,7 +59,7 @@ class Queues:
 
 
 def details_seen(row, opcodes):
-    """Return Details of each FPDU in a packet, from row, tshark's fields of the packet."""
+    """Return the Details (header fields) of each FPDU in a packet. row: tshark's fields of it"""
     queues = Queues(row)
     return [_seen(queues, opcode) for opcode in opcodes]
 
@@ -81,8 +81,8 @@ def _seen(queues, opcode):
 
 
 def details_read(ulpdu):
-    """Return Details of a ULPDU. None if it breaks the format of its opcode: how tshark dissects
-    that is not defined, so nothing can be compared."""
+    """Return the Details (header fields) of a ULPDU. None if it breaks the format of its opcode:
+    how tshark dissects that is not defined, so nothing can be compared."""
     if len(ulpdu) < 14 or ulpdu[1] & 0xf >= OPCODES or ulpdu[0] & 3 != 1 or ulpdu[1] >> 6 > 1:
         return None
     opcode, is_tagged = ulpdu[1] & 0xf, int(bool(ulpdu[0] & TAGGED))
@@ -109,7 +109,7 @@ def details_read(ulpdu):
 
 
 def terminate_size(body):
-    """Return the length of a Terminate's body, by its bits D and R and T of the copied header."""
+    """Return which length a Terminate's body must have by D and R, and T of the copied header."""
     size = 4
     if body[2] & 0x40:
         size += 2 + (14 if len(body) > 6 and body[6] & TAGGED else 18)
@@ -130,8 +130,8 @@ def is_of_startup(ulpdu):
 
 
 def agree(own, seen):
-    """Are own, the Details read by this file, equal to seen, tshark's? Of the headers that a
-    Terminate copies, only the bytes are compared that tshark dissects."""
+    """Are own, the header fields of a DDP segment as this file read them, equal to seen, tshark's?
+    Of the headers that a Terminate copies, only the bytes are compared that tshark dissects."""
     if own is None:
         return True
     if own.copies and not copy_is_dissected(own):
@@ -161,8 +161,8 @@ def breach_of_fpdu(pad, markers, start):
 
 
 def breach_of_ulpdu(ulpdu):
-    """Check versions, T, opcode, QN, reserved bits, Terminate's body. Return what is wrong, or
-    None."""
+    """Check versions, T, opcode, QN and reserved bits of a ULPDU, and the body of a Terminate.
+    Return what is wrong, or None."""
     try:
         segment = rdmap.Segment(ulpdu)
         if segment.op == TERMINATE:
@@ -175,7 +175,7 @@ def breach_of_ulpdu(ulpdu):
 # --- FPDUs with Markers ----------------------------------------------------------------------
 
 class Lenient(fpdu.Reader):
-    """A Reader that returns FPDUs with a wrong CRC, pad or Marker, too, and says what is wrong."""
+    """An fpdu.Reader that returns FPDUs with a wrong CRC, pad or Marker, too, and what is wrong."""
 
     def __init__(self, markers):
         super().__init__(False, markers)
@@ -196,7 +196,8 @@ Read = namedtuple("Read", "offset size ulpdu good breach")
 
 
 def fpdus(data, markers):
-    """Yield the FPDUs in data as Read, up to the first one whose last bytes are missing."""
+    """Yield for each FPDU in data the tuple `Read` of this file, up to the first FPDU whose last
+    bytes are missing."""
     reader = Lenient(markers)
     reader.feed(data)
     while True:

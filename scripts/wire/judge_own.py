@@ -64,7 +64,7 @@ def flaw_of_ulpdu(ulpdu):
 
 
 def is_short(flaw):
-    """Is flaw an FPDU shorter than its headers? tshark dissects no FPDU in the same segment."""
+    """Is flaw an FPDU shorter than its headers? In a segment with one tshark dissects no FPDU."""
     return flaw.words.startswith("an FPDU of")
 
 
@@ -185,15 +185,15 @@ class Octets:
         return joined
 
     def items_in(self, start, end):
-        """Return the items that end within these offsets of a packet: tshark reports an item in the
-        packet with its last byte."""
+        """Return the items (Request, Reply, FPDUs) whose last byte is between these offsets in the
+        stream, those of a packet: tshark reports an item in the packet with its last byte."""
         return self.items[bisect_right(self.ends, start):bisect_right(self.ends, end)]
 
     def flaws_in(self, start, end):
         return [flaw for flaw in self.flaws if flaw.offset < end and start < flaw.end]
 
     def short_in_company(self):
-        """Does an FPDU shorter than its headers share a packet with other items?"""
+        """Does an FPDU shorter than its headers share a packet with another frame or FPDU?"""
         return any(len(self.items_in(start, end)) > 1 for _, start, end in self.packets
                    if any(map(is_short, self.flaws_in(start, end))))
 
@@ -213,8 +213,8 @@ class Exchange:
     """A captured connection as this file parses it; judge.py compares that with tshark's output"""
 
     def __init__(self, connection, behind_reject=False, cuts=None):
-        """cuts: (role, ports) of the test's end -> after which ends of the connection the device's
-        stream may stop within an FPDU: the test's RST, or also the device's own FIN or RST.
+        """cuts: (role, ports) of the test's end -> by which segments the device's stream may end
+        within an FPDU: only by the test's RST, or also by the device's own FIN or RST.
         behind_reject: is this the copy by exchanges_of(), to judge what follows a Reject?"""
         self.connection = connection
         self.behind_reject = behind_reject
@@ -239,7 +239,7 @@ class Exchange:
 
     def end_of_half(self, role):
         """Return what ended the stream that role sent: its "FIN", OWN_RST, the other end's "RST",
-        or None if neither was captured."""
+        or None if none of these was captured."""
         for packet in self.connection.packets:
             if packet.rst:
                 return OWN_RST if self.is_of(packet, role) else "RST"
@@ -281,9 +281,9 @@ class Exchange:
             any(len(side.items) > 1 for side in self.sides.values() if not side.markers)
 
     def streams(self):
-        """Return the connections to write for tshark, each as pieces of both ends. That is one; if
-        only one direction has Markers, two: one with the FPDUs of that direction, and one with
-        those of the other, in which the flag M is cleared."""
+        """Return the connections to write for tshark, each as the data of both ends' segments. That
+        is one connection; if only one direction has Markers, two: one with the FPDUs of that
+        direction, and one with those of the other, in which the flag M is cleared."""
         sides = self.sides.values()
         if not self.has_mixed_markers():
             return [[side.pieces() for side in sides]]
@@ -329,8 +329,9 @@ def side_blind_spot(side):
 
 
 def exchanges_of(connection, cuts=None):
-    """Return the Exchange of a connection. If bytes follow a Reject, return a second one for these
-    bytes: a copy of the connection with R cleared, as tshark dissects no FPDU after R."""
+    """Return a list with the Exchange of a connection. If bytes follow a Reject, it has a second
+    Exchange for these bytes: a copy of the connection with R of the Reply cleared, as tshark
+    dissects no FPDU after a Reply with R."""
     request, reply = connection.request, connection.reply
     if not (request and reply and reply.r and len(connection.back.data) > reply.size):
         return [Exchange(connection, cuts=cuts)]

@@ -53,9 +53,9 @@ Checks = namedtuple("Checks", "good words")
 
 
 def run(path, *options):
-    """Run tshark on a capture. Newer releases load no Lua script as root: so tshark runs as user
-    nobody then. As nobody may have no access to this source tree and the capture, the script is
-    copied to a temporary folder, and tshark reads the capture from its standard input."""
+    """Run tshark on a capture. Newer releases load no Lua script as root: so a process of root runs
+    tshark as user nobody. As nobody may have no access to this source tree and the capture, the
+    script is copied to a temporary folder, and tshark reads the capture from its standard input."""
     if os.geteuid():
         return startup.tshark(path, "-X", "lua_script:" + LUA, *QUIET, *DEEP, *options)
     with tempfile.TemporaryDirectory() as folder, open(path, "rb") as capture:
@@ -148,7 +148,7 @@ def seen_in(row, checks):
 
 
 def read(path):
-    """Return packet number -> Seen, for each packet in which tshark found MPA or a fault."""
+    """Return packet number -> Seen, what tshark found, for each packet with MPA or a fault."""
     checks = read_checks(path)
     seen = {}
     for row in read_rows(path):
