@@ -28,7 +28,7 @@ def hw_counters():
 
 def hw_counter(name):
     """Return a counter of the device. The RDMA core caches the values for some milliseconds: after
-    an event, call this by poll() until the value has changed."""
+    an event, call this in harness.poll() until the value has changed."""
     return int(lines_of(hw_counters() + name)[0])
 
 

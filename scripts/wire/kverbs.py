@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """kverbs, a ULP in the kernel that uses the device under test: kverbs_main.c lists its commands.
 
-    link = KernelLink(b, "responder", ...)      as link.Link, with link.kv in place of a program
+    link = KernelLink(b, "responder", ...)      a link.Link, but its ULP is link.kv, a Kverbs
 """
 
 import collections
@@ -275,9 +275,9 @@ class KernelLink(Link):
         self.kv.nothing_happened()
 
     def ended(self, event, statuses=(), flush=()):
-        """Expect the asynchronous event, DISCONNECTED, and a QP in the error state. flush: the ids
-        of the WRs that must complete in error, in this order; statuses: those of the first of these
-        WRs, the others get WR_FLUSH_ERR"""
+        """Expect the asynchronous event `event`, if it is not None, then DISCONNECTED, and a QP in
+        the error state. flush: the ids of the WRs that must complete in error, in this order;
+        statuses: those of the first of these WRs, the others get WR_FLUSH_ERR"""
         if event:
             self.kv.async_event(event)
         self.close()

@@ -48,8 +48,9 @@ relay() {
 
 DEVICE=srnic	# the driver that is tested
 
-# run_tests PREFIX ADDRESS PATTERN SECONDS [OPTION...]: run the tests whose names match PATTERN in
-# the guest; print and count their results
+# run_tests PREFIX ADDRESS PATTERN SECONDS [OPTION...]: in the guest, for SECONDS at most, run
+# run.py with these options and the device's ADDRESS, for the tests whose names match PATTERN; print
+# and count the results, each with PREFIX in front of the test's name
 run_tests() {
 	local prefix=$1 address=$2 pattern=$3 limit=$4 output want
 

@@ -5,7 +5,8 @@
  * followed by 4 KiB from kmalloc(). AT is an offset in that memory. The process writes a command to
  * the file, and reads the command's output, whose last line is "OK" or "ERROR errno".
  *
- * The commands, and what they print:
+ * The commands, and in quotes what they print, whose first word is printed as it is here. ID is a
+ * wr_id; FLAGS of a WR to post are ib_send_flags, ACCESS ib_access_flags; STATE is an ib_qp_state:
  *	srq MAX					the QP gets an SRQ of MAX entries
  *	cq MAX					the QP gets a completion queue of MAX entries
  *	listen ADDRESS PORT			of IPv4 or IPv6
@@ -13,7 +14,7 @@
  *	limits					of the listener's device: "LIMITS IRD ORD"
  *	prepare					make the QP of a request: "KEY LKEY"
  *	accept IRD ORD [HEX], connect IRD ORD [HEX]
- *	reject [HEX]				rdma_reject() the request: then the next is reported
+ *	reject [HEX]				rdma_reject() the request; the next is not refused
  *	unlisten
  *	unsafe					allocate a PD with IB_PD_UNSAFE_GLOBAL_RKEY
  *	mr N PD MAX TYPE			allocate region N. TYPE: 0 memory, 1 with gaps;
@@ -113,8 +114,8 @@ static void async_event(struct ib_event *event, void *arg)
 }
 
 /*
- * The id of a connect request becomes kv->id, the only connection. While kv->id is set, further
- * requests are refused: for an error rdma_cm rejects the request, and destroys its id.
+ * The id of a connect request becomes kv->id, the only connection. While kv->id is set, return an
+ * error for further requests: rdma_cm then rejects the request, and destroys its id.
  */
 static int cm_event(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {

@@ -249,8 +249,9 @@ int kv_poke(struct kv *kv, char *args)
 }
 
 /*
- * The test calls this before it posts the WR @id, as the WR may complete at once: completed() then
- * overwrites the bytes. So a driver that uses a buffer after it has completed the WR is found.
+ * Record which bytes completed() has to overwrite at the completion of a WR. The test sends the
+ * command "fill" before it posts the WR, which may complete at once. So a driver that uses a buffer
+ * after it has completed the WR is found.
  */
 int kv_fill(struct kv *kv, char *args)
 {
