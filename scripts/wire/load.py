@@ -2,7 +2,7 @@
 """Load by many hostile peers: its effect on a listener, on the kernel's memory, and on good
 clients.
 
-The rate at which good clients connect is measured by turns without hostile peers and with them.
+The rate at which good clients connect is measured alternately without hostile peers and with them.
 make soak runs these tests in a guest whose clock counts executed instructions: so the rate falls by
 the instructions that hostile peers cost, but not by other load of the host.
 """

@@ -87,8 +87,8 @@ def has(name):
     # and with it the files by which the functions in FOUND decide.
     if Place.ours and os.path.exists(GUEST):
         return True
-    # With the device in another host only "user" can be met, as survey.py has called the device's
-    # verbs there by cm_probe, and "hazards", which the user decides.
+    # With the device in another host only two needs can be met: "user", as survey.py has run
+    # cm_probe there, which calls the verbs of the device, and "hazards", by the option --hazards.
     if Place.over:
         return name == "user" or name == "hazards" and Place.hazards
     if name not in Place.known:
@@ -103,7 +103,8 @@ def need(*names):
 
 
 def need_path(path):
-    """Skip the test unless the need is met on which the file at path depends."""
+    """Skip the test if the file at `path` depends on a need, as iw_mpa's sysctls do on "settings",
+    and that need is not met."""
     if path.startswith(ib_path("iw_mpa/")):
         need("attributes")
     elif path.startswith(ib_path("ports/1/hw_counters/")):

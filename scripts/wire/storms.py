@@ -71,8 +71,8 @@ def hold_await_rep(b):
 
 
 def hold_unanswered(b, repeat_ms=1000):
-    """The Reply offers one RTR type, and the peer sends no FPDU: the device has to be able to
-    repeat the RTR message, and keeps the endpoint in UNANSWERED."""
+    """The Reply offers one RTR type, and the peer sends no FPDU: the device may have to repeat the
+    RTR message, and keeps the endpoint in UNANSWERED, unless repeat_ms is 0."""
     b.set(rtr_repeat_ms=repeat_ms)
     client, peer, _ = b.connecting()
     peer.send(mpa.reply2(a=1, rtr=WRITE, ird=4, ord=4))
@@ -156,7 +156,8 @@ def ulp_destroys_id(held):
 
 
 def ulp_destroys_qp(held):
-    """In AWAIT_VERDICT the QP is not yet bound to the connection, so the program ends, too."""
+    """Have cm_probe, the ULP, destroy its QP. In AWAIT_VERDICT the QP is not yet bound to the
+    connection, and its destruction does not end the endpoint: so cm_probe exits, too."""
     held.probe.do("destroy_qp")
     if held.state == "AWAIT_VERDICT":
         held.probe.tell("quit")
@@ -180,8 +181,8 @@ ULP_ENDS = {"destroy_id": ulp_destroys_id, "destroy_qp": ulp_destroys_qp, "kill"
 @rule("L-01", cases=[(role, state, how) for role, state in HOLD for how in ULP_ENDS
                      if (state, how) != ("AWAIT_REQ", "destroy_qp")])
 def ulp_goes(b, role, state, how):
-    """When its ULP ends, an endpoint must end at once, without a timer or an answer of the peer;
-    the exceptions are in IW_CM_WAITS."""
+    """When its ULP ends, an endpoint must end or enter LINGER at once, without a timer or an answer
+    of the peer; the exceptions are in IW_CM_WAITS."""
     quiet()
     b.set(**TIMERS)
     most = SOON
@@ -248,8 +249,8 @@ class Ground:
 
 
 def hold_all(b, ground, linger_ms=5000 * SLOW):
-    """Return one Held for each state in HOLD, with connections of the device and address of
-    ground."""
+    """Return one Held, an endpoint kept in a state, for each state in HOLD. The endpoints use the
+    device and the address of ground."""
     settings = {**TIMERS, "linger_timeout_ms": linger_ms}
     if ground.netns:
         ground.inside("; ".join(f"echo {value} >/proc/sys/net/iw_mpa/{name}"
@@ -414,7 +415,8 @@ def device_moves_to_another_namespace(b):
 @rule("L-05")
 def modules_are_unloaded(b):
     """Remove srnic's module while it has connections in each state. siw_mpa's is in use until the
-    programs that have the device open exit: remove it when their connections are in LINGER."""
+    programs that have the device open exit: end them first, so that only connections in LINGER are
+    left."""
     quiet()
     driver = driver_name()
     b.things.append(lambda: run(f"driver_set {driver}"))
@@ -510,8 +512,8 @@ def clients_at_once(b, count, backlog):
 @rule("P-05", "L-06", cases=[(20, 8)], soak=[(500, 8)])
 def listener_goes_as_clients_come(b, times, count):
     """A listener is destroyed while connections are in TCP's handshake, accepted by iw_mpa, or
-    reported to the ULP. References on endpoints that iw_cm loses by that are dropped when the
-    device is removed."""
+    reported to the ULP. If iw_cm then fails to drop a reference on an endpoint, the removal of
+    the device must drop it."""
     quiet()
     ground = Ground(b)
     one = b.another(ground.address)

@@ -26,8 +26,8 @@ class NoConnection(Exception):
 
 
 def _asks(bench, it):
-    """Connect from the device to the test. Set revision, asks_rtr (A) and asks_crc (C) of it from
-    the device's MPA Request. Return the RTR types that the Request offers."""
+    """Connect from the device to the test. Set it.rev, it.asks_rtr (bit A) and it.asks_crc (flag C)
+    from the device's MPA Request. Return the RTR types that the Request offers."""
     client, peer, request = bench.connecting()
     it.rev = request.rev
     it.asks_rtr = bool(request.rev >= 2 and request.a)
@@ -129,7 +129,7 @@ def learn(make):
             _marks(bench)
     except (Failed, mpa.Bad, OSError):
         it.has_markers = False
-    # Without the sysctl for the time between repeats that time is unknown: a device that has not
+    # Where rtr_repeat_ms cannot be set, the time between repeats is unknown: a device that has not
     # repeated its RTR message while the test waits might do so later.
     if it.asks_rtr and it.rtr & WRITE and needs.has("settings"):
         with contextlib.suppress(Failed, mpa.Bad, fpdu.Bad, rdmap.Bad, OSError), _ended(make()) as bench:
