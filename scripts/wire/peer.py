@@ -123,8 +123,9 @@ class RdmapPeer:
 
     @contextlib.contextmanager
     def writing(self, *args):
-        """Call write() in a second thread, while the with statement's body runs: over loopback the
-        device's TCP, and so its placement, runs in the task that sends."""
+        """Call write() in a second thread, so that the device places the data while the with
+        statement's body runs: over loopback its TCP, and so the placement, runs in the task that
+        sends."""
         thread = threading.Thread(target=self.write, args=args)
         thread.start()
         try:
@@ -174,8 +175,8 @@ class RdmapPeer:
     # --- in ---
 
     def _receive(self, end):
-        """Read bytes from TCP. Return False if none arrive before the time end. Raise Ended if the
-        device sends FIN or RST."""
+        """Read bytes from TCP. Return False if none arrive before the time `end`. Raise Ended if
+        the device sends FIN or RST."""
         if self.ended:
             raise Ended(self.ended)
         left = end - time.monotonic()

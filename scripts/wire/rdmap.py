@@ -196,8 +196,8 @@ def terminate(body, msn=1, **kw):
 
 
 class Terminate:
-    """A Terminate of the device; raises Bad if it has reserved bits set, or a length that does not
-    match HdrCt."""
+    """A Terminate of the device; raises Bad if its MSN, MO, L, HdrCt or reserved bits break a rule,
+    or if its length does not match HdrCt."""
 
     def __init__(self, segment):
         if (segment.msn, segment.mo, segment.last) != (1, 0, True):

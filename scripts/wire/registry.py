@@ -16,7 +16,7 @@ def read(cited):
 
 
 def rule(*cited, cases=((),), soak=(), only=None, defaults=False):
-    """Mark a test.
+    """Return a decorator that adds a function to the list of tests.
 
     cited: "E-9.2-4 E-9.2-5: what the test checks that would be different if the rules were broken";
     for a hazard, which is no RFC rule, only its id. cases: tuples of arguments; each makes a test.

@@ -18,7 +18,7 @@ def sge(address, length, lkey):
 
 
 def sqe(wr_id, opcode, sges=(), flags=VALID | SIGNALLED, rkey=0, raddr=0, num_sge=None, tail=None):
-    """Return the bytes of an SQE. tail: bytes for the place of the SGEs, such as inline data"""
+    """Return the bytes of an SQE. tail: bytes in place of the SGEs, such as inline data"""
     head = struct.pack("<QHBBIQ", wr_id, flags, len(sges) if num_sge is None else num_sge, opcode,
                        rkey, raddr)
     return (head + (b"".join(sges) if tail is None else tail)).ljust(SQE, b"\0")

@@ -138,7 +138,9 @@ def run_one(bench, *test):
 
 
 def may(bench):
-    """Return what judge.py lets the device do, against its rules, on all connections of bench."""
+    """Return the exceptions that judge.py has to make for the device on all connections of bench:
+    "reset", it may send RST after its FIN; "terminate", its Terminates may break rules for senders.
+    """
     return ["reset"] * bench.may_reset + ["terminate"] * (not device.device().own_terminates)
 
 

@@ -136,7 +136,7 @@ def figures():
 
 
 def codes():
-    """Conduct must refuse a Terminate with an MPA code that is only for the startup."""
+    """conduct.Conduct must refuse a Terminate whose MPA code is only for the startup."""
     for code in range(8):
         ulpdu = rdmap.terminate(rdmap.terminate_body(rdmap.Error(2, 0, code, rdmap.NONE)))
         try:

@@ -29,7 +29,7 @@ def tcp_of(packet):
 
 
 class Sniffer:
-    """Captures all TCP segments from and to one port on the loopback device, once it is created"""
+    """Captures all TCP segments from and to a port on the loopback device, from __init__() on"""
 
     def __init__(self, b, port):
         needs.need("here")

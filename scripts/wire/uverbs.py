@@ -35,7 +35,7 @@ def wrote(link, octets, response_at="-", room=256):
 
 def get_context(tail):
     """Open the uverbs device file, and write the command GET_CONTEXT into it, followed by the bytes
-    tail. Return the errno, 0 for success."""
+    `tail`. Return the errno, 0 for success."""
     response = ctypes.create_string_buffer(256)
     file = os.open("/dev/infiniband/uverbs0", os.O_RDWR)
     try:

@@ -2,9 +2,9 @@
 """Verbs runs verbs_probe, a program that calls the verbs of the device under test; Dut, Qp, Memory
 and Mr are the objects that verbs_probe makes for a test.
 
-verbs_probe and the test map the same file as memory. When the test ends, it compares each byte of
-it with its expected value, to find bytes that the device placed at a wrong address. Completions are
-compared with the WRs that were posted: each WR completes at most once, and in order.
+verbs_probe and the test map the same file as memory. When the test ends, each byte of the memory
+is compared with its expected value, to find bytes that the device placed at a wrong address. All
+completions are compared with the WRs that were posted: each WR completes at most once, in order.
 """
 
 import collections
@@ -91,7 +91,7 @@ class Verbs:
             one.end()
 
     def _line(self, end):
-        """Return the next line of verbs_probe, or None if there is none before the time end."""
+        """Return the next line of verbs_probe, or None if there is none before the time `end`."""
         while b"\n" not in self.buffer:
             left = max(end - time.monotonic(), 0)
             if not select.select([self.proc.stdout], [], [], left)[0]:
@@ -118,7 +118,7 @@ class Verbs:
 
     def _answer_line(self, end):
         """Return the next line of the answer to a command; None if there is none before the time
-        end."""
+        `end`."""
         while True:
             line = self._line(end)
             if line is None or not self._is_news(line):
@@ -185,7 +185,7 @@ class Verbs:
         return event
 
     def async_event(self, what, limit=LIMIT):
-        """Expect that the next asynchronous event is what: "NAME OBJECT" """
+        """Expect that the next asynchronous event is `what`, which is "NAME OBJECT"."""
         equal(self.any_async(limit), what, "asynchronous event")
 
     def any_async(self, limit=LIMIT):
@@ -257,7 +257,7 @@ class Far:
 
 class Memory:
     """Memory of verbs_probe for regions, and the expected value of each of its bytes. The test maps
-    it, too, or accesses it by a Far."""
+    it, too, or accesses it by Far, which sends commands to verbs_probe or kverbs."""
 
     count = 0
 
@@ -288,7 +288,7 @@ class Memory:
         os.unlink(self.path)
 
     def allocate(self, size, shift=0):
-        """Return the offset of `size` bytes not used before: they begin shift bytes behind the
+        """Return the offset of `size` bytes not used before: they begin `shift` bytes behind the
         start of a page, and follow a guard page, in which a wrong placement would be found."""
         offset = (self.used + 4095) // 4096 * 4096 + 4096 + shift
         self.used = offset + size
@@ -334,7 +334,7 @@ class Memory:
 
 
 class Piece:
-    """size bytes at offset of memory, a Memory, that WRs or the peer's messages use"""
+    """`size` bytes at `offset` in a Memory, which WRs or the peer's messages use"""
 
     def put(self, data, at=0):
         self.memory.put(self.offset + at, data)
@@ -393,8 +393,8 @@ class Queue:
         self.posted.append((wr_id, silent))
 
     def completed(self, wc):
-        """Remove the WR that completed by wc. Fail if it is not outstanding, or if an earlier WR,
-        which is signaled, has not completed."""
+        """Remove the WR whose completion is wc. Fail if it is not outstanding, or if an earlier WR
+        that is signaled has not completed."""
         while self.posted:
             wr_id, silent = self.posted.popleft()
             if wr_id == wc.id:
@@ -469,8 +469,8 @@ class Qp:
         self.post(self.wr(WR_READ, [sge] if sge else [], flags, to, stag))
 
     def recv(self, size=64, sges=None):
-        """Post a receive. Return the Place for the received bytes; None if the caller passed
-        SGEs."""
+        """Post a receive. Return the Place, a range of an MR, for the received bytes; None if the
+        caller passed SGEs."""
         place = self.dut.into(size, self.pd) if sges is None else None
         wr_id = self.new_id()
         self.rq.add(wr_id)
@@ -495,8 +495,8 @@ class Qp:
         return wc
 
     def received(self, place, data):
-        """Expect that the next completion of the receive CQ is a success, with data in place.
-        Return it."""
+        """Expect that the next completion of the receive CQ is a success, and that the Place
+        `place` has the bytes `data`. Return the completion."""
         wc, = self.wait_recv()
         equal((wc.status, wc.opcode, wc.length), (SUCCESS, WC_RECV, len(data)), f"{wc}")
         if place:
@@ -613,15 +613,15 @@ class Dut:
                 memory.close()
 
     def mr(self, size, access, shift=8, pd="pd", iova=None, memory=None, offset=None):
-        """Register `size` bytes that begin shift bytes behind a page's start."""
+        """Register `size` bytes that begin `shift` bytes behind a page's start."""
         memory = memory or self.memory
         self.mrs += 1
         offset = memory.allocate(size, shift) if offset is None else offset
         return Mr(self, f"mr{self.mrs}", memory, offset, size, access, pd, iova)
 
     def local_mr(self, size, access, pd):
-        """Return memory for the SGEs of local WRs. The peer cannot access it: with kverbs it is not
-        a registered region."""
+        """Return memory for the SGEs of local WRs, which the peer need not access: with kverbs it
+        is not a registered region."""
         if needs.has("user"):
             return self.mr(size, access, pd=pd)
         import kernel_verbs  # pylint: disable=import-outside-toplevel,cyclic-import
@@ -635,7 +635,7 @@ class Dut:
         return place.sge
 
     def into(self, size, pd="pd"):
-        """Return a Place of `size` bytes for a receive."""
+        """Return a Place, `size` bytes in an MR, for a receive."""
         return self.arenas.setdefault(("in", pd), Arena(self, LOCAL_WRITE, pd)).place(size)
 
     def note_rings(self, said):

@@ -394,8 +394,8 @@ const struct command object_commands[] = {
 	{ "arm", do_arm, 2 },			/* CQ any|solicited */
 	{ "srq", do_srq, 5 },			/* SRQ PD WRS SGES LIMIT: "SRQ WRS SGES" */
 	{ "srq_limit", do_srq_limit, 2 },	/* SRQ LIMIT */
-	/* Arguments: QP PD SEND-CQ RECV-CQ SRQ|- SEND-WRS RECV-WRS SEND-SGES RECV-SGES INLINE
-	 * SIGNAL-ALL. Prints "QP NUMBER" and the ibv_qp_cap that ibv_create_qp() returned.
+	/* Arguments: QP PD SEND-CQ RECV-CQ SRQ|-, which are names, the fields of ibv_qp_cap, and
+	 * sq_sig_all. Prints "QP NUMBER" and the ibv_qp_cap that ibv_create_qp() returned.
 	 */
 	{ "qp", do_qp, 11 },
 	{ "modify", do_modify, 2 },		/* QP STATE */

@@ -303,6 +303,7 @@ static int do_sink(int argc, char **argv)
 
 const struct command post_commands[] = {
 	/* Arguments: QP OPCODE FLAGS WR-ID REMOTE-ADDRESS RKEY ADDRESS,LENGTH,LKEY... [; OPCODE ...]
+	 * From OPCODE on they are an ibv_send_wr with its SGEs, and after each ";" the next one.
 	 * If ibv_post_send() fails, "send" prints "BAD INDEX": the first WR that was not posted.
 	 */
 	{ "send", do_send, 6 },

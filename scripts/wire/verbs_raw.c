@@ -49,8 +49,8 @@ void *mmap(void *address, size_t size, int prot, int flags, int fd, off_t offset
 }
 
 /*
- * Record as MEMORY what libsiw mapped when it created the object @owner, in libsiw's order: first
- * the send queue, then the receive queue.
+ * Record as MEMORY the rings that libsiw mapped when it created the object @owner. libsiw maps the
+ * send queue of a QP before its receive queue.
  */
 int rings_add(const char *owner, const char *const *suffixes, int count)
 {
