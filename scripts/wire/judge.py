@@ -146,8 +146,8 @@ Packet = namedtuple("Packet", "number items flaws complaints")
 
 
 def read_packet(octets, number, span, seen):
-    """Return the Packet with the bytes of span, a pair of offsets in the stream of `octets`. seen:
-    tshark's reading of the packet"""
+    """Return the Packet, as tshark and judge_own.py read it, with the bytes of span, a pair of
+    offsets in the stream of `octets`. seen: tshark's reading of the packet"""
     own = octets.items_in(*span)
     is_beside = [octets.by_marker(item) for item in own]
     complaints = [words for words in seen.complaints if not limited(words, own, is_beside)]

@@ -343,7 +343,7 @@ class Link:
         self.verbs.event("DISCONNECTED")
 
     def closed_without_terminate(self, how=FIN, event=None, **kw):
-        """Expect that the device sends how, FIN or RST, and no FPDU before; then call ended()."""
+        """Expect that the device sends `how`, FIN or RST, and no FPDU before; then call ended()."""
         self.peer.hear_end(how)
         self.ended(event, **kw)
 

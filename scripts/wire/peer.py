@@ -237,7 +237,7 @@ class RdmapPeer:
               f"body of the Terminate, {error}")
 
     def hear_end(self, how=FIN, limit=LIMIT):
-        """Expect that the device ends the stream by how, FIN or RST, and sends no FPDU before."""
+        """Expect that the device ends the stream by `how`, FIN or RST, and sends no FPDU before."""
         try:
             segment = self.next_segment(limit)
         except Ended as ended:

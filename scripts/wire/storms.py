@@ -387,8 +387,8 @@ def network_namespace_is_deleted(b, rounds=1):
 
 
 def movable(b):
-    """Create siw1, and names for two network namespaces between which a test moves it: "first",
-    which is that of the tests, and "moved"."""
+    """Create siw1, a second RDMA device, and names for two network namespaces between which a test
+    moves it: "first", which is that of the tests, and "moved"."""
     b.things.append(lambda: run("ip netns delete first || true; "
                                 "ip netns delete moved || true; "
                                 "rdma system set netns shared"))
