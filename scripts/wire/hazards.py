@@ -2,8 +2,8 @@
 """Hazards: behaviour of peers and ULPs that has harmed other implementations must not harm iw_mpa.
 
 The ids of hazards are those of Documentation/infiniband/iw_mpa_conformance.rst. If a rule of an RFC
-says how to react to a hazard, the test is in initiator.py or responder.py, and names the ids of
-both.
+says how to react to a hazard, the test names the ids of the rule and of the hazard, and is in most
+cases in initiator.py or responder.py.
 """
 
 import errno
@@ -318,8 +318,8 @@ def longest_private_data_of_the_ulp(b, kind, size):
 # --- the kernel's log ------------------------------------------------------------------------
 
 def log_line(b, role, port, text):
-    """Return the line that iw_mpa logs about a connection, with `text` at its end. role: the
-    device's; port: the port of the test's end"""
+    """Return the line that iw_mpa logs about a connection. role: that of the device; port: the
+    initiator's port, as b.port is the responder's; text: the last words of the line"""
     ends = [f"[{b.address}]:{n}" if ":" in b.address else f"{b.address}:{n}"
             for n in (b.port, port)]
     own, peer = ends if role == "responder" else ends[::-1]
@@ -348,7 +348,7 @@ def ulp_rejects(b, server):
 @rule("B-08")
 def rtr_arrives_while_the_qp_is_locked(b):
     """The RTR message arrives in softirq while a task holds the QP's lock, for which softirq cannot
-    wait: when the task unlocks, the driver must read it, although TCP signals no new data."""
+    wait: when the task unlocks, the driver must read the message without a new signal from TCP."""
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
     slow = SlowPoint(b, device().modify_qp, 300 * SLOW)
     server.tell("modify_qp")

@@ -46,8 +46,9 @@ def fails(client, names, status=None):
 
 
 def any_crc_field_will_do(probe, peer):
-    """No CRCs were negotiated: have the peer send one Send for each value of CRC_FIELDS, with that
-    value in the CRC field; each must complete a receive. The caller has sent MSN 1."""
+    """No CRCs were negotiated: have the peer send one Send for each of CRC_FIELDS, with that value,
+    or for None the right CRC, in the CRC field; each must complete a receive. The caller has sent
+    MSN 1."""
     for msn, field in enumerate(CRC_FIELDS, 2):
         octets = mpa.send(b"pong", msn)
         probe.do("recv")
@@ -476,8 +477,9 @@ def bad_reply_is_closed(b, name):
 
 @contextlib.contextmanager
 def one_end_is_counted(timeout):
-    """Check that the sum of two counters of iw_mpa, TCP_ERROR and `timeout`, grows by one: an error
-    of TCP ended a connection or, if TCP delivered no more bytes, the timer of `timeout` did."""
+    """Check that the sum of two counters of iw_mpa, TCP_ERROR and `timeout`, grows by one: iw_mpa
+    ended one connection because it could not read on from TCP or, if TCP reported no error, by the
+    timer whose expiry `timeout` counts."""
     total = lambda: counter("TCP_ERROR") + counter(timeout)
     before = total()
     yield
@@ -489,7 +491,7 @@ def one_end_is_counted(timeout):
       cases=[(0,), (9,), (24,)])
 def urgent_data_in_a_reply(b, offset):
     """TCP takes an urgent byte out of the stream, so the device never gets the whole Reply: it must
-    end the connection for an error of TCP, or when reply_timeout_ms has passed."""
+    end the connection, because of the urgent data or when reply_timeout_ms has passed."""
     b.set(reply_timeout_ms=1000 * SLOW)
     client, peer, _ = b.connecting()
     octets = mpa.reply2(b"private data", a=1, rtr=WRITE, ird=4, ord=4)
@@ -761,8 +763,8 @@ def no_further_call(sock):
 
 
 def counted(*names):
-    """Return a function that returns by how much each counter in names, of those of iw_mpa, has
-    grown since the call of counted()."""
+    """Return a function that returns by how much each counter of iw_mpa in `names` has grown since
+    the call of counted()."""
     before = [counter(name) for name in names]
     return lambda: [counter(name) - was for name, was in zip(names, before)]
 

@@ -267,8 +267,8 @@ def both_sides(exchange, connection, seen):
 
 
 def judge_anew(exchanges):
-    """Write exchanges that tshark cannot dissect as captured to a new capture. Return for each the
-    two Sides, which are what each end sent, with the packet numbers of the original capture."""
+    """Write exchanges that tshark cannot dissect as captured to a new capture. Return the Sides of
+    each exchange, which are what its two ends sent, with packet numbers of the original capture."""
     if not exchanges:
         return []
     streams = [exchange.streams() for exchange in exchanges]
@@ -382,7 +382,7 @@ class Report:
 
     def add_breaches(self, name, role, side, but_terminates):
         """Report what breaks a rule for senders. but_terminates: leave out Terminates, as siw makes
-        those of siw_mpa's device, and siw is not under test"""
+        those of siw_mpa's device, and only siw_mpa is under test then"""
         for item in side.octets.items:
             if item.breach and not (but_terminates and item.what[2] == TERMINATE):
                 self.fail("dissects", name, side.octets.packet_of(item.offset), role, item.breach)

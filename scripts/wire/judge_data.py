@@ -109,7 +109,8 @@ def details_read(ulpdu):
 
 
 def terminate_size(body):
-    """Return which length a Terminate's body must have by D and R, and T of the copied header."""
+    """Return the length that a Terminate's body must have by its bits D and R, and by bit T of the
+    DDP header that it copies."""
     size = 4
     if body[2] & 0x40:
         size += 2 + (14 if len(body) > 6 and body[6] & TAGGED else 18)

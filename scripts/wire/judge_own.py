@@ -186,14 +186,14 @@ class Octets:
 
     def items_in(self, start, end):
         """Return the items (Request, Reply, FPDUs) whose last byte is between these offsets in the
-        stream, those of a packet: tshark reports an item in the packet with its last byte."""
+        stream. For the offsets of a packet these are the items that tshark reports in it."""
         return self.items[bisect_right(self.ends, start):bisect_right(self.ends, end)]
 
     def flaws_in(self, start, end):
         return [flaw for flaw in self.flaws if flaw.offset < end and start < flaw.end]
 
     def short_in_company(self):
-        """Does an FPDU shorter than its headers share a packet with another frame or FPDU?"""
+        """Does an FPDU shorter than its headers share a packet with a frame or another FPDU?"""
         return any(len(self.items_in(start, end)) > 1 for _, start, end in self.packets
                    if any(map(is_short, self.flaws_in(start, end))))
 

@@ -148,7 +148,8 @@ def seen_in(row, checks):
 
 
 def read(path):
-    """Return packet number -> Seen, what tshark found, for each packet with MPA or a fault."""
+    """Return packet number -> Seen, what tshark found, for each packet with MPA or malformed data.
+    """
     checks = read_checks(path)
     seen = {}
     for row in read_rows(path):

@@ -90,7 +90,7 @@ def endpoints(*ports):
 
 def fresh_log(b):
     """Sleep until iw_mpa's rate limit allows LOG_BURST lines again. Return b.kernel_log(), which is
-    a function that returns the lines logged from then on."""
+    a function that returns the lines that iw_mpa has logged about the device since."""
     time.sleep(LOG_INTERVAL + 0.1)
     return b.kernel_log()
 

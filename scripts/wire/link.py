@@ -29,7 +29,8 @@ NARROW = 1 << 14        # bytes of a small SO_RCVBUF; the kernel doubles the val
 ACCESS, REQUEST, FATAL = "QP_ACCESS_ERR", "QP_REQ_ERR", "QP_FATAL"
 
 # (layer, type) of a Terminate that the device sends -> the asynchronous event for the ULP: ACCESS
-# if the peer violated memory protection, REQUEST if its message was invalid otherwise, else FATAL
+# if the peer violated memory protection, REQUEST if its message was invalid in another way, else
+# FATAL; event_of() has the exceptions
 EVENTS = {(0, 0): FATAL, (0, 1): ACCESS, (0, 2): REQUEST, (1, 0): FATAL, (1, 1): ACCESS,
           (1, 2): REQUEST, (2, 0): FATAL}
 

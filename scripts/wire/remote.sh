@@ -65,7 +65,7 @@ remote_copy() {
 }
 
 # remote_find NAME: find the address of the device NAME, and this host's interface from which it is
-# reached. If REMOTE, the host's name for ssh, is an IPv6 address, use one of the device.
+# reached. If REMOTE, the host's name for ssh, is an IPv6 address, take an IPv6 one of the device.
 remote_find() {
 	local name=$1 said route family=''
 

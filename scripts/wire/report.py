@@ -41,8 +41,8 @@ Rule = collections.namedtuple("Rule", "id text result tests")
 
 
 def rule_texts(pages):
-    """Return id -> text of each rule, which paraphrases an RFC. pages: the texts of the conformance
-    pages in Documentation/infiniband, whose tables have the rules"""
+    """Return id -> text of each rule: the text paraphrases an RFC. pages: the conformance pages in
+    Documentation/infiniband, as texts, whose tables have the rules"""
     return {name: " ".join(text.split()) for page in pages for name, text in ROW.findall(page)}
 
 

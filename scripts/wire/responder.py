@@ -185,7 +185,7 @@ def garbage_shorter_than_a_header_is_closed_at_once(b, size):
       cases=[(0,), (9,), (24,)])
 def urgent_data_in_a_request(b, offset):
     """TCP takes an urgent byte out of the stream, so the device never gets the whole Request: it
-    must end the connection for an error of TCP, or when request_timeout_ms has passed."""
+    must end the connection, because of the urgent data or when request_timeout_ms has passed."""
     b.set(request_timeout_ms=1000 * SLOW)
     server = b.server()
     peer = b.dial()

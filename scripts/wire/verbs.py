@@ -620,8 +620,8 @@ class Dut:
         return Mr(self, f"mr{self.mrs}", memory, offset, size, access, pd, iova)
 
     def local_mr(self, size, access, pd):
-        """Return memory for the SGEs of local WRs, which the peer need not access: with kverbs it
-        is not a registered region."""
+        """Return memory for the SGEs of local WRs. The peer need not access this memory: so with
+        kverbs it is not a registered region."""
         if needs.has("user"):
             return self.mr(size, access, pd=pd)
         import kernel_verbs  # pylint: disable=import-outside-toplevel,cyclic-import

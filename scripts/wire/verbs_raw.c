@@ -49,8 +49,8 @@ void *mmap(void *address, size_t size, int prot, int flags, int fd, off_t offset
 }
 
 /*
- * Record as MEMORY the rings that libsiw mapped when it created the object @owner. libsiw maps the
- * send queue of a QP before its receive queue.
+ * Record the rings that libsiw mapped when it created the object @owner, each as an object of type
+ * MEMORY. @suffixes: ends of their names, in libsiw's order: of a QP first the SQ, then the RQ
  */
 int rings_add(const char *owner, const char *const *suffixes, int count)
 {

@@ -5,8 +5,9 @@
  * followed by 4 KiB from kmalloc(). AT is an offset in that memory. The process writes a command to
  * the file, and reads the command's output, whose last line is "OK" or "ERROR errno".
  *
- * The commands, and in quotes what they print, whose first word is printed as it is here. ID is a
- * wr_id; FLAGS of a WR to post are ib_send_flags, ACCESS ib_access_flags; STATE is an ib_qp_state:
+ * The commands, and in quotes, or in the lines below "take", what they print: its first word is
+ * printed as it is here. ID is a wr_id; FLAGS of a WR to post are ib_send_flags, those of a WC
+ * ib_wc_flags; ACCESS is ib_access_flags; STATE is an ib_qp_state:
  *	srq MAX					the QP gets an SRQ of MAX entries
  *	cq MAX					the QP gets a completion queue of MAX entries
  *	listen ADDRESS PORT			of IPv4 or IPv6

@@ -249,9 +249,9 @@ int kv_poke(struct kv *kv, char *args)
 }
 
 /*
- * Record which bytes completed() has to overwrite at the completion of a WR. The test sends the
- * command "fill" before it posts the WR, which may complete at once. So a driver that uses a buffer
- * after it has completed the WR is found.
+ * Record which bytes completed() has to overwrite at the completion of a WR, so that a test finds
+ * a driver that uses a buffer after it has completed the WR. The test sends the command "fill"
+ * before it posts the WR, as the WR may complete at once.
  */
 int kv_fill(struct kv *kv, char *args)
 {
