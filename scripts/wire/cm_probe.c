@@ -10,17 +10,19 @@
  *
  * "cm_probe device" prints properties of a device, for the report of the tests,
  * and exits:
- *	FOUND			or NONE alone: libibverbs has no device NAME
+ *	FOUND			or only NONE if libibverbs has no device NAME
  *	TRANSPORT iWARP		or "other"
- *	VENDOR ID PART FIRMWARE
+ *	VENDOR ID PART FIRMWARE	vendor_id, vendor_part_id and fw_ver
  *	DEPTHS IRD ORD		the device's limits of IRD and ORD for a QP
  *	ADDRESS A		for each address that rdma_bind_addr() resolves
  *				to the device
  *
- * After "listen" or "connect": the commands, one per line. N is a number; HEX
- * are the bytes of the private data, "-" stands for none:
+ * After "listen" or "connect" cm_probe reads these commands, one per line. A
+ * request is a CONNECT_REQUEST that is not yet answered. The connection is that
+ * of "connect", or of the last "accept" or "take". N and M are numbers; HEX are
+ * the bytes of the private data, "-" stands for none:
  *	connect IRD ORD HEX	rdma_connect
- *	accept IRD ORD HEX	rdma_accept the oldest request
+ *	accept IRD ORD HEX	"take", then rdma_accept the connection
  *	reject HEX		rdma_reject the oldest request
  *	take			make the oldest request the connection, and create its QP
  *	accept_taken IRD ORD HEX	rdma_accept the connection after "take"
@@ -31,8 +33,8 @@
  *	send N			post a Send of N bytes
  *	storm			repeat rdma_post_send() until it succeeds once
  *	stream N M		post N Sends of M bytes, each after the completion
- *				of the one before; the bytes are the numbers from
- *				0 on, in four bytes each
+ *				of the one before; their data are the numbers 0,
+ *				1, 2 and so on, in four bytes each
  *	read			post a Read of 0 bytes
  *	wc			wait for a completion: "WC OPCODE STATUS LENGTH"
  *	no_wc			poll for a completion: an error if there is any
@@ -44,14 +46,16 @@
  *	destroy_id		destroy the connection's id, then its QP
  *	unlisten		destroy the listening id
  *	serve			from now on rdma_accept each request, and
- *				rdma_disconnect each connection on its ESTABLISHED
+ *				rdma_disconnect each connection when the event
+ *				ESTABLISHED arrives
  *	served			print "SERVED N": N connections were ESTABLISHED
- *	quit
+ *				since "serve"
+ *	quit			exit
  *
  * A command prints "OK COMMAND" or "ERROR COMMAND errno". An event prints
  *	EVENT NAME status=S ird=N ord=N pd=HEX
- * with IRD and ORD as the peer sent them: ird is the peer's IRD, although the
- * field of rdma_cm is called initiator_depth, as it limits this end's ORD.
+ * with IRD and ORD as the peer sent them: ird is rdma_cm's initiator_depth, as
+ * the peer's IRD limits this end's ORD, and ord is its responder_resources.
  */
 
 #include <arpa/inet.h>
@@ -137,9 +141,10 @@ static int make_qp(struct rdma_cm_id *id)
 }
 
 /*
- * Handle an rdma_cm event after "serve", the command for load tests: accept the
- * request, disconnect, or destroy the id. Nothing is printed, as a load test
- * only asks for the number of connections.
+ * Handle an rdma_cm event after "serve", the command for load tests: accept a
+ * CONNECT_REQUEST, disconnect on ESTABLISHED, and destroy the rdma_cm_id on any
+ * other event. No event is printed: a load test only asks for the number of
+ * connections, by the command "served".
  */
 static void serve_event(struct rdma_cm_event *ev)
 {
@@ -502,7 +507,7 @@ static bool handle_command(void)
 
 /*
  * Return the source address for rdma_resolve_addr(): @info's destination address
- * with @port, as both ends of the connection are in this host; NULL without @port.
+ * with @port, as both ends of the connection are in this host; NULL if @port is NULL.
  */
 static struct sockaddr *source(const struct rdma_addrinfo *info, const char *port)
 {

@@ -4,7 +4,7 @@
 peer.py passes every DDP segment of the device under test to a Conduct, which raises Bad unless MSN
 and MO, or the TO, continue those of the segment before; messages are not interleaved; a Read
 Response matches the oldest unanswered Read Request; the unanswered Read Requests do not exceed the
-negotiated ORD; and nothing follows a Terminate, whose code must not be one of the MPA startup.
+negotiated ORD; and nothing follows a Terminate, whose code must not be for errors of MPA startup.
 """
 
 import rdmap

@@ -181,7 +181,7 @@ def R_8_1_1_1_each_connection_has_its_domain(b, role):
 @rule("R-8.1.1-4: the code of the Terminate",
       "R-8.1.1-6 T-22: what the program puts there behind the very call stays", cases=both())
 def R_8_1_1_6_no_octet_after_the_region_is_gone(b, role):
-    """The program deregisters a region while the peer floods it with Writes, and fills the memory
+    """verbs_probe deregisters a region while the peer floods it with Writes, and fills the memory
     as soon as ibv_dereg_mr() returns. No Write may change the memory after that."""
     link = Link(b, role)
     mr = link.dut.mr(60000, MAY_WRITE)
@@ -280,8 +280,8 @@ def R_8_1_1_10_completion_queue_overflows(b, cqes, role):
       "nobody, for too many pages, and for a private copy; a key that both have is an own ring",
       cases=[()])
 def R_8_1_2_1_pages_of_others(b):
-    """A process can map only its own rings: mmap fails with the key of another process's ring, and
-    with a key that belongs to no ring."""
+    """A process can map only the rings of its own queues: mmap fails with the key (offset) of
+    another process's ring, and with a key that belongs to no ring."""
     link, other = Link(b, "responder"), Link(b.another(), "responder")
     for n in range(4):
         link.dut.cq(f"more{n}", 64)
@@ -290,8 +290,8 @@ def R_8_1_2_1_pages_of_others(b):
     check(foreign, "no key is the other's alone")
     for key in foreign | {0, 0x1000, 0x7ffff000, 1 << 40}:
         other.verbs.fails(f"map_key stolen {key:#x} 4096", errno.EINVAL)
-    # The same mmap key belongs to different rings in different processes. The pattern is written to
-    # the last entry of one ring, which is still unused, and must not be in the other ring.
+    # The same mmap key belongs to different rings in different processes. One process writes a
+    # pattern to the last, still unused entry of its ring: it must not be in the other one's ring.
     size, key = link.dut.rings["scq.ring"]
     check(key in own, "the first keys are not the same")
     at = size - rings.CQE
@@ -411,7 +411,8 @@ def device_says_who_it_is(b):
 
 @rule("R-8.1.2-1: EINVAL for one more than query_device says of what is in an object", cases=[()])
 def R_8_1_2_1_limits(b):
-    """CQs, QPs and SRQs with one entry or SGE more than ibv_query_device() reports are refused."""
+    """CQs, QPs and SRQs with one entry or SGE more than the limits that ibv_query_device() reports
+    are refused."""
     link = Link(b, "responder")
     v = link.verbs
     caps = dict(word.split("=") for word in v.words("device"))

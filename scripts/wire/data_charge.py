@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Kernel memory of CQs, QPs, SRQs and regions is charged to the memory cgroup of their process.
 
-On kernels that are built with KASAN and other detectors, and without the memory controller, these
-tests are not run.
+These tests are not run on the kernels that the suite builds with KASAN and other detectors, as
+those have no memory controller.
 """
 
 import os
@@ -17,7 +17,8 @@ MANY = 2000
 
 
 class Group:
-    """A memory cgroup, into which the test moves a process; it is removed when the test ends."""
+    """A memory cgroup, into which the test moves a process; the end of the test removes the cgroup.
+    """
 
     def __init__(self, b):
         root = cgroups()
@@ -44,7 +45,8 @@ class Group:
 @rule("R-8.1.2-1: the kernel's small objects that the process's cgroup is charged for")
 def R_8_1_2_1_regions_are_charged_to_who_registers_them(b):
     """For a region the kernel allocates a structure and, as the STag is random, in most cases a new
-    node of an xarray: more than 1000 bytes of slab memory, which the cgroup is charged for."""
+    node of an xarray: more than 1000 bytes of slab memory, for which the process's cgroup is
+    charged."""
     group = Group(b)
     dut = Dut(b)
     group.take(dut.verbs.proc)
@@ -56,8 +58,8 @@ def R_8_1_2_1_regions_are_charged_to_who_registers_them(b):
     say(f"{(group.charged('slab') - before) / MANY:.0f} octets charged for a region")
 
 
-# For each kind of queue: the command that creates one with ELEMENTS entries, and how many bytes the
-# kernel allocates for an entry. For a send queue it also allocates a table with a copy of each
+# Kind of queue -> command of verbs_probe that creates one with ELEMENTS entries, and how many bytes
+# the kernel allocates for an entry. For a send queue it also allocates a table with a copy of each
 # entry, in which each SGE takes another 16 bytes.
 ELEMENTS = 16384
 RINGS = {
@@ -71,8 +73,8 @@ RINGS = {
 @rule("R-8.1.2-1: the kernel's memory that the process's cgroup is charged for, with the queue and "
       "when it has gone", cases=[(what,) for what in RINGS])
 def R_8_1_2_1_queues_are_charged_to_who_makes_them(b, what):
-    """The cgroup is charged for a queue's ring, which the process maps, and for the table that the
-    kernel keeps of a send queue; when the queue is destroyed the charge is returned."""
+    """The process's cgroup is charged for a queue's ring, and for the table to which the kernel
+    copies the entries of a send queue; when the queue is destroyed, the charge is returned."""
     group = Group(b)
     dut = Dut(b)
     group.take(dut.verbs.proc)

@@ -244,7 +244,7 @@ def D_5_3_3_each_message_once_and_in_order(b, count, role):
     link.verbs.tell(f"sink {link.qp.name} rcq {count} 64 64 {place.mr.start + place.at:#x} "
                     f"{place.mr.lkey:#x}")
     equal(link.verbs.answer(), "SINK", "sink")
-    # Never send more messages than receives are posted: verbs_probe reports how many have
+    # Never send more messages than receives are posted: verbs_probe reports how many receives have
     # completed.
     sent = done = 0
     while done < count:
@@ -405,8 +405,8 @@ def D_7_1_4_first_offset_of_a_send(b, mo, role):
 @rule("D-7.1-5 T-11: Terminate 1/2/05 with the header of the segment that is over, LOC_LEN_ERR, "
       "and memory around the receive", cases=both((65, 65), (64 + 65, 64), (1000, 500)))
 def D_7_1_5_send_is_too_long(b, size, cut, role):
-    """The peer's Send exceeds its receive of 64 bytes by its first segment, or only by its
-    second."""
+    """A Send of the peer is longer than the device's receive of 64 bytes: the first segment exceeds
+    the receive, or only the second does."""
     link = Link(b, role)
     link.qp.recv(64).forget()
     link.qp.recv(64)
@@ -501,7 +501,7 @@ def D_7_1_11_write_that_wraps(b, size, role):
 @rule("D-7.1-11: memory, of a Write that ends 16 octets before 2^64",
       "D-7.1-10: Terminate 1/1/01 for one octet behind the region", cases=both())
 def D_7_1_11_addresses_at_the_end_of_the_space(b, role):
-    """A Write just below 2^64 is placed if it ends within its region: that is no wrap."""
+    """A Write just below 2^64 is placed if it ends within its region, as its TO does not wrap."""
     link = Link(b, role)
     top = 0xfffffffffffff000
     mr = sink(link, 0xff0, shift=0, iova=top)

@@ -140,8 +140,8 @@ def stream_of_an_initiator(b, function, least):
 # --- data that is sent and received -------------------------------------------------------
 
 def on_a_link(b, function, way, least, **words):
-    """Call way(link), which has srnic run function, once for each allocation within function, and
-    make that one fail. Each time way() must succeed, and then a Send in each direction."""
+    """Call way(link), which has srnic run `function`, once for each allocation within `function`,
+    and make that one fail. Each time way() must succeed, and then a Send in each direction."""
     link = Link(b, "responder", **words)
 
     point = Point(b, function)

@@ -2,8 +2,8 @@
 """Fuzzing: peers and processes with random errors, by the thousand; each case prints its seeds.
 
 A stream is first made of good messages: Writes, Sends, Read Requests and Read Responses. Then bits
-are flipped, FPDUs are cut, repeated, swapped and merged, and fields get values at the limits of
-checks, with right CRCs and wrong ones. In all cases the device keeps the rules for senders to the
+are flipped, FPDUs are cut, repeated, swapped and merged, and fields get values at limits that the
+device checks, with right CRCs and wrong ones. In all cases it keeps the rules for senders to the
 end of the stream, the stream ends, no byte changes except where the peer may write, the next good
 connection works, and at the end the device has as many objects as before.
 
@@ -65,7 +65,7 @@ class Target:
     def show_ends(self, count):
         """Print how many streams ended by a Terminate, by FIN and by RST. Check that many ended by
         a Terminate and some did not: otherwise the test has hardly checked whether anything follows
-        a Terminate, or how streams without one end."""
+        a Terminate, or how streams end in which the device sends none."""
         say(", ".join(f"{number} with {how}" for how, number in sorted(self.ends.items())))
         check(self.ends["a Terminate"] >= count // 4, f"few Terminates: {dict(self.ends)}")
         others = self.ends[FIN] + self.ends[RST]
@@ -112,7 +112,8 @@ class Stream:
                                                                inv=inv), data[:256], cut)
 
     def change(self, ulpdu):
-        """Flip bits of a ULPDU, or set a field to one of EDGES, before the CRC is computed."""
+        """Flip bits of a ULPDU, or set a field to one of EDGES (numbers at the limits of fields and
+        checks), before the CRC is computed."""
         octets = bytearray(ulpdu)
         # An earlier change may have made the ULPDU empty, so that there are no bits to flip.
         if self.dice.random() < 0.5 and octets:
@@ -411,8 +412,8 @@ def good_commands(link):
 
 
 def odd_command(dice, number, body):
-    """Return a uverbs command, of whose body words are changed, and that is then cut or lengthened;
-    the sizes in its header may be wrong, too."""
+    """Return a uverbs command: `body`, of which words may be changed, and which may then be cut or
+    lengthened, behind a header whose sizes may be wrong, too."""
     octets = bytearray(body)
     for _ in range(dice.choice((0, 0, 1, 1, 2))):
         at = 4 * dice.randrange(len(octets) // 4)

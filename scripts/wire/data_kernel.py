@@ -62,7 +62,7 @@ def R_8_1_1_4_fast_registered_region(b, pieces, type_, offset, role):
 @rule("R-8.1.1-4: the process's memory, a response, and Terminate 1/1/00 behind the "
       "deregistration", cases=both())
 def R_8_1_1_4_memory_of_a_process_that_a_kernel_ulp_registers(b, role):
-    """A kernel ULP calls ib_reg_user_mr(): the driver gets no udata, and must not write to one."""
+    """A kernel ULP calls ib_reg_user_mr(): the driver gets NULL for udata, and must not use it."""
     link = KernelLink(b, role)
     with mmap.mmap(-1, 8192) as memory:
         start = ctypes.addressof(ctypes.c_char.from_buffer(memory)) + 100
@@ -354,7 +354,7 @@ def R_5_3_4_invalidate_of_another_domain(b, whose, role):
 
 @rule("R-8.1.1-1: Terminate 1/1/00 for a Write to the key of all memory", cases=both())
 def R_8_1_1_7_key_of_all_memory_is_not_the_peers(b, role):
-    """A peer cannot write by the PD's local_dma_lkey, which covers all memory."""
+    """A peer cannot write with the PD's local_dma_lkey, which covers all memory, as STag."""
     link = KernelLink(b, role)
     link.peer.write(link.kv.dma_key, 0xffff888000000000, b"data")
     link.refused(rdmap.TAGGED_STAG, flush=())
@@ -362,7 +362,7 @@ def R_8_1_1_7_key_of_all_memory_is_not_the_peers(b, role):
 
 @rule("R-7.2-1 R-8.1.1-1: Terminate 0/1/00 in place of a response", cases=both())
 def R_7_2_1_key_of_all_memory_is_not_the_peers(b, role):
-    """A peer cannot read by the PD's local_dma_lkey, which covers all memory."""
+    """A peer cannot read with the PD's local_dma_lkey, which covers all memory, as STag."""
     link = KernelLink(b, role)
     link.peer.read(link.kv.dma_key, 0xffff888000000000, 4096, good=False)
     link.refused(rdmap.READ_STAG, flush=())
@@ -420,8 +420,8 @@ def R_5_2_2_5_read_with_invalidate(b, role):
 @rule("R-5.5-13: a Write that the Send has asked for lands: the registration was before it",
       cases=both())
 def R_5_5_13_registration_and_send_in_one_list(b, role):
-    """Storage ULPs post a registration and a Send with the new STag in one list: the peer may use
-    the STag as soon as it has the Send."""
+    """Storage ULPs post a registration and a Send with the new STag by one ib_post_send(): the peer
+    may use the STag as soon as it has the Send."""
     link = KernelLink(b, role)
     mr = link.kv.mr(0, [(0, 4096)])
     for turn in range(10):
@@ -441,7 +441,7 @@ def R_5_5_13_registration_and_send_in_one_list(b, role):
       cases=both((0,), (FENCE,)))
 def R_5_5_15_invalidation_behind_a_read(b, fence, role):
     """A local invalidation of a Read's sink completes after the Read. Without a fence the Read may
-    fail; with one the invalidation starts only when the Read is complete."""
+    fail; with a fence the invalidation starts only when the Read is complete."""
     link = KernelLink(b, role)
     mr = region(link, access=LOCAL_WRITE)
     link.kv.do(f"post read {SIGNALED} 1 0x9000 0x99 0,64,{mr.rkey},{mr.start} ; "
@@ -462,7 +462,7 @@ def R_5_5_15_invalidation_behind_a_read(b, fence, role):
 @rule("R-7.1-1: the whole Terminate, QP_FATAL, and the status of the work request",
       cases=both(("inv",), ("lkey",), ("reg",)))
 def R_7_1_1_work_request_that_cannot_be(b, what, role):
-    """A WR that invalidates an STag which does not exist, sends by a wrong key, or registers a
+    """A WR that invalidates an STag which does not exist, sends with a wrong lkey, or registers a
     region that is registered already, must fail, and the peer must get a Terminate."""
     link = KernelLink(b, role)
     mr = region(link)
@@ -576,7 +576,7 @@ def D_6_2_2_1_drain_while_a_cpu_goes_offline(b, what, role):
       "it returns, though the ULP has asked for a completion queue of 4", cases=both())
 def D_6_2_2_1_drain_with_a_small_completion_queue(b, role):
     """nvmet, isert and ksmbd ask for as many CQEs as they have signaled WRs, but unsignaled WRs
-    that are flushed complete, too. ib_drain_qp() waits for the last one, so none may be lost."""
+    that are flushed complete, too. ib_drain_qp() waits for the last CQE, so none may be lost."""
     before = hw_counter("cqe_lost")
     link = KernelLink(b, role, cq=4)
     for n in range(20):
@@ -599,7 +599,7 @@ SRQ_ROOM = 8
 
 
 def shared(b, role):
-    """Return a link whose QP uses an SRQ with five receives, 0x20 to 0x24."""
+    """Return a link whose QP uses an SRQ with five receives, whose wr_id is 0x20 to 0x24."""
     link = KernelLink(b, role, srq=SRQ_ROOM)
     for n in range(5):
         link.kv.do(f"recv {0x20 + n} {4096 * n},100")

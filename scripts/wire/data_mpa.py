@@ -76,7 +76,7 @@ def F_3_3_longest_fpdu_in_short_segments(b, rmem, markers, role):
 @rule("F-4.1-1 F-4.4-1: figure 5 without its Marker, with a CRC computed bit by bit", cases=both())
 def F_4_1_1_fpdu_of_the_rfc(b, role):
     """The device sends a Send of 24 zero bytes as its first FPDU, on a stream without Markers: that
-    is the FPDU of RFC 5044, figure 5, less the Marker, which the figure's CRC covers, too."""
+    is the FPDU of RFC 5044, figure 5, without its Marker, and so with another CRC."""
     link = Link(b, role, rtr=0)
     link.qp.send(bytes(24))
     link.peer.hear(SEND)
@@ -378,8 +378,8 @@ def killed(link):
 
 
 def network_down(link):
-    """Kill verbs_probe while the device's network interface is down. Then set the interface up, so
-    that the bytes which the device sends because of the kill reach the peer."""
+    """Kill verbs_probe while the device's network interface is down. Then bring the interface up,
+    so that the bytes which the device sends because of the kill reach the peer."""
     run("ip link set storm0 down")
     killed(link)
     run("ip link set storm0 up")
@@ -427,8 +427,8 @@ def full_write(link, size):
       "end the stream: none, or those of the Write that was on its way, so no Terminate",
       cases=both(*[(how, when) for how in ENDS_OF_THIS_SIDE for when in ("idle", "amid")]))
 def F_8_3_end_of_this_side(b, how, when, role):
-    """The device's end of the stream is ended by its ULP, or by the removal of the device. The peer
-    may get further bytes of a posted Write, but no Terminate, as no error was found."""
+    """The device's ULP, or the removal of the device, ends the stream. The peer may get further
+    bytes of a posted Write, but no Terminate, as no error was found."""
     ground = Ground(b)
     b.address = b.listen_address = ground.address
     b.may_reset = True      # TCP answers bytes for a socket that no longer exists by RST
@@ -485,7 +485,7 @@ def F_4_5_3_least_mulpdu(b, mss, role):
 @rule("F-3-2: no ULPDU above 64768 octets where TCP would take longer ones", cases=both())
 def F_3_2_longest_ulpdu_that_is_sent(b, role):
     """Over loopback TCP's segments have room for longer ULPDUs than 64768 bytes: the device must
-    not send such, as that is MPA's limit."""
+    not send longer ones, as 64768 is MPA's limit."""
     link = Link(b, role, mss=None)
     for _ in range(4):
         data = random_octets(100000)
@@ -527,14 +527,14 @@ def F_4_5_1_large_fpdus_if_both_ends_say_so(b, crc, rev, role):
           ("allows", 1, "markers_in"), ("allows", 1, "markers_out")))
 def F_4_5_1_no_large_fpdus_else(b, peer, own, more, role):
     """Without an offer of both ends, or with Markers, the device must send no FPDU longer than a
-    TCP segment. echo: the peer's Request or Reply has the flag that is the offer in the other one,
-    as if the peer had copied the device's flags."""
+    TCP segment. Case "echo": the peer's Request has the flag by which a Reply offers such FPDUs, or
+    its Reply that of a Request, as if the peer had copied the device's flag."""
     markers = more == "markers_out"
     bits = {"silent": 0, "allows": large_bit(role),
             "echo": large_bit("initiator" if role == "responder" else "responder")}[peer]
     settings = {"large_fpdu": own, "markers": int(more == "markers_in")}
-    # A device with large_fpdu=1 sets its flag in a Request unless it sets M, too; in a Reply only
-    # if large FPDUs are then used.
+    # With large_fpdu=1 the device offers large FPDUs in each Request in which it does not set M,
+    # but in a Reply only if the connection will use them.
     says = role == "initiator" and bool(own) and more != "markers_in"
     link = Link(b, role, mss=1460, large=bits, markers=markers, settings=settings, says_large=says)
     link.peer.conduct.mulpdu = link.mulpdu = fpdu.mulpdu(1460 - 12, markers)
@@ -574,8 +574,8 @@ def F_4_5_4_mulpdu_follows_the_path(b, role):
 
 
 def sizes(sniffer):
-    """Yield (sequence number, bytes) of each TCP segment from the sniffer's port. A GSO packet is
-    counted as the segments into which the network device would cut it."""
+    """Yield (sequence number, length of the data) of each captured TCP segment that was sent from
+    sniffer.port. A GSO packet counts as the segments into which the network device would cut it."""
     for segment in sniffer.segments():
         if segment.source == sniffer.port:
             size = len(segment.data)
@@ -584,7 +584,7 @@ def sizes(sniffer):
 
 
 def in_flight(sniffer):
-    """Return how many segments with new bytes TCP sent from the sniffer's port while bytes before
+    """Return how many captured segments with new data were sent from sniffer.port while data before
     them were unacknowledged."""
     sent = acked = None
     count = 0
@@ -602,7 +602,7 @@ def in_flight(sniffer):
 def F_5_1_1_fpdus_begin_segments(b, role):
     """The device sends a long Write over lo, which loses no packet: all FPDUs but the last must be
     full, and nine of ten must begin a TCP segment. The peer's receive window has room for the whole
-    Write, as at the edge of a window TCP sends a part of an FPDU."""
+    Write: at the edge of a smaller window TCP would send a part of an FPDU."""
     b.put("/proc/sys/net/ipv4/tcp_rmem", f"4096 {1 << 20} {1 << 20}")
     link = Link(b, role)
     link.ping()
@@ -781,8 +781,8 @@ def F_4_3_4_markers_point_to_their_fpdu(b, role):
 
 
 def up_to(link, distance):
-    """Return data for a Send of the device: its FPDU, if it is the next one, ends `distance` bytes
-    in front of a Marker."""
+    """Return data for a Send of the device: if the device sends it in its next FPDU, that FPDU ends
+    `distance` bytes in front of a Marker."""
     at = link.peer.inward.position
     # header, length and CRC have 24 bytes; the FPDU may begin with a Marker
     for size in range(0, 1200, 4):
@@ -808,8 +808,8 @@ def F_4_3_5_marker_between_two_fpdus(b, role):
 
 @rule("F-4.4-2: the CRCs of FPDUs with a Marker in either place", cases=both())
 def F_4_4_2_markers_at_the_edges_of_an_fpdu(b, role):
-    """A Marker directly in front of an FPDU, and one between pad and CRC: both are covered by the
-    CRC of the FPDU, which fpdu.Reader checks."""
+    """The CRC of an FPDU, which fpdu.Reader checks, covers a Marker directly in front of the FPDU,
+    and also one between its pad and its CRC."""
     link = Link(b, role, markers=True)
     link.pong(up_to(link, 0))
     link.pong(b"12")
@@ -910,7 +910,7 @@ def F_4_2_2_low_bits_of_fpduptr_are_ignored(b, role):
 
 @rule("F-4.2-1 F-4.4-1: Terminate 2/0/02 for a Marker under the CRC of another", cases=both())
 def F_4_2_1_markers_are_in_the_crc(b, role):
-    """A Marker is changed after the CRC was computed. The CRC covers Markers, so it is wrong."""
+    """A Marker is changed after the CRC was computed: the CRC covers Markers, and so is wrong."""
     link = receiving(b, role)
     link.qp.recv(600)
     octets = bytearray(link.peer.make(link.peer.send_segments(bytes(600))[0]))
@@ -978,8 +978,8 @@ def F_8_1_fin_with_a_read_open_is_an_abort(b, role):
       cases=both(*[(cut, how) for cut in ("send", "read") for how in ("silent", "full")]))
 def F_8_1_end_that_halts_within_a_message_is_an_abort(b, cut, how, role):
     """While a Send or a Read is incomplete, the ULP disconnects, and the peer sends nothing more;
-    or the peer sends FIN, and reads nothing more. The stream ends by linger_timeout_ms, in an
-    error."""
+    or the peer sends FIN, and reads nothing more. The timer linger_timeout_ms must end the stream,
+    and the ULP must get QP_FATAL."""
     b.set(linger_timeout_ms=1000)
     link = Link(b, role, narrow=True)
     link.qp.recv().forget()
@@ -1014,9 +1014,9 @@ def F_8_1_reset(b, size, role):
 @rule("F-8-1: QP_FATAL, the counter err_URGENT, and memory that no Write behind the mark has "
       "changed", "R-6.2.1-1: Terminate 0/0/00", cases=both((0, 1), (9, 1), (9, 3000)))
 def F_8_1_urgent_data(b, size, more, role):
-    """TCP would take an urgent byte out of the stream. If one arrives, between FPDUs or within one,
-    the device sends a Terminate and adds 1 to err_URGENT. It places no byte behind the urgent
-    one."""
+    """TCP would take an urgent byte out of the stream. If an urgent byte arrives, between FPDUs or
+    within one, the device sends a Terminate, adds 1 to its counter err_URGENT, and places no byte
+    behind the urgent one."""
     before = hw_counter("err_URGENT")
     link = Link(b, role)
     link.works()
