@@ -204,8 +204,8 @@ def D_5_2_6_empty_segments_before_good_ones(b, role):
 
 @rule("D-5.3-2: a receive, a region and a sink, each whole, from mixed segments", cases=both())
 def D_5_3_2_states_of_messages_are_apart(b, role):
-    """The peer interleaves the segments of a Send, a Write and a Read Response: the device must
-    place each segment by the state of its own message."""
+    """The peer interleaves the segments of a Send, a Write and a Read Response: for each message
+    the device must keep a state of its own, by which it places the message's segments."""
     link = Link(b, role)
     mr, into = sink(link, 200), link.dut.mr(100, LOCAL_WRITE)
     link.qp.read(into.sge(), 0x9000, 0x99)

@@ -22,7 +22,7 @@ REMOTE_ATOMIC, MW_BIND = 8, 16
 
 
 def region(link, n=0, pieces=((0, 4096),), access=RIGHTS, **kw):
-    """Return region n, mapped and then registered by a work request (IB_WR_REG_MR)."""
+    """Return kverbs' region `n`, mapped and then registered by a work request (IB_WR_REG_MR)."""
     mr = link.kv.mr(n, pieces, **kw)
     link.kv.register(n, 0x100 + n, access)
     return mr
@@ -38,7 +38,7 @@ def region(link, n=0, pieces=((0, 4096),), access=RIGHTS, **kw):
                  ([(7, 100), (5000, 33), (200, 1)], 1, 0)))
 def R_8_1_1_4_fast_registered_region(b, pieces, type_, offset, role):
     """A region of whole pages, of pieces that begin or end within a page, with an offset into the
-    scatterlist, or with gaps: the device must place Writes, and read, by the scatterlist."""
+    scatterlist, or with gaps: Writes and Reads must access the memory that the scatterlist has."""
     link = KernelLink(b, role)
     mr = region(link, pieces=pieces, type_=type_, offset=offset)
     size = sum(piece[1] for piece in pieces) - offset

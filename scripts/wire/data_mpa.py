@@ -720,8 +720,8 @@ def F_5_2_1_an_fpdu_cut_at_each_octet(b, role):
       "F-4.3-1: the Marker 512 octets behind the frame, in figure 6",
       "F-4.3-3: FPDUPTR 20 in figure 6", cases=both())
 def F_4_4_1_figures_5_and_6(b, role):
-    """A Send of 24 zeroes is figure 5 of RFC 5044 as the first FPDU of a stream, and figure 6 as
-    the second one, if the first FPDU has 492 bytes."""
+    """As the first FPDU of a stream a Send of 24 zero bytes must have the bytes of figure 5 of
+    RFC 5044; as the second one, if the first has 492 bytes, it must have those of figure 6."""
     link = Link(b, role, rtr=0, rev=1, markers=True)
     if role == "responder":
         equal(link.frame.flags & mpa.R, 0, "R")

@@ -266,8 +266,8 @@ def R_5_2_2_2_response_to_another_read(b, which, role):
       cases=both((0, 1), (0, -1), (1, 1), (1, -1), (1, -32), (2, 8), (2, -64),
                  (2, 1 << 40)))
 def R_5_2_2_3_response_at_another_offset(b, which, delta, role):
-    """The TO of segment `which` of the peer's Read Response is wrong by `delta` bytes: it leaves a
-    gap, or overlaps."""
+    """The TO of segment `which` of the peer's Read Response is wrong by `delta` bytes: too high or,
+    if `delta` is negative, too low."""
     link = Link(b, role)
     into, read = reading(link)
     for ulpdu in link.peer.response_segments(read, bytes(96), 32)[:which]:
@@ -405,8 +405,8 @@ def R_5_3_1_empty_segments_of_a_send(b, role):
 @rule("R-5.3-1: each of five pieces has its part",
       "D-5.4-1: the length in the completion", cases=both())
 def R_5_3_1_scatter_list(b, role):
-    """A receive has several SGEs, and the Send's segments end elsewhere: each byte must be placed
-    in the right SGE."""
+    """A receive has several SGEs, and the Send's segments do not end where the SGEs end: the device
+    must place each byte in the right SGE."""
     link = Link(b, role)
     data = random_octets(3000)
     pieces = [link.dut.mr(size, LOCAL_WRITE, shift=size % 7) for size in (1, 1500, 7, 999, 800)]
@@ -527,7 +527,8 @@ def R_5_3_5_invalidate_of_no_valid_stag(b, op, which, role):
 
 
 def failed_receive(link, error):
-    """Check that the peer gets the Terminate for error, and that the receive of its Send fails."""
+    """Check that the peer gets a Terminate with the code of `error`, and that the receive which the
+    peer's Send used fails."""
     link.peer.hear_terminate_of(error, link.peer.last)
     link.peer.hear_end()
     link.ended(event_of(error), flush=False)
@@ -549,7 +550,8 @@ def R_5_3_6_failed_invalidate_fails_the_receive(b, size, role):
 @rule("R-8.1.1-7: Terminate 0/2/09, and a Write of another connection that lands in the region",
       cases=both())
 def R_8_1_1_7_region_of_a_process_is_not_invalidated(b, role):
-    """Several QPs can use a region of a process, so no peer may invalidate it: it stays valid."""
+    """Several QPs can use a region that a process has registered, so a Send with Invalidate from
+    one peer must not invalidate the region."""
     link = Link(b, role)
     mr = link.dut.mr(64, MAY_WRITE)
     link.qp.recv().forget()
@@ -595,8 +597,8 @@ def R_5_3_7_send_as_rtr_message_is_sent(b):
       "F-4.3-8: Markers in one direction, data in both",
       cases=both(*[(framing,) for framing in FRAMINGS]))
 def F_4_3_8_each_message_in_every_framing(b, framing, role):
-    """With each MPA startup and format of FPDUs in FRAMINGS, device and peer exchange each type of
-    message: empty, short, and of many segments."""
+    """With each MPA startup and format of FPDUs in FRAMINGS (such as MPA revision 1, or Markers),
+    device and peer exchange each type of message: empty, short, and of many segments."""
     link = Link(b, role, **FRAMINGS[framing])
     dut, peer, qp = link.dut, link.peer, link.qp
     mr, into = dut.mr(5000, MAY_WRITE | REMOTE_READ), dut.mr(5000, LOCAL_WRITE)
@@ -622,7 +624,7 @@ def F_4_3_8_each_message_in_every_framing(b, framing, role):
 # --- a QP that is used again -----------------------------------------------------------------
 
 class Again(Link):
-    """A second connection of the QP of the link `before`"""
+    """A link whose QP is that of the link `before`, and is connected for the second time"""
 
     def __init__(self, b, role, before, **kw):
         self.before = before
@@ -637,9 +639,9 @@ class Again(Link):
       "R-5.3-1: 20 receives of the second stream get its Sends",
       cases=both(("own",), ("peer",), ("end",)))
 def D_6_2_2_1_qp_is_used_again(b, how, role):
-    """A QP is connected again after an error of its own, after one of the peer amid a Send, or
-    after a close by FIN. MSNs must begin at 1 again, and no completion or receive of the first
-    stream may remain."""
+    """A QP is connected again after a WR with a bad SGE, after a bad segment of the peer within a
+    Send, or after a close by FIN. MSNs must begin at 1 again, and no completion or receive of the
+    first stream may remain."""
     link = Link(b, role)
     link.works()
     link.qp.recv().forget()
@@ -670,7 +672,7 @@ def D_6_2_2_1_qp_is_used_again(b, how, role):
 @rule("R-5.1-3: the octets of a Send and of a Write that were inline",
       cases=both((1,), (79,), (80,)))
 def R_5_1_3_inline_data(b, size, role):
-    """Inline data is copied when the WR is posted; its memory needs no region."""
+    """Inline data is copied when the WR is posted, so its memory need not be registered."""
     link = Link(b, role)
     data = random_octets(size)
     words = link.verbs.words("memory own - 4096")

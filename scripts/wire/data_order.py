@@ -180,7 +180,7 @@ def R_5_5_15_unsignalled_ones_count(b, role):
 @rule("R-5.5-15: three turns of a ring in which few are signalled", cases=both())
 def R_5_5_15_unsignalled_ones_make_room(b, role):
     """In each turn around a short SQ only the last WR is signaled: its completion must free the
-    slots of all, so that the next turn can be posted."""
+    slots of all WRs of the turn, so that the WRs of the next turn can be posted."""
     link = Link(b, role, qp={"sends": 4})
     size = link.qp.caps[0]
     for turn in range(3 * size):
@@ -281,7 +281,7 @@ def R_B_3_fences_and_depths(b, ord, role):  # pylint: disable=redefined-builtin
 
 
 def answer(link, reads, _heard):
-    """Send the response to the oldest open Read, if there is one."""
+    """Have the peer answer the device's oldest open Read, if there is one."""
     if reads:
         link.peer.respond(reads.pop(0), bytes(8))
 
@@ -381,8 +381,8 @@ def R_6_1_3_as_many_reads_as_agreed(b, depth, role):
       cases=both(*[(depth, 300, size) for depth in (1, 2) for size in (0, 8)]),
       soak=both((1, 30000, 8), (4, 100000, 8)))
 def R_6_1_4_next_read_at_the_limit(b, depth, count, size, role):
-    """IRD Reads are open. As soon as the peer has a response it may send the next Read: the device
-    must accept it, and so must have freed the slot of the answered one."""
+    """As many Reads are open as IRD allows. As soon as the peer has a response it may send the next
+    Read: the device must accept it, and so must have freed the slot of the answered one."""
     link = Link(b, role, ird=depth, peer_ord=depth)
     mr = link.dut.mr(8, REMOTE_READ)
     mr.put(b"octets..")
@@ -433,7 +433,7 @@ def R_6_1_5_no_depths_at_all(b, role):
 
 
 def as_many_reads_leave(link, depth):
-    """Post depth + 2 Reads; check that no more than `depth` are open at any time."""
+    """Post `depth` + 2 Reads; check that no more than `depth` are open at any time."""
     into = link.dut.mr(8 * (depth + 2), LOCAL_WRITE)
     link.qp.post(*(link.qp.wr(WR_READ, [into.sge(8 * n, 8)], raddr=n, rkey=n)
                    for n in range(depth + 2)))
@@ -454,8 +454,8 @@ def as_many_reads_are_taken(link, depth):
     for _ in range(depth - 1):
         link.peer.read(1, 1, 0)
     link.peer.read(1, 1, 0, good=False)
-    # refused() reads from the socket, so that the device can send responses: wait until the device
-    # has got all Reads.
+    # Link.refused() reads from the peer's socket, so that the device can send responses and is no
+    # longer at its limit: wait until the device has got all Reads.
     check(link.peer.wait_taken(), "no acknowledgement")
     link.refused(rdmap.UNTAGGED_BUFFER)
 

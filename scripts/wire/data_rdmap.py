@@ -19,8 +19,8 @@ ALL_RIGHTS = MAY_WRITE | REMOTE_READ
 
 
 def message(link, op, mr, **kw):
-    """Return the ULPDU of a message without error, apart from the fields in kw. For a Read Response
-    the device is first made to send a Read Request."""
+    """Return the ULPDU of a good message, in which `kw` may set fields to bad values. For a Read
+    Response the device is first made to send a Read Request."""
     if op == WRITE:
         return rdmap.write(mr.rkey, mr.start, b"octets", **kw)
     if op == READ_REQUEST:
@@ -122,8 +122,8 @@ def R_4_1_5_opcode_that_is_not(b, op, t, role):
 @rule("R-4.1-6: a Read from and a Write to the region whose STag stood in four other opcodes",
       cases=both())
 def R_4_1_6_invalidate_stag_of_others_is_ignored(b, role):
-    """Messages that invalidate nothing have a reserved field in place of the Invalidate STag: the
-    device ignores it, and sends it as 0, which rdmap.Segment checks."""
+    """Untagged messages that invalidate nothing have a reserved field in place of the Invalidate
+    STag: the device ignores it, and sends it as 0, which rdmap.Segment checks."""
     link = Link(b, role)
     mr = link.dut.mr(64, ALL_RIGHTS)
     mr.put(b"octets")
@@ -278,8 +278,8 @@ KINDS = {
 
 
 def offend(link, which):
-    """Make the device send a Terminate of kind `which`. Return the status with which the device's
-    first WR then completes."""
+    """Make the device send the Terminate that KINDS has for `which`, by an error of the peer or of
+    the device's ULP. Return the status with which the device's first WR then completes."""
     peer = link.peer
     if which == "llp":
         peer.ulpdu(rdmap.write(1, 2), check=lambda field: field[::-1])
@@ -304,8 +304,8 @@ def offend(link, which):
       "R-4.8-1 T-3: the four octets of Terminate Control, as constants",
       cases=both(*[(which,) for which in KINDS]))
 def R_4_8_7_copies_by_kind_of_error(b, which, role):
-    """KINDS has the Terminate Control, and the length with the copied headers, that the payload of
-    the device's Terminate must have for each kind of error."""
+    """For each kind of error in KINDS the device's Terminate must have the Terminate Control, and
+    the length of Terminate Control and copied headers together, that KINDS gives."""
     error, control, size = KINDS[which]
     link = Link(b, role)
     link.qp.recv().forget()
@@ -370,7 +370,7 @@ def blocked(link, reads, size=1 << 19):
 @rule("R-4.8-6: SinkTO, size and SourceTO in the Terminate, less what had come", cases=both())
 def R_4_8_6_response_that_fails_halfway(b, role):
     """The ULP deregisters a region while the device sends a Read Response from it. In the Terminate
-    the copied Read Request has the values for the rest that was not sent."""
+    the size and both TOs of the copied Read Request are those of the rest that was not sent."""
     link = Link(b, role, narrow=True)
     size = 1 << 19
     mr = blocked(link, 1, size)
@@ -393,8 +393,8 @@ def R_4_8_6_response_that_fails_halfway(b, role):
 # --- two errors in one segment ---------------------------------------------------------------
 
 class Two:
-    """Makes DDP segments of the peer with two errors each; statuses: those of the device's WRs that
-    fail because of the segment, in order"""
+    """Makes DDP segments of the peer with two errors each; statuses: those with which the device's
+    first WRs complete when the device refuses the segment"""
 
     def __init__(self, link):
         self.link = link
@@ -430,7 +430,8 @@ class Two:
 WRAP = 0xfffffffffffffff8
 # Pairs of errors in one DDP segment. The device must report the one that it checks first, in this
 # order: length of the header, DV, RV, opcode, T, QN; then, if untagged: MSN, buffer, MO, length,
-# body; if tagged: the Read of a Read Response, STag, association, right, wrap, bounds.
+# fields of a Read Request or the Invalidate STag; if tagged: in a Read Response, STag and TO of the
+# oldest open Read; then STag, association, right, wrap, bounds.
 PAIRS = {
     "room_dv": (rdmap.UNSPECIFIED, lambda two: rdmap.write(1, 2, dv=0)[:10]),
     "room_t": (rdmap.UNSPECIFIED, lambda two: rdmap.control(WRITE, t=False) + bytes(14)),
@@ -511,8 +512,8 @@ def R_7_1_2_two_faults_in_one_segment(b, which, role):
 
 @rule("R-7.1-2 F-4.4-3: Terminate 2/0/02, where the header is wrong in five things", cases=both())
 def R_7_1_2_crc_is_looked_at_first(b, role):
-    """If the CRC is wrong, each field of the header may be wrong: of all errors the device must
-    report the CRC."""
+    """If the CRC is wrong, each field of the header may be wrong, too: of several errors the device
+    must report only that of the CRC."""
     link = Link(b, role)
     link.peer.ulpdu(rdmap.untagged(12, msn=9, qn=9, dv=0, rv=3), check=lambda field: field[::-1])
     link.refused(rdmap.MPA_CRC)

@@ -233,7 +233,7 @@ def R_5_3_1_receive_without_sges(b, role):
 @rule("R-8.1.2-1: the octets of the Send, and its completion, as without the flags",
       cases=both((0x20,), (0x40,), (0xff80,)))
 def R_5_1_3_flags_that_are_not_for_processes(b, flags, role):
-    """The device ignores flags of an SQ element that only the kernel uses."""
+    """In an SQ element of a process the device ignores flags that are not defined for processes."""
     link = Link(b, role)
     data = b"octets"
     mr = link.dut.mr(64, 0)
@@ -306,8 +306,8 @@ class Flipped:
         self.dut = Dut(b)
         v = self.dut.verbs
         v.do("pd other")
-        # The region foreign, of another PD, follows mr in memory. A device that reads a field
-        # twice, checks the first value and uses the second one, would access bytes of foreign.
+        # The region self.foreign, of another PD, follows self.mr in memory. A device that reads a
+        # field twice, checks the first value and uses the second, would access self.foreign.
         self.mr = self.dut.mr(self.ROOM, LOCAL_WRITE)
         self.mr.put(self.OWN[:self.ROOM])
         self.foreign = self.dut.mr(4096, LOCAL_WRITE, pd="other",
@@ -325,15 +325,16 @@ class Flipped:
         }[field]
         self.error = rdmap.LOCAL_CATASTROPHIC
         if (ring, field) == ("rq", "length"):
-            # If the receive is too short, the peer's Send is refused. A length beyond the region is
-            # no error: the message fits into the region.
+            # If the SGE's length is too small for the peer's Send, the device refuses the Send. A
+            # length beyond the region is no error, as the Send fits into the region.
             self.values = good, good, self.ROOM, 0xffffffff, good // 2, good // 2
             self.error = rdmap.UNTAGGED_LENGTH
         self.good = good
         self.done = self.refused = 0
 
     def stream(self, n):
-        """Use up to 16 elements on one new connection, until the device refuses an element."""
+        """Make a connection; have the device use elements with the changing field, up to 16, until
+        it refuses one of them."""
         link = Link(self.b.another(), "responder", dut=self.dut, name=f"n{n}")
         link.peer.allow_cut()
         size = rings.SQE if self.ring == "sq" else rings.RQE
@@ -473,7 +474,7 @@ def R_8_1_1_10_entries_that_look_full(b, role):
       "R-5.5-15: as many completions", cases=both((1,), (2,), (16,)))
 def R_5_5_13_no_wr_is_forgotten(b, window, role):
     """The process posts WRs, with at most `window` outstanding, for many turns around the SQ ring.
-    None may stay unsent, also if it is posted just when the device finds the ring empty."""
+    None may stay unsent, even if it is posted just when the device finds the ring empty."""
     link = Link(b, role, qp={"sends": window})
     count = 40 * window
     sge_ = link.dut.out(b"octets")
@@ -784,7 +785,7 @@ def R_8_1_2_1_five_hundred_queues(b):
 
 @rule(cases=[(0, 0), (1, 0), (0, 1), (3, 5)])
 def R_8_1_2_1_sizes_of_a_qp(b, sends, recvs):
-    """A QP has room for at least as many WRs as the process asked for; 0 is no error."""
+    """A QP has room for at least as many WRs as the process asked for, which may be 0 receives."""
     link = Link(b, "responder", qp={"sends": max(sends, 1), "recvs": recvs})
     check(link.qp.caps[0] >= sends and link.qp.caps[1] >= recvs, f"{link.qp.caps}")
     said = link.verbs.words("query qp")

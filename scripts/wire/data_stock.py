@@ -79,8 +79,8 @@ def R_8_1_1_4_region_of_huge_pages(b, role):
 
 @rule("L-08")
 def link_on_a_kind_of_interface_that_cannot_be(b):
-    """A link on an ipip tunnel is refused: srnic accepts interfaces of type Ethernet, loopback, and
-    those that have no hardware address."""
+    """An RDMA device on an ipip tunnel is refused: srnic accepts Ethernet and loopback interfaces,
+    and those of type ARPHRD_NONE, which have no hardware address."""
     b.things.append(lambda: run("ip link delete tunnel9; rmmod ipip"))
     run("modprobe ipip; ip link add tunnel9 type ipip local 127.0.0.1 remote 127.0.0.2")
     refused_link("siw9", "tunnel9", errno.EINVAL)

@@ -61,14 +61,15 @@ NEW_MAC = bytes.fromhex("0200c0ffee01")
 NEW_GUID = "0000:c0ff:feff:ee01"    # NEW_MAC as EUI-64
 
 
-# Milliseconds of a SlowPoint's delay, which tests end earlier. After 20 s the kernel would report a
-# soft lockup.
+# Milliseconds by which a SlowPoint delays a kernel function, if the test does not end the delay
+# earlier. After 20 s the kernel would report a soft lockup.
 LONG = 8000
 
 
 def slowly_added(b):
     """Add the RDMA device siw9 on new0, and delay its registration: the RDMA core does not find
-    siw9 until the delay ends. Return the process that adds siw9, and the SlowPoint."""
+    siw9 until the delay ends. Return the process that adds siw9, and the SlowPoint, which can end
+    the delay."""
     b.things.append(lambda: run("rdma link delete siw9 2>/dev/null || true; "
                                 "ip link delete new0 2>/dev/null || true"))
     run("ip link add new0 type dummy")
@@ -91,7 +92,7 @@ def add_link(name, netdev):
 
 
 def refused_link(name, netdev, error):
-    """Check that "rdma link add" fails with the errno error."""
+    """Check that "rdma link add" of `name` on `netdev` fails with the errno in `error`."""
     said = run(f"! LC_ALL=C rdma link add {name} type srnic netdev {netdev} 2>&1")
     check(os.strerror(error) in said, f"{netdev}: {said!r}, not {os.strerror(error)!r}")
 
@@ -132,8 +133,8 @@ def links_added_at_once(b):
 
 @rule("L-08")
 def netdev_changes_as_its_device_is_added(b):
-    """A network device is set up and gets another hardware address while an RDMA device is added on
-    it: the RDMA device must have the new port state and GUID."""
+    """A network device is brought up and gets another hardware address while an RDMA device is
+    added on it: the RDMA device must have the new port state and GUID."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         adding, slow = slowly_added(b)
         with open("/sys/class/net/new0/flags", "w", encoding="ascii") as flags:
@@ -148,8 +149,9 @@ def netdev_changes_as_its_device_is_added(b):
 
 
 def sleeps_in(thread, function):
-    """Is the thread in a call of this kernel function? (While a SlowPoint keeps a CPU busy, the
-    deletion of a network device waits for an RCU grace period, before drivers are notified.)"""
+    """Is `thread`, a thread of the test, in a call of the kernel's `function`? The deletion of a
+    network device stays in rtnl_dellink() while a SlowPoint (a delay in a kernel function) keeps a
+    CPU busy, as it waits for an RCU grace period."""
     if not thread.is_alive():
         return False
     with open(f"/proc/self/task/{thread.native_id}/stack", encoding="ascii") as f:
@@ -159,7 +161,7 @@ def sleeps_in(thread, function):
 @rule("L-08")
 def netdev_goes_as_its_device_is_added(b):
     """A network device is deleted while its RDMA device is being registered: the RDMA device must
-    be removed, too, also if its registration is finished first."""
+    be removed, too, even if its registration is finished first."""
     adding, slow = slowly_added(b)
     index = socket.if_nametoindex("new0")
     request = struct.pack("=IHHIIBxHiII", 32, RTM_DELLINK, NLM_F_REQUEST, 1, 0, 0, 0, index, 0, 0)
@@ -177,7 +179,8 @@ def netdev_goes_as_its_device_is_added(b):
 
 def slowly_moved(b):
     """Move siw1 to another network namespace, and delay the move: until the delay ends the RDMA
-    core does not find siw1. Return its Ground, the process that moves it, and the SlowPoint."""
+    core does not find siw1. Return siw1's Ground (its network device and address), the process that
+    moves siw1, and the SlowPoint, which can end the delay."""
     ground = movable(b)
     slow = SlowPoint(b, "device_rename", LONG)
     moving = subprocess.Popen(["rdma", "dev", "set", "siw1", "netns", "moved"])
@@ -187,8 +190,8 @@ def slowly_moved(b):
 
 @rule("L-08")
 def netdev_goes_down_as_its_device_moves(b):
-    """A network device is set down while its RDMA device moves to another namespace: the port of
-    the RDMA device must be down afterwards."""
+    """A network device is brought down while its RDMA device moves to another namespace: the port
+    of the RDMA device must be down afterwards."""
     ground, moving, slow = slowly_moved(b)
     with open("/sys/class/net/storm0/flags", "w", encoding="ascii") as flags:
         flags.write("0x1002")   # without IFF_UP
@@ -270,8 +273,8 @@ def port_goes_down_and_up(b):
 
 @rule("L-03")
 def netdev_changes_under_connections(b):
-    """The network device gets another hardware address and another name. Endpoints in each state
-    must stay in it, and new connections must work. No event reports the new address to programs."""
+    """The network device gets another hardware address and another name. Each endpoint must keep
+    its state, new connections must work, and no event reports the new address to programs."""
     quiet()
     ground = Ground(b)
     verbs = Dut(b.another(ground.address)).verbs
@@ -333,8 +336,8 @@ class Storm:
         return all(self.counts.get(name) for name in ("up", "done"))
 
     def is_over(self):
-        """Has the storm lasted long enough? A program that is killed prints no counts: if none has
-        printed any, the storm lasts up to twice as long."""
+        """Has the storm lasted long enough? Programs that are killed print no counts: until others
+        have counted a connection and a completed WR, the storm lasts up to twice as long."""
         took = time.monotonic() - self.start
         return took > self.seconds * (1 if self.is_good() else 2)
 
@@ -373,8 +376,8 @@ class Storm:
             self.failed.append(err)
 
     def meddle(self):
-        """Execute one of DEEDS, by chance. It may fail, as the device may be in use or removed;
-        count it if it succeeds."""
+        """Execute one command of DEEDS, chosen at random. It may fail, as the device may be in use
+        or removed; count it if it succeeds."""
         name, command = self.random.choice(DEEDS)
         said = run(f"set +e; {{ {command}; }} && echo it is done; true", SLOWLY)
         self.done[name] = self.done.get(name, 0) + ("it is done" in said)
@@ -386,8 +389,9 @@ CLEAN = "tc qdisc del dev lo root 2>/dev/null || true"
 ANEW = ("ip link add storm0 type veth peer name storm1; ip link set storm1 up; ip link set storm0 up; "
         "ip addr add 10.1.0.1/24 dev storm0; rdma link add siw1 type srnic netdev storm0")
 
-# Commands of an administrator during a storm: name and shell command. "module" also removes siw0,
-# the device of the other tests, and adds it again. The exit status says whether the deed was done.
+# Commands of an administrator, of which a Storm executes random ones: name and shell command.
+# "module" also removes siw0, the device of the other tests, and adds it again. The exit status is 0
+# if the command has had its effect.
 DEEDS = (
     ("link", "rdma link delete siw1 2>/dev/null; rdma link add siw1 type srnic netdev storm0"),
     ("link", "rdma link delete siw1 2>/dev/null; rdma link add siw1 type srnic netdev storm0"),
@@ -453,7 +457,7 @@ REG = 100               # WR id of a registration, plus the region's number
 
 
 class KernelUlp:
-    """A kernel ULP (kverbs) that posts random work: each command may fail, and the ULP may end its
+    """A kernel ULP (kverbs) that posts random WRs: each command may fail, and the ULP may end its
     connection at any time."""
 
     def __init__(self, dice, counts):
@@ -471,7 +475,8 @@ class KernelUlp:
         return not errno
 
     def hears(self, wait=100):
-        """Take and count all completions; wait up to wait milliseconds for the first event."""
+        """Take all completions and events, and count the completions. Wait up to `wait` ms for the
+        first one."""
         while True:
             said, _ = self.kv.ask(f"take {wait}")
             if not said:
@@ -484,7 +489,7 @@ class KernelUlp:
                 self.counts[name] = self.counts.get(name, 0) + 1
 
     def register(self, n):
-        """Map region n to other memory, and post its registration."""
+        """Map the ULP's region `n` to other memory, and post its registration."""
         if n in self.pending:
             return
         if self.dice.random() < 0.3:
@@ -527,7 +532,7 @@ class KernelUlp:
 
 
 def kernel_ulps_meet(address, port, dice, counts):
-    """Have two kernel ULPs connect with each other, post random work, and close. Each invalidates
+    """Have two kernel ULPs connect with each other, post random WRs, and close. Each invalidates
     and registers regions while the other one reads and writes them."""
     listening, dialling = ends = [KernelUlp(dice, counts) for _ in range(2)]
     listening.other, dialling.other = dialling, listening

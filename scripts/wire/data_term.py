@@ -86,8 +86,8 @@ def flushed_behind_successes(link):
       "R-6.2.1-1: the Terminate, compared whole, amid half a MiB on its way",
       cases=both(("write",), ("send",), ("response",)))
 def R_5_4_7_terminate_at_the_end_of_an_fpdu(b, kind, role):
-    """The peer sends a bad FPDU while its receive window is closed, and half a MiB of the device is
-    not sent. Before its Terminate the device may only complete an FPDU of which TCP has a part."""
+    """The peer sends a bad FPDU while its receive window is closed, and the device has half a MiB
+    to send. Before its Terminate it may only complete an FPDU of which TCP has a part."""
     link = Link(b, role, narrow=True)
     if kind == "response":
         mr = link.dut.mr(LONG, REMOTE_READ)
@@ -110,7 +110,7 @@ def R_5_4_7_terminate_at_the_end_of_an_fpdu(b, kind, role):
       "D-6.2.2-1: Sends that did not succeed are flushed, in order", cases=both())
 def R_5_4_7_what_did_not_leave_did_not_succeed(b, role):
     """The peer sends a bad FPDU while its receive window is closed, and many Sends of the device
-    are not sent: Sends in whose place the Terminate is sent must not complete with success."""
+    are not sent: those in whose place it sends its Terminate must not complete with success."""
     link = Link(b, role, narrow=True, qp={"sends": 64})
     sge = link.dut.out(random_octets(3000))
     link.qp.post(*(link.qp.wr(WR_SEND, [sge]) for _ in range(50)))
@@ -360,14 +360,15 @@ def counters(*names):
 
 
 def one_more(before):
-    """Wait until each counter has grown by 1: the RDMA core caches the values for some time."""
+    """Wait until each counter has grown by 1, which is not at once visible, as the RDMA core caches
+    the values for some time."""
     want = {name: count + 1 for name, count in before.items()}
     check(poll(lambda: counters(*before) == want), f"{counters(*before)}, {before} before")
 
 
 def traced(lines, event, octets, *words):
-    """Check that the trace has one line of this event, that it has these words, and that it ends
-    with the bytes `octets`. (Kernels differ in where they print spaces between bytes.)"""
+    """Check that the trace has one line of the trace event `event`, with all `words`, and with the
+    bytes `octets` at its end. (Kernels differ in where they print spaces between bytes.)"""
     got = [line for line in lines() if f" {event}: " in line]
     check(len(got) == 1 and all(word in got[0].split(f"{event}: ")[1] for word in words) and
           got[0].split("ddp=")[1].replace(" ", "") == octets.hex(),
@@ -544,7 +545,7 @@ def D_6_2_1_4_peer_that_never_ends(b, role):
 @rule("D-6.2.2-1: one completion for each of 48 work requests, in order, signalled or not",
       cases=both(("reset",), ("crc",), ("header",), ("terminate",)))
 def D_6_2_2_1_each_wr_completes_once(b, how, role):
-    """When a stream fails all WRs of each kind are flushed once, whether signaled or not."""
+    """When a stream fails, all WRs of each kind are flushed once, whether signaled or not."""
     link = Link(b, role, ord=2, peer_ird=2, qp={"sends": 64, "recvs": 64})
     into = link.dut.mr(64, LOCAL_WRITE)
     qp = link.qp

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Peers that delay the close by FIN of a stream by a few bytes every half second: a timer ends
-it."""
+"""The ULP disconnects, and the peer delays the close by FIN: every half second it sends or
+acknowledges a little. A timer has to end the connection."""
 
 import subprocess
 import threading
@@ -125,7 +125,7 @@ def disconnected(link, limit):
 
 
 def on_ground_of_its_own(b, make, role):
-    """Return a link by make() on an RDMA device that only this test uses, and may delete."""
+    """Return the link that make() makes on an RDMA device which only this test uses and deletes."""
     ground = Ground(b)
     one = b.another(ground.address)
     one.listen_address = ground.address
@@ -140,8 +140,8 @@ def is_in(link, state):
 
 
 def bring_to(link, state, how):
-    """Disconnect, and bring the device's endpoint to a state that only the peer or a timer ends:
-    FINISHING, HALF_CLOSED or PEER_FINISHED."""
+    """Disconnect, and bring the device's endpoint to `state`: FINISHING, HALF_CLOSED or
+    PEER_FINISHED, each of which only the peer or a timer ends."""
     if how == "acks":
         post_long_write(link)
     elif state == "FINISHING":
@@ -153,8 +153,8 @@ def bring_to(link, state, how):
 
 
 def right_to_place_has_ended(link):
-    """Have the peer write after DISCONNECTED. The device must not place that: Dut compares all
-    memory when the test ends."""
+    """Have the peer send a Write after DISCONNECTED. The device must not place it: when the test
+    ends, verbs.Dut compares all memory with what it should be."""
     try:
         if not isinstance(link, KernelLink):
             link.peer.write(link.target.rkey, link.target.start, b"late")
@@ -195,7 +195,8 @@ def M_7_2_1_end_has_a_limit(b, who, how, state, role):
 @rule("M-7.2-1: SUCCESS for what was posted, and DISCONNECTED by the peer's FIN, in far less than "
       "any limit", cases=both())
 def M_7_2_1_end_that_goes_well_is_quick(b, role):
-    """If the peer sends FIN at once, a close by FIN must not last until any of the timeouts."""
+    """If the peer sends FIN at once, a close by FIN must not wait for linger_timeout_ms or
+    finish_timeout_ms."""
     b.set(linger_timeout_ms=600000, finish_timeout_ms=600000)
     link = Link(b, role)
     link.works()

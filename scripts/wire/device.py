@@ -21,8 +21,8 @@ class Srnic:
     bad_crc = "WC RECV Work Request Flushed Error 0"    # a receive's WC, wrong CRC; None: any error
     modify_qp = "srnic_modify_qp"   # the driver's function for ibv_modify_qp
     outlived = True                 # the device can be removed while programs have it open
-    # Is a first FPDU that is shorter than its headers answered by ESTABLISHED without an error, and
-    # then a Terminate? False: by ESTABLISHED with an error; None: unknown
+    # If the first FPDU is shorter than its headers, does the ULP get ESTABLISHED without an error,
+    # and the peer a Terminate? False: ESTABLISHED reports an error; None: unknown
     tells_of_runts = True
     repeats_rtr = True              # a Write as RTR message is repeated while the peer is silent
     urgent = "err_URGENT"           # the counter of streams that end because of TCP urgent data
@@ -49,9 +49,9 @@ class SiwMpa(Srnic):
 
     @staticmethod
     def depths(ird, ord):  # pylint: disable=redefined-builtin
-        """Return the IRD and ORD that siw uses for these values. Its queues for Reads have a power
-        of two entries: siw rounds IRD up, and siw_mpa rounds ORD down before it passes it to siw.
-        """
+        """Return the IRD and ORD that siw uses if `ird` and `ord` are asked for. siw's queues for
+        Reads have a power of two entries: siw rounds IRD up, and siw_mpa rounds ORD down before it
+        passes ORD to siw."""
         return 1 << (ird - 1).bit_length() if ird else 0, 1 << ord.bit_length() - 1 if ord else 0
 
 
@@ -71,8 +71,8 @@ DEVICES = {"srnic": Srnic, "siw_mpa": SiwMpa, "siw": Other, "other": Other}
 OWN = "srnic", "siw_mpa"
 CHOSEN = ["srnic"]
 
-# Optional features: name, function that returns whether a device has it, and a regular expression
-# for the rules, as "ID" or "MODULE ID", whose tests need it
+# Optional features: name, function that returns whether a device has the feature, and a regular
+# expression for the rules, as "ID" or "MODULE ID", whose tests need the feature
 FEATURES = (
     ("MPA revision 2", lambda it: it.rev >= 2, r"(E|X)-.*|F-rtr"),
     ("to ask for an RTR message", lambda it: it.asks_rtr,
@@ -94,8 +94,8 @@ def device():
 
 
 def need_depths(ird, ord):  # pylint: disable=redefined-builtin
-    """Skip the test if the device's limits of IRD and ORD are lower: librdmacm then refuses these
-    values, and no connection is tried."""
+    """Skip the test if `ird` or `ord` exceeds the device's limit: librdmacm would refuse the value,
+    and no connection would be tried."""
     if ird not in range(device().most_ird + 1) and ird != MOST or \
             ord not in range(device().most_ord + 1) and ord != MOST:
         raise needs.Unsupported("so many Reads at a time")
@@ -107,8 +107,8 @@ def need_repeats():
 
 
 def lacks(module, ids):
-    """Return the name of an optional feature that the rules' test needs and the device lacks, or
-    None. For srnic and siw_mpa always None: there the tests themselves call device()."""
+    """Return the name of an optional feature that a test of the rules `ids` needs and the device
+    lacks, or None. For srnic and siw_mpa always None: there the tests themselves call device()."""
     if driver_name() in OWN:
         return None
     return next((name for name, has, rules in FEATURES if not has(device()) and

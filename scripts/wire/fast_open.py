@@ -17,7 +17,7 @@ MSG_FASTOPEN = 0x20000000
 
 
 def data_of_syns(sniffer):
-    """Wait for a SYN to the sniffer's port. Return the data of each SYN to it that was captured."""
+    """Wait until a SYN to sniffer.port is captured. Return the data of each captured SYN."""
     syns = []
 
     def seen():
@@ -37,7 +37,7 @@ def allow(b, ours=1):
 
 
 def call(b, sock, pd=b""):
-    """Have a cm_probe connect to sock, at which the test listens. Return the cm_probe, the peer,
+    """Have a cm_probe connect to `sock`, at which the test listens. Return the cm_probe, the peer,
     and the MPA Request."""
     client = b.client()
     client.do(f"connect 4 4 {pd.hex() or '-'}")
@@ -52,8 +52,8 @@ def listen(b):
 
 
 def get_cookie(b, sock):
-    """Make a connection to sock: by it this host's TCP gets the Fast Open cookie of the address,
-    which it needs to send data in a later SYN to any port of that address."""
+    """Make a connection to `sock`, by which this host's TCP gets the Fast Open cookie of the
+    address: TCP needs it to send data in a later SYN to any port of that address."""
     client, peer, _ = call(b, sock)
     initiator.up(client, peer, mpa.reply2(ird=4, ord=4, a=1, rtr=WRITE))
     client.do("disconnect")
@@ -62,8 +62,8 @@ def get_cookie(b, sock):
 
 
 def dial(b, frame):
-    """Connect the test's peer as initiator, with frame as MPA Request, by MSG_FASTOPEN: TCP sends
-    it in the SYN if it has a cookie of the address, else after the handshake."""
+    """Connect the test's peer as initiator by MSG_FASTOPEN, with `frame` as MPA Request: TCP sends
+    `frame` in the SYN if TCP has a cookie of the address, else after the handshake."""
     sock = socket.socket(b.family, socket.SOCK_STREAM)
     b.things.append(sock.close)
     equal(sock.sendto(frame, MSG_FASTOPEN, (b.address, b.port)), len(frame), "octets sent")
@@ -71,7 +71,7 @@ def dial(b, frame):
 
 
 def let_in(b, server, frame):
-    """Connect the test's peer by dial(), and have server, a cm_probe, accept. Return the peer."""
+    """Connect the test's peer by dial(), and have the cm_probe `server` accept. Return the peer."""
     peer = dial(b, frame)
     equal(server.event("CONNECT_REQUEST").pd, b"hello", "private data")
     server.do("accept 4 4 -")

@@ -28,8 +28,8 @@ ENDS = {"CONNECT_ERROR", "UNREACHABLE", "REJECTED", "DISCONNECTED"}
 
 
 class Fault:
-    """Make the number-th allocation from now on fail in probe's only thread
-    (/proc/PID/fail-nth)."""
+    """Make one allocation fail in the only thread of the process `probe`: the `number`-th from now
+    on (/proc/PID/fail-nth)."""
 
     def __init__(self, probe, number):
         self.path = f"/proc/{probe.proc.pid}/fail-nth"
@@ -40,7 +40,7 @@ class Fault:
             f.write(str(number))
 
     def met(self):
-        """Turn the fault off. Return true if the thread reached that allocation, which failed."""
+        """Turn the fault off. Return true if the thread reached the allocation that had to fail."""
         with open(self.path, encoding="ascii") as f:
             left = int(f.read())
         self._put(0)
@@ -48,7 +48,7 @@ class Fault:
 
 
 def numbers(b, each=MOST - 1, stride=MOST):
-    """Yield the number of the allocation that is to fail next: 1 to each, then every stride-th.
+    """Yield the number of the allocation that is to fail next: 1 to `each`, then every `stride`-th.
 
     The caller stops when the operation made fewer allocations than the number, so that none failed.
     If no number is high enough for that, the test fails.
@@ -65,7 +65,8 @@ def numbers(b, each=MOST - 1, stride=MOST):
 
 
 def told(probe, line):
-    """Send probe a command that may fail, but only with an errno. Return true if it succeeded."""
+    """Send `probe`, a cm_probe, the command `line`, which may fail, but only with an errno. Return
+    true if it succeeded."""
     probe.tell(line)
     answer = probe.answer()
     if answer == "OK " + line.split()[0]:
@@ -83,7 +84,7 @@ def clients(b):
 
 class Refusals:
     """Check how the device ends connections if it lacks memory for the private data of a Request or
-    Reply: a Terminate must be that of layer 2, type 0, code 5 (local catastrophic error)."""
+    Reply: a Terminate, if any, must have layer 2, type 0, code 5 (local catastrophic error)."""
 
     def __init__(self):
         self.counted = counter("LOCAL")
@@ -91,7 +92,8 @@ class Refusals:
         self.heard = False
 
     def of_an_initiator(self, fpdu, peer):
-        """Check fpdu, the first one of the device as initiator: FIN has to follow a Terminate."""
+        """Check `fpdu`, the first FPDU of the device, which is the initiator: if it is a Terminate,
+        it must have code 5, and FIN has to follow."""
         if fpdu.op == "TERM":
             equal(fpdu.raw.hex(), mpa.terminate(5).hex(), "Terminate message")
             peer.expect_fin()
@@ -120,8 +122,8 @@ class Refusals:
 
 
 def connects(b, sock, client, pd=b"", refusals=None):
-    """Play the responder for client, a cm_probe that connects. Return true if its event is
-    ESTABLISHED, false for an event that reports a failure."""
+    """Play the responder for `client`, a cm_probe that connects. Return true if the event that the
+    cm_probe gets is ESTABLISHED, false for an event that reports a failure."""
     peer = None
     try:
         peer = b.take(sock)
@@ -244,7 +246,8 @@ class Point:
         return self.is_met()
 
     def is_met(self):
-        """Turn the fault off. Return true if the function reached that allocation."""
+        """Turn the fault off. Return true if the function reached the allocation that had to fail.
+        """
         check(poll(lambda: not self._get("inside")), "a worker does not come back")
         left = self._get("nth")
         self.put(0)
@@ -252,8 +255,9 @@ class Point:
 
 
 def fail_each(b, function, way, well, least, **which):
-    """Call way(), which has the kernel run the function, once for each allocation in it and its
-    callees, and make that one fail. After each, well() checks that the next connection works.
+    """Call way(), which has the kernel run `function`, once for each allocation in `function` and
+    its callees, and make that one fail. After each call, well() checks that the next connection
+    works.
 
     When way() runs with fewer allocations than the number of the one to fail, it has to return
     true. least: how many allocations have to fail in all; which: arguments of numbers()
@@ -278,7 +282,7 @@ def fail_each(b, function, way, well, least, **which):
 
 def fail_in_softirq(b, function, way, well):
     """Make the only allocation of a function fail in softirq, by failslab: fail-nth works in tasks
-    only. way() has the kernel run the function; well() checks that the next connection works."""
+    only. way() has the kernel run `function`; well() checks that the next connection works."""
     symbols = sorted((int(line.split()[0], 16), line.split()[2])
                      for line in lines_of("/proc/kallsyms"))
     at = [name for _, name in symbols].index(function)
@@ -317,7 +321,8 @@ def destroy(server, peer):
 
 
 def with_a_server(b, fail, function, way, *least):
-    """Start a server, and call fail, that is fail_each() or fail_in_softirq(), with way(server)."""
+    """Start a server; call fail(), which is fail_each() or fail_in_softirq(), with `function`, and
+    with way(server) as the operation that has the kernel run `function`."""
     quiet()
     server = b.server()
     fail(b, function, lambda: way(server), lambda: comes_up(b, server), *least)
@@ -337,8 +342,8 @@ def accepted(b, server):
 
 @rule("O-02")
 def listener_takes_connections(b):
-    """Allocations of iw_mpa_listen_work() fail, each once. It accepts TCP connections; if the
-    Request has arrived before, it also reads it and reports CONNECT_REQUEST."""
+    """Allocations of iw_mpa_listen_work() fail, each once. It accepts TCP connections; if a Request
+    has already arrived, it also reads the Request and reports CONNECT_REQUEST."""
     def way(server):
         peer = b.dial()
         peer.send(REQUEST)

@@ -39,8 +39,8 @@ def crc32c_slowly(data):
 
 
 def _load(path=os.path.join(os.path.dirname(os.path.abspath(__file__)), "crc32c.so")):
-    """Return the function crc32c() of crc32c.c, if its library is there, else crc32c_slowly(): in
-    Python the CRC of 64 KiB takes a second in a guest."""
+    """Return the function crc32c() of crc32c.c, if crc32c.so has been built, else crc32c_slowly():
+    in Python the CRC of 64 KiB takes a second in a guest."""
     if not os.path.exists(path):
         return crc32c_slowly
     function = ctypes.CDLL(path).crc32c
@@ -59,12 +59,12 @@ def mulpdu(emss, markers=False):
 
 
 def plain_size(ulpdu_length):
-    """Return the length of an FPDU without Markers and CRC: ULPDU_Length, ULPDU and pad."""
+    """Return the length of an FPDU less Markers and CRC: that of ULPDU_Length, ULPDU and pad."""
     return (2 + ulpdu_length + 3) // 4 * 4
 
 
 def until_marker(position):
-    """Return the bytes from position to the next Marker; 0 if a Marker begins at position."""
+    """Return the number of bytes from `position` to the next Marker; 0 if one begins there."""
     return -position % SPACING
 
 

@@ -58,7 +58,7 @@ def no_sooner_than(milliseconds):
 
 
 def poll(done, limit=LIMIT, step=0.05):
-    """Wait until done() is true. Return false if it is not within limit seconds."""
+    """Wait until done() is true. Return false if it is not true within `limit` seconds."""
     end = time.monotonic() + limit
     while not done():
         if time.monotonic() > end:
@@ -149,7 +149,7 @@ class Peer:
         equal(self.expect_end(limit), "FIN", "end of the connection")
 
     def expect_terminate(self, code, crc=True):
-        """Expect a Terminate of layer 2 (LLP), type 0 (MPA), with that code and no copied header.
+        """Expect a Terminate of layer 2 (LLP), type 0 (MPA), with code `code` and no copied header.
         """
         equal(self.recv_fpdu(crc).raw.hex(), mpa.terminate(code, crc=crc).hex(),
               f"Terminate message of code {code}")
@@ -161,8 +161,8 @@ class Peer:
         self.expect_fin()
 
     def expect_rejected(self, code=None, crc=True):
-        """Expect what the device sends after its MPA Reply with R (reject) set: a Terminate if code
-        is given, else nothing, and no FIN.
+        """Expect what the device sends after its MPA Reply with R (reject) set: a Terminate if a
+        code is given, else nothing, and in neither case FIN.
 
         Then the test, which is the initiator, sends FIN, and expects the device's FIN.
         """
@@ -266,9 +266,9 @@ class Probe:
 
     @staticmethod
     def _known(line):
-        """Return the line. Skip the test if it is "LACKS COMMAND": kernel_probe.py, which takes the
-        place of cm_probe on a device without a provider in rdma-core, does not have all commands.
-        """
+        """Return `line`, an answer. Skip the test if it is "LACKS COMMAND": kernel_probe.py, which
+        takes the place of cm_probe on a device without a provider in rdma-core, does not have all
+        commands."""
         if line.startswith("LACKS "):
             raise needs.Skipped(f"needs {needs.TEXTS['user']}: {line.partition(' ')[2]}")
         return line
@@ -331,7 +331,8 @@ class Probe:
             pass
 
     def end(self):
-        """End cm_probe. Raise Failed if it does not exit in LIMIT seconds: a system call hangs."""
+        """End cm_probe. Raise Failed if it does not exit in LIMIT seconds, which means that one of
+        its system calls hangs."""
         if self.proc.poll() is None:
             try:
                 self.tell("quit")
@@ -370,14 +371,14 @@ class Bench:
         self.port = Bench.port
 
     def another(self, address=None, program=None):
-        """Return a second Bench, with another port. end_things() of this Bench ends its things,
-        too."""
+        """Return a second Bench, with another port. end_things() of the first Bench also ends the
+        programs and connections of the second one."""
         other = Bench(program or self.program, address or self.address)
         self.others.append(other)
         return other
 
     def put(self, path, value):
-        """Write value to path, a setting in /proc or /sys. end() writes the old value back."""
+        """Write `value` to `path`, a setting in /proc or /sys. end() writes the old value back."""
         self.settings.append((path, needs.read(path)))
         needs.write(path, str(value))
 
@@ -395,8 +396,8 @@ class Bench:
         self.put(needs.ib_path("iw_mpa/") + name, value)
 
     def trace(self, system="iw_mpa"):
-        """Enable all trace events of system. Return a function that returns the lines traced since
-        this call."""
+        """Enable all trace events of `system`. Return a function that returns the lines traced
+        since trace() was called."""
         trace = TRACEFS + "trace"
         self.put(TRACEFS + f"events/{system}/enable", 1)
         needs.write(trace, "")      # this empties the trace
@@ -443,23 +444,23 @@ class Bench:
         return self.player("initiator", sock, sock.getsockname()[1])
 
     def player(self, role, sock, initiator_port):
-        """Return a Peer for sock, the test's end of a connection. run.py writes its role and ports
-        to a file, by which judge.py finds the connection in the capture."""
+        """Return a Peer for `sock`, the test's end of a connection. run.py writes the Peer's role
+        and ports to a file, by which judge.py finds the connection in the capture."""
         who = role, initiator_port, self.port
         self.peers.append(who)
         return Peer(sock, lambda: self.cuts.append(who))
 
     def asked(self, frame):
-        """Start cm_probe as server, and send it frame as MPA Request. Return the server, the peer,
-        and the event CONNECT_REQUEST."""
+        """Start cm_probe as server, and send it `frame`, an MPA Request. Return the server, the
+        peer, and the event CONNECT_REQUEST."""
         server = self.server()
         peer = self.dial()
         peer.send(frame)
         return server, peer, server.event("CONNECT_REQUEST")
 
     def accepted(self, frame, ird=4, ord=4, pd=b""):  # pylint: disable=redefined-builtin
-        """Start a cm_probe that accepts frame, an MPA Request. Return it, the peer and the Reply.
-        """
+        """Start a cm_probe, which accepts the MPA Request `frame` of the peer. Return the cm_probe,
+        the peer and the Reply."""
         need_depths(ird, ord)
         server, peer, _ = self.asked(frame)
         server.do(f"accept {ird} {ord} {pd_arg(pd)}")
@@ -496,7 +497,8 @@ class Bench:
         return probe
 
     def connecting(self, ird=4, ord=4, pd=b""):  # pylint: disable=redefined-builtin
-        """Start a cm_probe that connects to the test. Return it, peer and its MPA Request."""
+        """Start a cm_probe that connects to the test. Return the cm_probe, the peer, and the MPA
+        Request that the peer got."""
         need_depths(ird, ord)
         sock = self.listen()
         client = self.client()
