@@ -33,8 +33,8 @@
  *	send N			post a Send of N bytes
  *	storm			repeat rdma_post_send() until it succeeds once
  *	stream N M		post N Sends of M bytes, each after the completion
- *				of the one before; their data are the numbers 0,
- *				1, 2 and so on, in four bytes each
+ *				of the one before; the data of each Send are the
+ *				numbers 0, 1, 2 and so on, in four bytes each
  *	read			post a Read of 0 bytes
  *	wc			wait for a completion: "WC OPCODE STATUS LENGTH"
  *	no_wc			poll for a completion: an error if there is any
@@ -55,7 +55,7 @@
  * A command prints "OK COMMAND" or "ERROR COMMAND errno". An event prints
  *	EVENT NAME status=S ird=N ord=N pd=HEX
  * with IRD and ORD as the peer sent them: ird is rdma_cm's initiator_depth, as
- * the peer's IRD limits this end's ORD, and ord is its responder_resources.
+ * the peer's IRD limits this end's ORD; ord is rdma_cm's responder_resources.
  */
 
 #include <arpa/inet.h>

@@ -291,7 +291,7 @@ def R_8_1_2_1_pages_of_others(b):
     for key in foreign | {0, 0x1000, 0x7ffff000, 1 << 40}:
         other.verbs.fails(f"map_key stolen {key:#x} 4096", errno.EINVAL)
     # The same mmap key belongs to different rings in different processes. One process writes a
-    # pattern to the last, still unused entry of its ring: it must not be in the other one's ring.
+    # pattern to the last, still unused entry of its ring: the other ring must not have the pattern.
     size, key = link.dut.rings["scq.ring"]
     check(key in own, "the first keys are not the same")
     at = size - rings.CQE

@@ -17,8 +17,7 @@ MANY = 2000
 
 
 class Group:
-    """A memory cgroup, into which the test moves a process; the end of the test removes the cgroup.
-    """
+    """A memory cgroup, removed when the test ends, into which the test moves a process"""
 
     def __init__(self, b):
         root = cgroups()

@@ -22,7 +22,8 @@ REMOTE_ATOMIC, MW_BIND = 8, 16
 
 
 def region(link, n=0, pieces=((0, 4096),), access=RIGHTS, **kw):
-    """Return kverbs' region `n`, mapped and then registered by a work request (IB_WR_REG_MR)."""
+    """Return region `n` of kverbs, the tests' kernel ULP: mapped, then registered by IB_WR_REG_MR.
+    """
     mr = link.kv.mr(n, pieces, **kw)
     link.kv.register(n, 0x100 + n, access)
     return mr
@@ -38,7 +39,7 @@ def region(link, n=0, pieces=((0, 4096),), access=RIGHTS, **kw):
                  ([(7, 100), (5000, 33), (200, 1)], 1, 0)))
 def R_8_1_1_4_fast_registered_region(b, pieces, type_, offset, role):
     """A region of whole pages, of pieces that begin or end within a page, with an offset into the
-    scatterlist, or with gaps: Writes and Reads must access the memory that the scatterlist has."""
+    scatterlist, or with gaps: Writes and Reads must access the memory of the scatterlist."""
     link = KernelLink(b, role)
     mr = region(link, pieces=pieces, type_=type_, offset=offset)
     size = sum(piece[1] for piece in pieces) - offset
@@ -354,7 +355,7 @@ def R_5_3_4_invalidate_of_another_domain(b, whose, role):
 
 @rule("R-8.1.1-1: Terminate 1/1/00 for a Write to the key of all memory", cases=both())
 def R_8_1_1_7_key_of_all_memory_is_not_the_peers(b, role):
-    """A peer cannot write with the PD's local_dma_lkey, which covers all memory, as STag."""
+    """A peer cannot use the PD's local_dma_lkey, which covers all memory, as STag of a Write."""
     link = KernelLink(b, role)
     link.peer.write(link.kv.dma_key, 0xffff888000000000, b"data")
     link.refused(rdmap.TAGGED_STAG, flush=())
@@ -362,7 +363,7 @@ def R_8_1_1_7_key_of_all_memory_is_not_the_peers(b, role):
 
 @rule("R-7.2-1 R-8.1.1-1: Terminate 0/1/00 in place of a response", cases=both())
 def R_7_2_1_key_of_all_memory_is_not_the_peers(b, role):
-    """A peer cannot read with the PD's local_dma_lkey, which covers all memory, as STag."""
+    """A peer cannot use the PD's local_dma_lkey, which covers all memory, as STag of a Read."""
     link = KernelLink(b, role)
     link.peer.read(link.kv.dma_key, 0xffff888000000000, 4096, good=False)
     link.refused(rdmap.READ_STAG, flush=())

@@ -76,7 +76,8 @@ def F_3_3_longest_fpdu_in_short_segments(b, rmem, markers, role):
 @rule("F-4.1-1 F-4.4-1: figure 5 without its Marker, with a CRC computed bit by bit", cases=both())
 def F_4_1_1_fpdu_of_the_rfc(b, role):
     """The device sends a Send of 24 zero bytes as its first FPDU, on a stream without Markers: that
-    is the FPDU of RFC 5044, figure 5, without its Marker, and so with another CRC."""
+    is the FPDU of RFC 5044, figure 5, without its Marker. As the CRC in the figure covers the
+    Marker, the CRC of the device's FPDU is another one."""
     link = Link(b, role, rtr=0)
     link.qp.send(bytes(24))
     link.peer.hear(SEND)

@@ -454,8 +454,8 @@ def as_many_reads_are_taken(link, depth):
     for _ in range(depth - 1):
         link.peer.read(1, 1, 0)
     link.peer.read(1, 1, 0, good=False)
-    # Link.refused() reads from the peer's socket, so that the device can send responses and is no
-    # longer at its limit: wait until the device has got all Reads.
+    # Link.refused() reads from the peer's socket: then the device can send responses, and would
+    # accept another Read. So first wait until the device has got all Reads.
     check(link.peer.wait_taken(), "no acknowledgement")
     link.refused(rdmap.UNTAGGED_BUFFER)
 

@@ -429,9 +429,10 @@ class Two:
 
 WRAP = 0xfffffffffffffff8
 # Pairs of errors in one DDP segment. The device must report the one that it checks first, in this
-# order: length of the header, DV, RV, opcode, T, QN; then, if untagged: MSN, buffer, MO, length,
-# fields of a Read Request or the Invalidate STag; if tagged: in a Read Response, STag and TO of the
-# oldest open Read; then STag, association, right, wrap, bounds.
+# order: length of the header, DV, RV, opcode, T, QN; then, if untagged: MSN, buffer, MO, length;
+# then L of a Read Request and the region to read, or the Invalidate STag of a Send; if tagged:
+# in a Read Response STag and TO of the oldest open Read, then the region to write. The order for a
+# region is STag, association, right, wrap, bounds.
 PAIRS = {
     "room_dv": (rdmap.UNSPECIFIED, lambda two: rdmap.write(1, 2, dv=0)[:10]),
     "room_t": (rdmap.UNSPECIFIED, lambda two: rdmap.control(WRITE, t=False) + bytes(14)),

@@ -233,7 +233,8 @@ def R_5_3_1_receive_without_sges(b, role):
 @rule("R-8.1.2-1: the octets of the Send, and its completion, as without the flags",
       cases=both((0x20,), (0x40,), (0xff80,)))
 def R_5_1_3_flags_that_are_not_for_processes(b, flags, role):
-    """In an SQ element of a process the device ignores flags that are not defined for processes."""
+    """In an SQ element of a process the device ignores flags that have no meaning there:
+    SIW_WQE_REM_INVAL, SIW_WQE_COMPLETED, and those that siw-abi.h does not define."""
     link = Link(b, role)
     data = b"octets"
     mr = link.dut.mr(64, 0)

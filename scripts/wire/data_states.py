@@ -192,8 +192,8 @@ FOUND_S = 60        # seconds after which srnic hides the QP of a connected resp
 @rule(cases=[("found",)], soak=[("hidden",)])
 def qp_of_a_live_responder_is_not_for_another_request(b, state):
     """A program can call rdma_accept() with the number of any QP. That of a connected responder
-    must be refused: by iw_mpa with EBUSY, and FOUND_S seconds after the QP was connected with
-    EINVAL, as iw_cm then no longer finds the QP."""
+    must be refused: by iw_mpa with EBUSY; but with EINVAL if the QP has been connected for FOUND_S
+    seconds, as iw_cm then no longer finds the QP."""
     link = Link(b, "responder")
     if state == "hidden":
         time.sleep(FOUND_S + 2)

@@ -149,9 +149,9 @@ def netdev_changes_as_its_device_is_added(b):
 
 
 def sleeps_in(thread, function):
-    """Is `thread`, a thread of the test, in a call of the kernel's `function`? The deletion of a
-    network device stays in rtnl_dellink() while a SlowPoint (a delay in a kernel function) keeps a
-    CPU busy, as it waits for an RCU grace period."""
+    """Is `thread`, a thread of the test, in a call of the kernel's `function`? While a SlowPoint (a
+    delay in a kernel function) keeps a CPU busy, the deletion of a network device stays in
+    rtnl_dellink(): it waits for an RCU grace period before drivers are notified."""
     if not thread.is_alive():
         return False
     with open(f"/proc/self/task/{thread.native_id}/stack", encoding="ascii") as f:
@@ -273,8 +273,9 @@ def port_goes_down_and_up(b):
 
 @rule("L-03")
 def netdev_changes_under_connections(b):
-    """The network device gets another hardware address and another name. Each endpoint must keep
-    its state, new connections must work, and no event reports the new address to programs."""
+    """The network device gets another hardware address and another name. Endpoints in each state
+    of storms.HOLD must stay in it, except LINGER, which a timer may end. New connections must work,
+    and no event reports the new address to programs."""
     quiet()
     ground = Ground(b)
     verbs = Dut(b.another(ground.address)).verbs
@@ -336,8 +337,8 @@ class Storm:
         return all(self.counts.get(name) for name in ("up", "done"))
 
     def is_over(self):
-        """Has the storm lasted long enough? Programs that are killed print no counts: until others
-        have counted a connection and a completed WR, the storm lasts up to twice as long."""
+        """Has the storm lasted long enough? Programs that are killed print no counts: until other
+        programs have counted a connection and a completed WR, it lasts up to twice as long."""
         took = time.monotonic() - self.start
         return took > self.seconds * (1 if self.is_good() else 2)
 

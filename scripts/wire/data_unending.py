@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """The ULP disconnects, and the peer delays the close by FIN: every half second it sends or
-acknowledges a little. A timer has to end the connection."""
+acknowledges a little. A timer, or the deletion of the device, has to end the connection."""
 
 import subprocess
 import threading

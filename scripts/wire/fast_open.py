@@ -17,7 +17,7 @@ MSG_FASTOPEN = 0x20000000
 
 
 def data_of_syns(sniffer):
-    """Wait until a SYN to sniffer.port is captured. Return the data of each captured SYN."""
+    """Wait until a SYN to sniffer.port has been captured. Return the data of each such SYN."""
     syns = []
 
     def seen():

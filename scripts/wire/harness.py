@@ -266,9 +266,9 @@ class Probe:
 
     @staticmethod
     def _known(line):
-        """Return `line`, an answer. Skip the test if it is "LACKS COMMAND": kernel_probe.py, which
-        takes the place of cm_probe on a device without a provider in rdma-core, does not have all
-        commands."""
+        """Return `line`. Skip the test if it is "LACKS COMMAND": kernel_probe.py, which takes the
+        place of cm_probe on a device without a provider in rdma-core, does not have all commands.
+        """
         if line.startswith("LACKS "):
             raise needs.Skipped(f"needs {needs.TEXTS['user']}: {line.partition(' ')[2]}")
         return line
