@@ -12,9 +12,9 @@
 #include <rdma/iw_cm.h>
 
 /*
- * iw_mpa calls iw_cm's event handler only by pointers in cm_ids, which have no
- * reference on iw_cm's module. Because of this reference to a symbol of iw_cm,
- * the module is loaded as long as iw_mpa is.
+ * iw_mpa calls iw_cm's event handler only by pointers in cm_ids, which hold no
+ * reference on the module iw_cm. Because of this reference to a symbol of
+ * iw_cm, iw_cm stays loaded as long as iw_mpa is.
  */
 static typeof(iw_create_cm_id) * const upcall_iw_cm __used = iw_create_cm_id;
 
@@ -42,8 +42,9 @@ static void upcall_set_addresses(struct iw_cm_event *event,
 /*
  * Copy the peer's IRD, ORD and private data into an event. A peer that sends no
  * IRD and ORD is assumed to match the device: its IRD is the device's ORD, and
- * the reverse. iw_cm has 8 bits for each. It copies the private data of
- * CONNECT_REQUEST and CONNECT_REPLY, but not that of ESTABLISHED.
+ * the reverse. The event has 8 bits for each. iw_cm copies the private data of
+ * CONNECT_REQUEST and CONNECT_REPLY, but not that of ESTABLISHED, so an
+ * ESTABLISHED gets none.
  */
 static void upcall_set_peer(const struct iw_mpa_ep *ep,
 			    struct iw_cm_event *event)
@@ -110,7 +111,8 @@ int iw_mpa_upcall_request(struct iw_mpa_ep *ep, struct iw_cm_id *listen_id)
  * Raise CONNECT_REPLY(0) or ESTABLISHED(0), whichever is due. Context: any.
  *
  * Return: 0; -ENOMEM if iw_cm could not copy the private data: the caller then
- * ends the connection, with its last event; -EINVAL if neither event is due.
+ * ends the connection, and its last event is still due; -EINVAL if neither
+ * event is due.
  */
 int iw_mpa_upcall_up(struct iw_mpa_ep *ep)
 {
@@ -148,7 +150,8 @@ int iw_mpa_upcall_up(struct iw_mpa_ep *ep)
 /*
  * Raise CONNECT_REPLY(<0). If the peer has rejected, the event has the peer's
  * private data, unless iw_cm cannot copy it. The event has the addresses of the
- * cm_id, since rdma_cm keeps those of a failed CONNECT_REPLY.
+ * cm_id, since rdma_cm takes over the event's addresses even if the status is
+ * an error.
  */
 static void upcall_fail_reply(struct iw_mpa_ep *ep, int status)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The verbs are written for the newest kernel. Kbuild includes this file before
- * each source file. For an older kernel, which passes a verb other arguments, a
- * macro renames the verb wherever "(" follows its name. The table of verbs,
- * which has the name alone, so gets the function of that name in this file.
+ * each source file. If an older kernel passes a verb other arguments, a macro
+ * renames the verb wherever "(" follows its name. In the table of verbs no "("
+ * follows: there the name is that of a function in this file.
  */
 #ifndef _SKEL_COMPAT_H
 #define _SKEL_COMPAT_H

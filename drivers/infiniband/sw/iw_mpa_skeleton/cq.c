@@ -4,8 +4,9 @@
  *
  * Only the work item of a CQ calls its completion handler. So the handler runs
  * on one CPU at a time, and never within a verb
- * (Documentation/infiniband/core_locking.rst). The RDMA core's own handler
- * raises a softirq, which local_bh_enable() then runs.
+ * (Documentation/infiniband/core_locking.rst). The handler may be the RDMA
+ * core's own, which raises a softirq: local_bh_enable() after the call runs
+ * that.
  */
 
 #include "skel.h"
@@ -83,8 +84,9 @@ void skel_cq_forget(struct skel_cq *cq, const struct ib_qp *ibqp)
 	spin_unlock_irq(&dev->spin);
 	/*
 	 * To free a CQ the RDMA core cancels its own work for the CQ. A later
-	 * call of the handler would queue that work again, so wait here: a ULP
-	 * destroys QPs before their CQ.
+	 * call of the completion handler would queue that work again. A ULP
+	 * destroys its QPs before their CQ, so wait here until no call is due
+	 * or running.
 	 */
 	flush_work(&cq->work);
 }
@@ -105,8 +107,8 @@ static int skel_poll_cq(struct ib_cq *ibcq, int max, struct ib_wc *wc)
 }
 
 /*
- * Any context. For a completion that the CQ has already no handler is called:
- * the return value reports it to a ULP that asks for missed events.
+ * Any context. No handler is called for completions that are in the CQ already:
+ * to a ULP that asks for missed events the return value reports them.
  */
 static int skel_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {

@@ -89,8 +89,9 @@ static void skel_attach(struct ib_qp *ibqp, struct sock *sk,
 /*
  * kick_rx: read what TCP had received before this call: no callback has run for
  * bytes before attach, and what the peer sent before its FIN must be placed.
- * TCP counts a FIN in rcv_nxt, which only a further skel_rx() finds. dev->lock
- * is dropped after each 64 steps, for other QPs.
+ * When the last byte is read TCP may already count the FIN as read, but only a
+ * further skel_rx() finds the FIN: hence the call after the loop. dev->lock is
+ * dropped after each 64 steps, for other QPs.
  */
 static void skel_kick_rx(struct ib_qp *ibqp)
 {
@@ -147,9 +148,9 @@ static void skel_open_tx(struct ib_qp *ibqp)
 }
 
 /*
- * finish_tx: ULP or peer closes in order (RFC 5041 6.2.1). The engine sends the
- * work requests posted before this call, and the Read Responses that are due,
- * then calls iw_mpa_tx_finished(), and iw_mpa sends FIN.
+ * finish_tx: ULP or peer closes gracefully (RFC 5041 6.2.1). The engine sends
+ * the work requests posted before this call, and the Read Responses that are
+ * due, then calls iw_mpa_tx_finished(), and iw_mpa sends FIN.
  */
 static void skel_finish_tx(struct ib_qp *ibqp)
 {
@@ -172,9 +173,9 @@ static bool handoff_is_abort(enum iw_mpa_reason why)
 }
 
 /*
- * stop: forget the stream, of which iw_mpa has restored the callbacks already.
- * With dev->lock held the engine does not run; its next run finds no socket.
- * Once work requests are flushed the ULP may connect the QP again.
+ * stop: forget the stream. iw_mpa has already restored the callbacks of its
+ * socket. With dev->lock held the engine does not run; its next run finds no
+ * socket. Once work requests are flushed the ULP may connect the QP again.
  */
 static void skel_stop(struct ib_qp *ibqp, enum iw_mpa_reason why)
 {

@@ -147,7 +147,7 @@ size_t toe_rx(struct toe_conn *conn, const void *buf, size_t len)
 
 /**
  * toe_reject - the ULP rejects: send an MPA Reply with the flag R
- * @conn: connection that @ask was called for
+ * @conn: connection for which ask() of &struct toe_hw was called
  * @pd: private data
  * @pd_len: bytes of @pd
  *
@@ -169,12 +169,13 @@ int toe_reject(struct toe_conn *conn, const void *pd, u16 pd_len)
 
 /**
  * toe_accept - the ULP accepts: start the QP, send the MPA Reply
- * @conn: connection that @ask was called for; @local may be changed before
+ * @conn: connection for which ask() of &struct toe_hw was called; its member
+ *	local may be changed before this call
  * @pd: private data
  * @pd_len: bytes of @pd
  *
- * Return: 0 or a negative errno. If negotiation or @start of &struct toe_hw has
- * failed, a Reject was passed to @send, whose result is not checked.
+ * Return: 0 or a negative errno. If negotiation or start() of &struct toe_hw
+ * has failed, a Reject was passed to its send(), whose result is not checked.
  */
 int toe_accept(struct toe_conn *conn, const void *pd, u16 pd_len)
 {

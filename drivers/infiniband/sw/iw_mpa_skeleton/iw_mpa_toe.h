@@ -34,7 +34,7 @@ enum toe_state {
 };
 
 /**
- * struct toe_conn - one connection; its caller makes one call at a time
+ * struct toe_conn - one connection; calls of toe_*() for it must not overlap
  * @hw: the device's functions
  * @local: what this end offers and asks for
  * @state: state of the startup

@@ -126,8 +126,8 @@ enum skel_err skel_sge_copy(struct skel_qp *qp, const struct ib_sge *sge,
 }
 
 /*
- * Returns 0; -EOPNOTSUPP for unknown rights; -EINVAL for REMOTE_WRITE without
- * LOCAL_WRITE.
+ * Check the access rights of a registration. Returns 0; -EOPNOTSUPP for a right
+ * that this device does not have; -EINVAL for REMOTE_WRITE without LOCAL_WRITE.
  */
 int skel_mr_check_access(struct ib_device *ibdev, int access)
 {
@@ -184,8 +184,8 @@ static struct ib_mr *skel_get_dma_mr(struct ib_pd *pd, int access)
 }
 
 /*
- * This verb is for applications, but ULPs of the kernel get only devices that
- * have it.
+ * reg_user_mr is a verb for applications, but the RDMA core offers ULPs of the
+ * kernel only devices that have it.
  */
 struct ib_mr *skel_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
 			       int access, struct ib_dmah *dmah,
@@ -243,9 +243,9 @@ static int mr_set_page(struct ib_mr *ibmr, u64 addr)
 }
 
 /*
- * This stores the pages for the next REG_MR: a registration that is valid does
- * not change. The region's first address, which peers get, is only its offset
- * in the first page, so that it shows no address of the kernel.
+ * map_mr_sg stores the pages for the next REG_MR: a registration that is valid
+ * does not change. The region's first address, which peers get, is only its
+ * offset in the first page, so that it shows no address of the kernel.
  */
 static int skel_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sgl,
 			  int nents, unsigned int *off)

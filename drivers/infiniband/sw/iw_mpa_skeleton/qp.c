@@ -112,8 +112,9 @@ static void qp_report(struct skel_qp *qp)
 }
 
 /*
- * The engine. To free memory the kernel may write to storage over this QP, so
- * no allocation here may wait for such a write: hence memalloc_noio_save().
+ * One run of the engine, the QP's work item. To free memory the kernel may
+ * write to storage over this QP, so no allocation here may wait for such a
+ * write: hence memalloc_noio_save().
  */
 static void skel_qp_work(struct work_struct *work)
 {
@@ -289,8 +290,9 @@ static int qp_to_idle(struct skel_qp *qp, enum ib_qp_state state)
 	}
 	if (qp->ep) {
 		/*
-		 * rdma_accept() asks for RTR. Until iw_cm has handled
-		 * ESTABLISHED a ULP may call it again, with the stream up.
+		 * rdma_accept() asks for RTR. A ULP may call it again until
+		 * iw_cm has handled ESTABLISHED. If the QP has a stream by
+		 * then, RTR changes nothing.
 		 */
 		err = state == IB_QPS_RTR && skel_is_flowing(qp) ? 0 : -EINVAL;
 	} else if (qp->state == IB_QPS_ERR && state == IB_QPS_RTR) {
@@ -306,9 +308,10 @@ static int qp_to_idle(struct skel_qp *qp, enum ib_qp_state state)
 }
 
 /*
- * The ULP closes: SQD in order, ERR abruptly. If the QP has a stream iw_mpa
- * then calls finish_tx and stop, or stop alone. If not it calls neither, and
- * the engine flushes what is posted.
+ * The ULP closes the connection: by SQD gracefully (RFC 5041 6.2.1), by ERR
+ * abruptly. If the QP has a stream iw_mpa then calls finish_tx and stop, or
+ * stop alone. Without a stream the engine flushes what is posted to a QP in
+ * ERR; in other states SQD is an error.
  */
 static int qp_to_end(struct skel_qp *qp, enum ib_qp_state state)
 {
@@ -332,7 +335,8 @@ static int qp_to_end(struct skel_qp *qp, enum ib_qp_state state)
 
 /*
  * The access flags of the QP are ignored: rdma_cm sets them, to the same for
- * each kernel ULP. The rights of regions alone decide what a peer may do.
+ * each kernel ULP, whatever the ULP needs. The rights of memory regions alone
+ * decide what a peer may do.
  */
 static int skel_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 			  struct ib_udata *udata)
@@ -420,9 +424,9 @@ static void qp_free(struct skel_qp *qp)
 }
 
 /*
- * This allocates all memory that a stream needs, so that no op fails later for
- * lack of memory. iw_get_qp finds the QP as soon as it has its number, so
- * xa_alloc() comes last.
+ * create_qp allocates all memory that a stream needs, so that no op of iw_mpa
+ * fails later for lack of memory. iw_get_qp finds the QP as soon as it has its
+ * number, so xa_alloc() comes last.
  */
 static int skel_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 			  struct ib_udata *udata)
@@ -461,10 +465,10 @@ static void skel_qp_release(struct kref *ref)
 }
 
 /*
- * iw_get_qp. A QP that is being destroyed is not found: xa_load() returns NULL
- * for XA_ZERO_ENTRY, which skel_destroy_qp() has put in its place: this cannot
- * fail, since replacing an entry takes no memory. No new QP gets the number
- * until that function returns.
+ * iw_get_qp. It does not find a QP that is being destroyed: in its place
+ * skel_destroy_qp() has put XA_ZERO_ENTRY, for which xa_load() returns NULL.
+ * This cannot fail, since replacing an entry takes no memory. No new QP gets
+ * the number until skel_destroy_qp() removes the entry.
  */
 static struct ib_qp *skel_get_qp(struct ib_device *ibdev, int qpn)
 {

@@ -125,8 +125,8 @@ enum skel_err {
 	SKEL_E_MO	= SKEL_ERR(REQ_ERR, 0x12, 0x04, DDP),
 	SKEL_E_LONG	= SKEL_ERR(REQ_ERR, 0x12, 0x05, DDP),
 	/*
-	 * Tagged segments; TAG_STAG: also an STag without the access right, for
-	 * which RFC 5041 7.1 has no code
+	 * Errors of tagged segments. TAG_STAG is also used if the region lacks
+	 * the access right: RFC 5041 7.1 has no code for that
 	 */
 	SKEL_E_TAG_STAG	= SKEL_ERR(ACCESS_ERR, 0x11, 0x00, DDP),
 	SKEL_E_TAG_BASE	= SKEL_ERR(ACCESS_ERR, 0x11, 0x01, DDP),
@@ -272,7 +272,7 @@ struct skel_tx {
 
 /*
  * A QP. @state is RESET, INIT or RTR before it has a stream; RTS from prepare
- * on; SQD after the ULP has closed the connection in order; SQE after the
+ * on; SQD after the ULP has closed the connection gracefully; SQE after the
  * stream has failed; ERR after stop, or after the ULP has aborted the
  * connection. From prepare to stop, while the QP has a stream, @ep is not NULL.
  */
