@@ -23,9 +23,9 @@
 #include <linux/slab.h>
 
 /*
- * Returns the bytes of the first FPDU, from its first four; 0 if its ULPDU is
- * shorter than the header of its opcode, since siw would read later bytes as
- * the rest of that header.
+ * Returns the size of the first FPDU, which its first four bytes determine; 0
+ * if its opcode is unknown, or its ULPDU is shorter than the header of that
+ * opcode, since siw would read later bytes as the rest of that header.
  */
 static u32 handoff_fpdu_size(const u8 head[4])
 {
@@ -102,10 +102,10 @@ static int handoff_rx_first(read_descriptor_t *desc, struct sk_buff *skb,
 
 /*
  * A socket callback cannot wait for the QP's state_lock. If another context has
- * the lock, the callback sets rx_missed, for which that context reads the
- * stream after it has released the lock: see siw_mpa_look_again(). That context
- * may have read rx_missed just before. So the callback tries once more: either
- * it gets the lock, or rx_missed will be read.
+ * the lock, the callback sets rx_missed. When that context has released the
+ * lock it checks rx_missed, and reads the stream: see siw_mpa_look_again().
+ * That check may have come just before rx_missed was set. So the callback tries
+ * once more: either it gets the lock, or rx_missed will be checked.
  */
 static bool handoff_try_lock(struct siw_cep *cep)
 {
@@ -142,8 +142,8 @@ static bool handoff_can_retry(struct sock *sk)
 
 /*
  * siw's callbacks take sk_callback_lock by read_lock(), which needs softirqs
- * off, since a softirq may write-lock it. TCP calls them from release_sock()
- * with softirqs on.
+ * off, since a softirq may write-lock it. TCP may call the callbacks from
+ * release_sock(), with softirqs on: so turn them off first.
  */
 static void siw_mpa_data_ready(struct sock *sk)
 {
@@ -338,8 +338,9 @@ static void handoff_look(struct siw_qp *qp, struct siw_cep *cep)
 }
 
 /*
- * kick_rx: read the bytes that arrived before attach. TCP calls the callbacks
- * of attach for bytes after this check, so the check needs no lock.
+ * kick_rx: read the bytes that arrived before attach. For later bytes TCP calls
+ * the callbacks that attach has set, so this check of the receive queue needs
+ * no lock.
  */
 static void handoff_kick_rx(struct ib_qp *base_qp)
 {

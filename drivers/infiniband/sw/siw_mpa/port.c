@@ -15,10 +15,11 @@
 static void (*port_siw_dealloc)(struct ib_device *ibdev);
 
 /*
- * May this module be loaded? The RDMA core has one driver for a link type. It
- * ignores a second one with the same type, but when that is unloaded it would
- * remove it from a list that it is not on. Returns 0, or -EBUSY if siw is
- * loaded; not -EEXIST, which modprobe takes for success.
+ * May this module be loaded? The RDMA core has one driver for a link type.
+ * rdma_link_register() ignores a second one with the same type, but
+ * rdma_link_unregister() would remove the second from a list that it is not on.
+ * Returns 0, or -EBUSY if siw is loaded; not -EEXIST, which modprobe takes for
+ * success.
  */
 int siw_cm_init(void)
 {
@@ -58,13 +59,13 @@ static struct ib_qp *port_get_qp(struct ib_device *ibdev, int qpn)
 }
 
 /*
- * End the QP's connection before siw_destroy_qp() frees what its ops use. iw_cm
- * calls iw_get_qp and takes its reference under one spinlock, an RCU read-side
- * critical section. So after the first grace period each caller that has found
- * the QP has its reference, and iw_mpa_qp_gone() finds its connection.
- * siw_destroy_qp() removes the QP from the XArray, and the RDMA core frees it
- * when this returns: the second grace period is for port_get_qp(), which may
- * still read the QP's flags.
+ * End the QP's connection before siw_destroy_qp() frees what iw_mpa's ops for
+ * that connection use. iw_cm calls iw_get_qp and takes its reference under one
+ * spinlock, an RCU read-side critical section. So after the first grace period
+ * each caller that has found the QP has its reference, and iw_mpa_qp_gone()
+ * finds its connection. siw_destroy_qp() removes the QP from the XArray, and
+ * the RDMA core frees it when this returns: the second grace period is for
+ * port_get_qp(), which may still read the QP's flags.
  */
 static int port_destroy_qp(struct ib_qp *base_qp, struct ib_udata *udata)
 {
@@ -203,9 +204,9 @@ int siw_mpa_ib_register(struct ib_device *ibdev, const char *name,
 }
 
 /*
- * siw calls this in place of rdma_user_mmap_entry_insert(). For libsiw one key,
- * SIW_INVAL_UOBJ_KEY, means that there is none. A process with many QPs would
- * get that key, so keys begin after it.
+ * siw calls this in place of rdma_user_mmap_entry_insert(). libsiw takes one
+ * key, SIW_INVAL_UOBJ_KEY, for "no mapping". A process with many QPs would get
+ * that key, so keys begin after it.
  */
 int siw_mpa_mmap_insert(struct ib_ucontext *ucontext,
 			struct rdma_user_mmap_entry *entry, size_t length)

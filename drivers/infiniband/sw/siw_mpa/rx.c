@@ -61,8 +61,9 @@ static int rx_rest_of_trailer(read_descriptor_t *desc, struct sk_buff *skb,
 /*
  * siw passes this to tcp_read_sock() in place of siw_tcp_rx_data(), which reads
  * @skb to its end. If @len is less than that, urgent data follows, which no
- * RNIC sends: end the stream. TCP may also split a trailer, at the end of its
- * window. Softirqs are off. Returns how many bytes were consumed.
+ * RNIC sends: end the stream. At the end of its window TCP may also split a
+ * trailer: see rx_rest_of_trailer(). Softirqs are off. Returns how many bytes
+ * were consumed.
  */
 int siw_mpa_rx_data(read_descriptor_t *desc, struct sk_buff *skb,
 		    unsigned int off, size_t len)

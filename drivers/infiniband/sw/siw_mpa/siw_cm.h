@@ -46,8 +46,9 @@ struct siw_cep *siw_cep_get_of_qp(struct siw_qp *qp);
 void siw_cep_put(struct siw_cep *cep);
 
 /*
- * siw's data_ready checks sk_user_data before it uses this macro; its
- * write_space uses sk_to_cep(), which has to check that.
+ * siw's data_ready checks sk_user_data before it uses sk_to_qp(). Its
+ * write_space uses sk_to_cep() without such a check, so sk_to_cep() has to
+ * check.
  */
 #define sk_to_qp(sk)	(to_siw_qp(iw_mpa_sk_stream(sk)->qp))
 

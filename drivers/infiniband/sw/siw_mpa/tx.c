@@ -26,8 +26,9 @@ enum {
 };
 
 /*
- * Call this before sending in place of siw's TX thread. Process context;
- * sleeps; must not hold the QP's state_lock.
+ * post_send for an application, and repeat_rtr, call this before they send in
+ * place of siw's TX thread. Process context; sleeps; must not hold the QP's
+ * state_lock.
  */
 void siw_mpa_tx_begin(struct siw_cep *cep)
 {
@@ -35,8 +36,9 @@ void siw_mpa_tx_begin(struct siw_cep *cep)
 }
 
 /*
- * Call this after sending: it wakes siw's TX thread if that has found tx_lock
- * taken. cep->qp must still exist.
+ * post_send for an application, and repeat_rtr, call this after they have sent:
+ * it wakes siw's TX thread if that has found tx_lock taken. cep->qp must still
+ * exist.
  */
 void siw_mpa_tx_end(struct siw_cep *cep)
 {
