@@ -89,8 +89,8 @@ void iw_mpa_upcall_cancel(struct iw_mpa_ep *ep)
 
 /*
  * Raise CONNECT_REQUEST for a listener, on whose cm_id the caller has a
- * reference. iw_cm passes the endpoint's number to iw_accept or iw_reject,
- * maybe before this returns.
+ * reference. iw_cm passes the endpoint's number, the event's provider_data, to
+ * iw_accept or iw_reject, maybe before this returns.
  *
  * Return: 0; -ENOMEM if iw_cm has no room for the event: then it calls neither
  * iw_accept nor iw_reject.
@@ -177,8 +177,8 @@ static void upcall_fail_reply(struct iw_mpa_ep *ep, int status)
 /*
  * Raise the last event that is due: CONNECT_REPLY(<0), or ESTABLISHED(<0) and
  * CLOSE, or CLOSE, or nothing; and drop the reference on the cm_id. No event
- * can fail here: iw_cm keeps room for more events than this file raises, and
- * private data that iw_cm cannot copy is left out.
+ * can fail here: for each connection iw_cm keeps room for more events than this
+ * file raises, and private data that iw_cm cannot copy is left out.
  */
 void iw_mpa_upcall_down(struct iw_mpa_ep *ep)
 {

@@ -117,7 +117,7 @@ static void skel_kick_rx(struct ib_qp *ibqp)
 
 /*
  * send_rtr: the RTR message is the first FPDU of an initiator in the
- * peer-to-peer model (RFC 6581 9.2). TX was shut until now, so @tx_buf is
+ * peer-to-peer model (RFC 6581 9.2). Nothing was sent until now, so @tx_buf is
  * empty, and work requests follow the message.
  */
 static int skel_send_rtr(struct ib_qp *ibqp, u8 rtr)
@@ -134,8 +134,8 @@ static int skel_send_rtr(struct ib_qp *ibqp, u8 rtr)
 }
 
 /*
- * open_tx: let the engine send what the ULP has posted since prepare; for a
- * responder, by default, after iw_mpa_first_fpdu() (RFC 5044 7.1.2).
+ * open_tx: let the QP's work item send what the ULP has posted since prepare;
+ * for a responder, by default, after iw_mpa_first_fpdu() (RFC 5044 7.1.2).
  */
 static void skel_open_tx(struct ib_qp *ibqp)
 {
@@ -148,9 +148,9 @@ static void skel_open_tx(struct ib_qp *ibqp)
 }
 
 /*
- * finish_tx: ULP or peer closes gracefully (RFC 5041 6.2.1). The engine sends
- * the work requests posted before this call, and the Read Responses that are
- * due, then calls iw_mpa_tx_finished(), and iw_mpa sends FIN.
+ * finish_tx: ULP or peer closes gracefully (RFC 5041 6.2.1). The QP's work item
+ * sends the work requests posted before this call, and the Read Responses that
+ * are due, then calls iw_mpa_tx_finished(), and iw_mpa sends FIN.
  */
 static void skel_finish_tx(struct ib_qp *ibqp)
 {
@@ -174,8 +174,9 @@ static bool handoff_is_abort(enum iw_mpa_reason why)
 
 /*
  * stop: forget the stream. iw_mpa has already restored the callbacks of its
- * socket. With dev->lock held the engine does not run; its next run finds no
- * socket. Once work requests are flushed the ULP may connect the QP again.
+ * socket. With dev->lock held the QP's work item does not run; its next run
+ * finds no socket. Once work requests are flushed the ULP may connect the QP
+ * again.
  */
 static void skel_stop(struct ib_qp *ibqp, enum iw_mpa_reason why)
 {

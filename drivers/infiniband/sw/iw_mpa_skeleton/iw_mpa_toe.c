@@ -73,7 +73,8 @@ void toe_listen(struct toe_conn *conn)
 }
 
 /*
- * Start an initiator's QP. If RTR was agreed its first FPDU is the RTR message.
+ * Start an initiator's QP. If an RTR message was agreed on, send it as the QP's
+ * first FPDU.
  */
 static enum iw_mpa_reason toe_start_active(struct toe_conn *conn)
 {

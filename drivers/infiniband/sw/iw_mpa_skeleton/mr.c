@@ -64,10 +64,10 @@ static void mem_move(u64 memory, u8 *buf, u32 len, bool write)
  * Copy between @buf and @len bytes at @addr of the region of @stag, all or
  * nothing. @right is the access right to check: with REMOTE_WRITE or
  * LOCAL_WRITE the copy goes to the region, with REMOTE_READ or 0 it comes from
- * there. Only local work requests may name SKEL_LOCAL_DMA_LKEY. Without @buf
- * this only checks the range. All access to memory of ULPs is here. The errors
- * are those of a Read Request if @right is REMOTE_READ, else those of a tagged
- * segment.
+ * the region. Only local work requests may name SKEL_LOCAL_DMA_LKEY. Without
+ * @buf this only checks the range. No other function accesses memory of ULPs.
+ * The errors are those of a Read Request if @right is REMOTE_READ, else those
+ * of a tagged segment.
  */
 enum skel_err skel_mem_copy(struct skel_qp *qp, u32 stag, u32 right, u64 addr,
 			    u8 *buf, u32 len)

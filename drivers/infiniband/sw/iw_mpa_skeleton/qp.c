@@ -64,7 +64,7 @@ void skel_complete_recv(struct skel_qp *qp, struct ib_wc *wc)
 
 /*
  * Complete the WQE at @get of the SQ. Completions are in the order of posting
- * (RFC 5040 5.5), since the engine handles one WQE at a time.
+ * (RFC 5040 5.5), since WQEs are handled one at a time.
  */
 void skel_complete_send(struct skel_qp *qp, enum ib_wc_status status)
 {
@@ -92,8 +92,9 @@ void skel_flush(struct skel_qp *qp)
 }
 
 /*
- * Raise the asynchronous event of a failed stream, once stop has ended the
- * stream. Only the engine calls this, so that no verb calls the ULP's handler.
+ * Raise the asynchronous event of a failed stream, once the op stop has ended
+ * the stream. Only the QP's work item calls this, so that no verb calls the
+ * ULP's handler.
  */
 static void qp_report(struct skel_qp *qp)
 {
@@ -310,8 +311,8 @@ static int qp_to_idle(struct skel_qp *qp, enum ib_qp_state state)
 /*
  * The ULP closes the connection: by SQD gracefully (RFC 5041 6.2.1), by ERR
  * abruptly. If the QP has a stream iw_mpa then calls finish_tx and stop, or
- * stop alone. Without a stream the engine flushes what is posted to a QP in
- * ERR; in other states SQD is an error.
+ * stop alone. Without a stream the QP's work item flushes what is posted to a
+ * QP in ERR; in other states SQD is an error.
  */
 static int qp_to_end(struct skel_qp *qp, enum ib_qp_state state)
 {

@@ -513,8 +513,9 @@ static void handoff_forget_rtr(struct siw_qp *qp)
 }
 
 /*
- * siw's verbs and its notifier call this in place of siw_qp_modify(), which may
- * flush the QP, with the QP's state_lock held for writing.
+ * siw's verbs and its notifier call this in place of siw_qp_modify(), with the
+ * QP's state_lock held for writing. siw_qp_modify() may flush the QP: see
+ * handoff_forget_rtr().
  */
 int siw_mpa_qp_modify(struct siw_qp *qp, struct siw_qp_attrs *attrs,
 		      enum siw_qp_attr_mask mask)
