@@ -35,7 +35,7 @@ struct net_device;
  *	on; without this iw_mpa always asks for CRC
  * @IW_MPA_CAP_EARLY_RX: it takes a stream with bytes queued after the peer's
  *	startup frame; without this iw_mpa ends such a connection (EARLY_DATA)
- * @IW_MPA_CAP_TX_FENCE: sends no FPDU from prepare to open_tx; without this it
+ * @IW_MPA_CAP_TX_FENCE: it sends no FPDU from prepare to open_tx; otherwise it
  *	cannot be responder (RFC 5044 7.1.2), unless the setting "fence" is off
  * @IW_MPA_CAP_ATOMIC_OPEN: open_tx does not sleep, so iw_mpa_first_fpdu() may
  *	call it, with all locks that the driver holds around that call; a
@@ -106,7 +106,7 @@ struct iw_mpa_handoff {
  * @rtr_send: RTR types that the device can generate, a set of IW_MPA_RTR_*;
  *	with 0 its initiators connect in the client-server model only
  * @rtr_accept: RTR types that the device accepts; not 0 (RFC 6581 9.2), and not
- *	Read alone if @max_ird is 0, since a Read needs an inbound slot
+ *	Read alone if @max_ird is 0: the device then takes no Read of the peer
  * @max_ird: most RDMA Reads of the peer at once per QP, 0..IW_MPA_DEPTH_MAX
  * @max_ord: most RDMA Reads of this end at once per QP, 0..IW_MPA_DEPTH_MAX
  * @takeover: functions of a device whose own TCP goes on with each connection,
@@ -158,14 +158,14 @@ struct iw_mpa_device_attr {
  *	its context, or else in a work item). In the client-server model a
  *	responder may get it without an FPDU: after the Reply if the setting
  *	"fence" is off, or when fence_timeout_ms, if not 0, have passed.
- * @finish_tx: The ULP or the peer has closed in order. Send what the ULP had
- *	posted before this call, and the Read Responses that are due, nothing
- *	else, then call iw_mpa_tx_finished(), from here or later, for iw_mpa to
- *	send FIN. If the peer's FIN cuts an FPDU call iw_mpa_stream_down()
- *	instead. Process context, may sleep, must not wait for the peer, at most
- *	once, after open_tx or send_rtr. kick_rx and the socket's callbacks may
- *	run until stop. Optional: without it unsent work requests are lost when
- *	the connection closes.
+ * @finish_tx: The ULP or the peer has closed gracefully (RFC 5041 6.2.1). Send
+ *	what the ULP had posted before this call, and the Read Responses that
+ *	are due, nothing else, then call iw_mpa_tx_finished(), from here or
+ *	later, for iw_mpa to send FIN. If the peer's FIN comes within an FPDU
+ *	call iw_mpa_stream_down() instead. Process context, may sleep, must
+ *	not wait for the peer, at most once, after open_tx or send_rtr.
+ *	kick_rx and the socket's callbacks may run until stop. Optional:
+ *	without it unsent work requests are lost when the connection closes.
  * @stop: Forget the stream, flush the QP's work requests, bring it to the error
  *	state, and do not use the socket after the return, in any context.
  *	iw_mpa has already removed the driver's callbacks. Process context, may
@@ -256,7 +256,8 @@ void iw_mpa_ep_put(struct iw_mpa_ep *ep);
  * Context: the driver's socket callbacks, with sk_callback_lock held.
  *
  * Return: NULL, or the stream, whose qp and priv are NULL once iw_mpa has
- * removed the driver's callbacks: a callback that still runs checks for both.
+ * removed the driver's callbacks. A callback may still run then, so it has to
+ * check the stream and its priv or qp for NULL.
  */
 static inline struct iw_mpa_stream *iw_mpa_sk_stream(const struct sock *sk)
 {

@@ -175,8 +175,9 @@ int iw_mpa_frame_encode(const struct iw_mpa_frame *frame, void *buf,
 
 /**
  * struct iw_mpa_local - what this end offers and asks for, for one connection
- * @ird: IRD that the ULP asks for, 0..@max_ird, or IW_MPA_DEPTH_ULP
- * @ord: ORD that the ULP asks for, 0..@max_ord, or IW_MPA_DEPTH_ULP
+ * @ird: IRD that the ULP asks for, 0..@max_ird, or IW_MPA_DEPTH_ULP if the ULPs
+ *	negotiate it by themselves
+ * @ord: ORD that the ULP asks for, 0..@max_ord, or IW_MPA_DEPTH_ULP as for @ird
  * @max_ird: the device's limit, 0..IW_MPA_DEPTH_MAX
  * @max_ord: the device's limit, 0..IW_MPA_DEPTH_MAX
  * @rev: highest MPA revision, IW_MPA_REV_1 or IW_MPA_REV_2: an initiator offers
