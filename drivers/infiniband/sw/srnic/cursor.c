@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Cursors read the bytes in TCP's receive queue in place.
+ * A cursor is a position at which bytes in TCP's receive queue are read in
+ * place.
  *
  * Cursors walk the queue as tcp_recv_skb() does. An skb may overlap bytes that
  * were read from the skb before it, so the offset in an skb is computed from
@@ -168,8 +169,8 @@ void srnic_cursor_read_raw(struct srnic_cursor *cur, void *to, u32 len)
 }
 
 /*
- * Skip a Marker at the cursor's position. Returns how many of @len bytes are
- * contiguous at @cur->ptr before the next Marker; 0 if @cur->broken.
+ * If a Marker is at the cursor's position, skip it. Returns how many of @len
+ * bytes are contiguous at @cur->ptr before the next Marker; 0 if @cur->broken.
  */
 u32 srnic_cursor_piece(struct srnic_cursor *cur, u32 len)
 {

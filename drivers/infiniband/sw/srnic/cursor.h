@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A cursor is a position in TCP's receive queue. Reading at a cursor leaves the
- * bytes in the queue: to read them twice, copy the cursor before the first
- * time.
+ * A cursor is a position in TCP's receive queue, or in a buffer of srnic's own.
+ * Reading at a cursor leaves the bytes where they are: to read them twice, copy
+ * the cursor before the first time.
  */
 #ifndef _SRNIC_CURSOR_H
 #define _SRNIC_CURSOR_H

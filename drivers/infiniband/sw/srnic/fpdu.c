@@ -3,8 +3,8 @@
  * Build FPDUs in pages that TCP sends without a copy.
  *
  * A batch is a sequence of whole FPDUs, in page fragments. While the sender
- * builds a batch, its writer owns one fragment; at other times that is in the
- * CPU's cache of fragments, so an idle QP keeps none. Each bvec entry of a
+ * builds a batch, its writer owns one fragment; afterwards the fragment goes to
+ * the CPU's cache of fragments, so an idle QP keeps none. Each bvec entry of a
  * batch has a reference on its page. TCP takes references of its own, until the
  * peer has acknowledged the bytes. The writer computes the CRC of bytes soon
  * after it wrote them, while they are in the data cache, and of as many
@@ -118,10 +118,10 @@ static bool frag_has_room(const struct page_frag *frag)
 }
 
 /*
- * Make room in the writer's fragment. A sender with PF_MEMALLOC takes only a
- * single page of the emergency reserves: the cache does not keep those, so no
- * other sender could use the rest of a fragment until the peer has acknowledged
- * the batch.
+ * Make room in the writer's page fragment. From the emergency reserves a sender
+ * with PF_MEMALLOC takes only a single page. The CPU's cache of fragments keeps
+ * no memory of the reserves, so no other sender could use the rest of a larger
+ * fragment until the peer has acknowledged the batch.
  */
 bool srnic_frag_refill(struct page_frag *frag)
 {

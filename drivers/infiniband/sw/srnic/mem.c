@@ -127,7 +127,8 @@ static enum srnic_mem_fault hold_check(const struct srnic_mr *mr,
 }
 
 /*
- * End the present hold, and hold the region that @name names. The cursor
+ * Stop holding the present region, and hold the one that @name names: take its
+ * mr->lock for reading. The cursor of @hold, the position of the next access,
  * restarts at the region's first byte, since the same STag may have been
  * registered for other memory. After a fault no region is held. Nor is one for
  * SRNIC_LOCAL_DMA_LKEY: the kernel's own memory is never invalidated.

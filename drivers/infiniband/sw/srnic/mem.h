@@ -29,9 +29,10 @@
 #define SRNIC_FPDU_COST		256
 
 /*
- * A held memory region, so that several segments can access it, with a cursor.
- * The structure is on the stack of one call of RX or the sender, zeroed at
- * first. While a region is held, the caller takes no lock, calls neither TCP
+ * A memory region that is held (its mr->lock is taken for reading), so that
+ * several segments can access it; and a cursor, the position of the next
+ * access. The structure is on the stack of one call of RX or the sender, zeroed
+ * at first. While a region is held, the caller takes no lock, calls neither TCP
  * nor iw_mpa, adds no completion and does not allocate: it drops the hold
  * before. So mr->lock is the innermost lock, and the holder never waits for a
  * task that waits for the hold to end.
@@ -50,9 +51,10 @@ struct srnic_hold {
 };
 
 /*
- * Returns true if @len bytes at @start end by @max. On a 32-bit machine the
- * RDMA core pins memory by the lower halves of @start and @len: a region that
- * exceeds 32 bits would be larger than the memory that was pinned.
+ * Returns true if the last of the @len bytes at @start is at @max or below. On
+ * a 32-bit machine the RDMA core pins memory by the lower halves of @start and
+ * @len: a region that exceeds 32 bits would be larger than the memory that was
+ * pinned.
  */
 static inline bool srnic_stag_is_possible(u64 start, u64 len, u64 max)
 {
@@ -77,9 +79,10 @@ void srnic_hold_next_piece(struct srnic_hold *hold);
 void srnic_hold_read(struct srnic_hold *hold, u8 *to, u32 len);
 
 /*
- * Returns the address of the bytes at the cursor, and moves the cursor over
- * them. *@len, which must be > 0, is set to how many bytes are contiguous
- * there, at most its old value.
+ * Returns the address of the bytes at the cursor of @hold (the position of the
+ * next access to the held region), and moves the cursor over them. *@len, which
+ * must be > 0, is set to how many bytes are contiguous there, at most its old
+ * value.
  */
 static inline u8 *srnic_hold_piece(struct srnic_hold *hold, u32 *len)
 {
@@ -102,9 +105,10 @@ static inline void srnic_hold_drop(struct srnic_hold *hold)
 }
 
 /*
- * Call this first for each FPDU, even an empty one. It ends the hold if the
- * quota is used up, or if a writer of mr->lock waits. So a writer waits for at
- * most one FPDU of each CPU.
+ * Call this first for each FPDU, even an empty one. It ends the hold of a
+ * region (the read lock on its mr->lock) if the hold's quota of bytes is used
+ * up, or if a writer of mr->lock waits. So a writer waits for at most one FPDU
+ * of each CPU.
  */
 static inline void srnic_hold_yield(struct srnic_hold *hold, u32 bytes)
 {
@@ -117,10 +121,10 @@ static inline void srnic_hold_yield(struct srnic_hold *hold, u32 bytes)
 }
 
 /*
- * Take @cost off the hold's quota, for an FPDU whose payload continues at the
- * cursor. Returns false if the quota does not suffice, or a writer of mr->lock
- * waits: then the FPDU has to begin a new run, and srnic_hold_yield() ends the
- * hold.
+ * Take @cost off the quota of bytes for which @hold may hold its region, for an
+ * FPDU whose payload follows that of the last one. Returns false if the quota
+ * does not suffice, or a writer of mr->lock waits: then the caller leaves the
+ * FPDU to code that calls srnic_hold_yield(), which ends the hold.
  */
 static inline bool srnic_hold_spend(struct srnic_hold *hold, s32 cost)
 {
@@ -139,11 +143,11 @@ static inline u64 srnic_hold_room(const struct srnic_hold *hold)
 }
 
 /*
- * Move the cursor to [@addr, @addr + @len) in the region that @name names, and
- * first hold the region if it is not held. STag, protection domain and rights
- * were checked when the hold began, and cannot have changed since, so only the
- * range is checked each time. So checks are in the order of enum
- * srnic_mem_fault. After a fault no region is held.
+ * Move the cursor of @hold to @addr in the region that @name names, to access
+ * @len bytes, and first hold that region if it is not held. STag, protection
+ * domain and rights were checked when the hold began, and cannot have changed
+ * since, so only the range is checked each time. So checks are in the order of
+ * enum srnic_mem_fault. After a fault no region is held.
  */
 static inline enum srnic_mem_fault
 srnic_hold_at(struct srnic_dev *dev, struct srnic_hold *hold,

@@ -194,9 +194,9 @@ static enum srnic_err place_resp_payload(struct srnic_qp *qp,
 }
 
 /*
- * A Read with invalidate invalidates the STag of its own sink; false if that
- * fails. The work request's ex.invalidate_rkey is not used: the RDMA core sets
- * that before it chooses the region's key.
+ * A Read with invalidate invalidates the STag of its own sink. Returns false if
+ * that fails. The work request's ex.invalidate_rkey is not used: the RDMA core
+ * sets that before it chooses the region's key.
  */
 static bool place_invalidate_sink(struct srnic_qp *qp)
 {

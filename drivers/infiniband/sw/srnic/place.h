@@ -11,7 +11,7 @@
  * A run of segments of one message. A segment continues the run if its header
  * is that of the segment before, except for the offset, which must be where
  * that segment ends. Then only its CRC has to be checked, if it has at most
- * @room bytes and the hold of the memory region goes on.
+ * @room bytes and the memory region is still held (struct srnic_hold).
  */
 struct srnic_run {
 	u32	room;	/* 0: there is no run */

@@ -4,9 +4,10 @@
  *
  * Only the QP's sender, the holder of tx.lock, calls these functions. Segments
  * of two messages are never mixed (RFC 5041 5.3). The payload of a segment is
- * copied when the segment is built. Consecutive segments of a message hold its
- * memory region; no region is held when another message begins, or a fault is
- * recorded. If a segment cannot be built, none of its bytes stays in the batch.
+ * copied when the segment is built. Consecutive segments of a message share a
+ * hold of its memory region (mr->lock, taken for reading); no region is held
+ * when another message begins, or a fault is recorded. If a segment cannot be
+ * built, none of its bytes stays in the batch.
  */
 
 #include "tx.h"
@@ -332,10 +333,10 @@ static void send_copy(struct srnic_msg *msg, u8 *to, u32 len)
 
 /*
  * Build further segments of @len bytes, none of them the message's last, if
- * their payload is in the held region or in kernel memory (local_dma_lkey),
- * they fit into the page fragment, and there are no Markers. These conditions
- * are checked once for all the segments, so that each costs little more than
- * its header and its copy.
+ * their payload is in kernel memory (local_dma_lkey) or in the region that is
+ * held already (struct srnic_hold), they fit into the page fragment, and there
+ * are no Markers. These conditions are checked once for all the segments, so
+ * that each costs little more than its header and its copy.
  */
 static inline void send_run(struct srnic_writer *w, struct srnic_msg *msg,
 			    const u32 len)
@@ -379,8 +380,8 @@ static inline void send_run(struct srnic_writer *w, struct srnic_msg *msg,
 
 /*
  * Returns the MULPDU for the next FPDU. With large_fpdu, an FPDU of several TCP
- * segments ends at the end of a TCP packet, as batches do: otherwise TCP would
- * send its last part in a packet of its own.
+ * segments must not go beyond the end of a TCP packet (which TCP splits into
+ * segments): otherwise TCP would send its last part in a packet of its own.
  */
 static u16 send_room(const struct srnic_qp *qp, const struct srnic_writer *w,
 		     u16 mulpdu, u32 emss)
@@ -444,10 +445,10 @@ static u32 send_emss(const struct srnic_qp *qp, const struct tcp_sock *tp,
 }
 
 /*
- * Returns the number of bytes at which a batch is full: near the end of one or
- * several TCP packets, so that TCP does not send the batch's last FPDU in a
- * packet of its own. That gains nothing if a packet holds one FPDU, or TCP has
- * sent none yet.
+ * Returns the number of bytes at which a batch of FPDUs is full: near the end
+ * of one or several TCP packets, so that TCP does not send the batch's last
+ * FPDU in a packet of its own. That gains nothing if a packet holds one FPDU,
+ * or TCP has sent none yet.
  */
 static u32 send_full(const struct tcp_sock *tp, u32 mss)
 {
@@ -462,8 +463,8 @@ static u32 send_full(const struct tcp_sock *tp, u32 mss)
  * Returns false only if srnic_send_fill() would do nothing at all. A poster
  * kicks the sender after it has posted, and so does RX for a Read Request. But
  * an application rings no doorbell if the element before the new one still has
- * SIW_WQE_VALID. srnic_sq_sent() clears that, so call this afterwards, to find
- * the new element.
+ * SIW_WQE_VALID. srnic_sq_sent() clears that bit, so call this after
+ * srnic_sq_sent(), to find the new element.
  */
 bool srnic_send_has_work(const struct srnic_qp *qp)
 {
@@ -477,9 +478,9 @@ bool srnic_send_has_work(const struct srnic_qp *qp)
 }
 
 /*
- * Fill an empty batch. At the first error of a work request or a Read Response
- * the batch ends, maybe within the message, and the error is recorded. The
- * batch is sent before the Terminate message.
+ * Fill an empty batch with FPDUs. At the first error of a work request or a
+ * Read Response the batch ends, maybe within the message, and the error is
+ * recorded. The batch is sent before the Terminate message.
  *
  * Returns 1 if there are bytes for TCP, or a work request without any was done;
  * 0 if there was nothing to do; -ENOMEM if there was no memory for a single
