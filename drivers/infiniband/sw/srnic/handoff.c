@@ -51,9 +51,10 @@ static int handoff_claim(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
 		qp->fault = (struct srnic_fault) { .err = SRNIC_ERR_NONE };
 		qp->sq.limited = false;
 		/*
-		 * Until TX is opened a ULP may accept again, so qp_is_taken()
-		 * must be false. Until srnic_tx_start() it goes by this time,
-		 * since the old tx.state, CLOSED, counts as opened.
+		 * A ULP may accept again until TX is opened, so qp_is_taken()
+		 * must be false until then. Before srnic_tx_start() tx.state is
+		 * still CLOSED, which counts as opened. A recent tx.opened
+		 * makes qp_is_taken() false nevertheless.
 		 */
 		qp->tx.opened = ktime_get_seconds();
 		srnic_state_change(qp, SRNIC_EV_BEGIN);
@@ -66,10 +67,10 @@ static int handoff_claim(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
 
 /*
  * Turn on memalloc_socks_key, without which TCP ignores SOCK_MEMALLOC. The key
- * cannot be changed while a CPU goes offline. That CPU waits for its I/O, which
- * may wait until a connection has ended, or is made again. So no connection
- * waits for the key: a work item turns it on, once for each device until the
- * device's removal.
+ * cannot be changed while a CPU goes offline. A CPU that goes offline waits for
+ * its block I/O, which may wait until a storage connection has ended, or is
+ * made again. So no connection waits for the key: a work item turns it on, once
+ * for each device, and it stays on until the device is removed.
  */
 static void handoff_open_reserves(struct work_struct *work)
 {
@@ -228,8 +229,8 @@ static unsigned long handoff_events(const struct srnic_qp *qp)
 }
 
 /*
- * iw_mpa has restored the socket's callbacks, so RX runs only in its work item.
- * The work item ends first; then the sender, after its last try to send a
+ * stop: iw_mpa has restored the socket's callbacks, so RX runs only in its work
+ * item. The work item ends first; then the sender, after its last try to send a
  * Terminate message; then the state becomes ERROR, from which the ULP may reset
  * the QP, and posted work is flushed; then the ULP gets its asynchronous
  * events. If the flush came earlier, RX or the sender could still use what is

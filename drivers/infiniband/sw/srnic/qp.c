@@ -107,8 +107,8 @@ static void qp_flush_locked(struct srnic_qp *qp, struct srnic_upcalls *up)
 
 	/*
 	 * An application adds to its rings without a system call, so poll them.
-	 * A QP with an SRQ has no receive ring. Its send ring is polled only if
-	 * this flush has left a work request in it.
+	 * A QP with an SRQ has only a send ring, which is polled only if this
+	 * flush has left a work request in it.
 	 */
 	if (!qp->user || (qp->srq && !more))
 		return;
@@ -269,6 +269,7 @@ static void qp_hide(struct srnic_qp *qp)
 }
 
 /*
+ * End all that uses a QP, so that destroy_qp can free it:
  * 1. qp_hide() hides the QP from iw_get_qp, so no connection begins.
  * 2. iw_mpa_qp_gone() ends the QP's connection. When it returns, the stop op
  *    has returned: no callback of the socket runs, no sender uses the socket,
@@ -544,20 +545,20 @@ count:
 }
 
 /*
- * Attributes that iWARP QPs do not have, or that create_qp has fixed; and the
- * event for a send queue that is drained in SQD: an iWARP connection closes in
- * SQD, and iw_cm reports its end.
+ * modify_qp refuses attributes that iWARP QPs do not have, or that create_qp
+ * has fixed. It also refuses to ask for an event when the send queue is drained
+ * in SQD: an iWARP connection closes in SQD, and iw_cm reports its end.
  */
 #define QP_NEVER_MODIFIED	(IB_QP_CAP | IB_QP_QKEY | IB_QP_ALT_PATH | \
 				 IB_QP_PATH_MIG_STATE | \
 				 IB_QP_EN_SQD_ASYNC_NOTIFY)
 
 /*
- * attr->qp_access_flags is ignored: before a connection rdma_cm sets a QP's
- * rights to none, whatever the ULP asks for, and does not set them later. So
- * only the rights of memory regions are checked.
+ * modify_qp ignores attr->qp_access_flags: rdma_cm chooses these flags,
+ * whatever the ULP asks for, and gives no right to the QP of an application
+ * that connects. So only the rights of memory regions are checked.
  *
- * This verb must return soon, since libsiw holds spinlocks during the call. It
+ * modify_qp must return soon, since libsiw holds spinlocks during the call. It
  * may wait for tx.lock and for the owner of the socket, but never for the peer.
  *
  * Returns 0; -EINVAL if the change is not possible now, or another error.

@@ -55,7 +55,7 @@ enum srnic_state srnic_state_next(enum srnic_state state,
  * find the sender CLOSED, since the sender may give up the stream at any time.
  *
  * An error of the stream changes qp->state, not this state: the sender then
- * sends only the Terminate message, and none before TX was opened or after the
+ * builds only the Terminate message, and none before TX was opened or after the
  * FIN.
  */
 enum srnic_tx_state srnic_tx_next(enum srnic_tx_state state,

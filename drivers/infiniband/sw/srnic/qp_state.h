@@ -7,8 +7,8 @@
 
 /*
  * States of a QP; comparisons rely on their order. Only in RTS and CLOSING RX
- * places payload and the sender builds FPDUs. From RTS to ENDING the QP has a
- * stream, and qp->ep is valid.
+ * places payload and the sender builds FPDUs other than the Terminate message.
+ * From RTS to ENDING the QP has a stream, and qp->ep is valid.
  */
 enum srnic_state {
 	SRNIC_IDLE,		/* no stream; IB_QPS_RESET, INIT or RTR */

@@ -6,10 +6,10 @@
  * The pages of a ring are charged to the application's memory cgroup and to
  * RLIMIT_MEMLOCK, as registered memory is. The kernel maps them contiguously.
  * The application's mapping has a reference on each page, so pages stay
- * allocated as long as they are mapped. srnic puts its own references with the
- * last reference on the ring's mmap entry. An mmap() call in progress has a
- * reference on that entry, too, so destroying a CQ, QP or SRQ never frees pages
- * that such a call maps.
+ * allocated as long as they are mapped. srnic drops its own references on the
+ * pages with the last reference on the ring's mmap entry. An mmap() call in
+ * progress has a reference on that entry, too, so destroying a CQ, QP or SRQ
+ * never frees pages that such a call maps.
  *
  * An application may write any byte of a ring at any time. So the kernel reads
  * the flags of an element with acquire, copies the element once, and uses only

@@ -62,10 +62,10 @@ static u16 rx_ulpdu_len(const struct srnic_cursor *cur)
 }
 
 /*
- * Returns how many bytes from the cursor on RX needs to go on; @left bytes have
- * arrived. If these end before the next FPDU's ULPDU_Length does: the bytes up
- * to the end of ULPDU_Length. Otherwise all bytes of the FPDU, with its
- * Markers; then @ulpdu_len is set.
+ * Returns how many bytes from the cursor must have arrived before RX can go on;
+ * @left bytes have arrived. If the next FPDU's ULPDU_Length is not among these:
+ * the bytes up to its end. Otherwise all bytes of the FPDU, with its Markers;
+ * then @ulpdu_len is set.
  */
 static inline u32 rx_measure(const struct srnic_qp *qp,
 			     const struct srnic_cursor *cur, u32 left,
@@ -181,8 +181,8 @@ static inline enum srnic_err rx_take_hdr(struct srnic_arrival *arr,
 
 /*
  * Record an error. A responder that has received no good FPDU must not send
- * (RFC 5044 7.1.2), not even a Terminate message: fault.silent. If the setting
- * fence is off it may, since TX was opened before.
+ * (RFC 5044 7.1.2), not even a Terminate message: then fault.silent is set. If
+ * the setting "fence" is off TX was opened before, and it may send.
  */
 static noinline_for_stack void rx_fail(struct srnic_qp *qp, enum srnic_err err,
 				       const struct srnic_arrival *arr,

@@ -195,8 +195,9 @@ static int wqe_op_of_user(u8 opcode)
 }
 
 /*
- * libsiw puts inline data after sge[0], which has its length. Then num_sge is
- * the number of SGEs that the application has passed, and is not used.
+ * libsiw puts inline data after sge[0], whose length field has the length of
+ * the data. Then num_sge is the number of SGEs that the application has passed,
+ * and is not used.
  */
 static int wqe_fill_user_data(struct srnic_wqe *wqe, const struct siw_sqe *sqe)
 {
@@ -327,9 +328,10 @@ static bool sq_copy_next(struct srnic_qp *qp)
  * ULP waits for the flush. So the sender first reads what is posted, then
  * qp->state. The acquire of "put", or of an element's flags, keeps that order.
  *
- * Returns NULL if there is no WQE before the limit, if what is left is to be
- * flushed, or if the WQE has to wait: then sq->waits is set, so the next answer
- * to a Read, or the next WQE that retires, kicks the sender.
+ * Returns NULL if there is no WQE, or only WQEs that were posted after the
+ * connection began to close (sq->limit), if what is left is to be flushed, or
+ * if the WQE has to wait: then sq->waits is set, so the next answer to a Read,
+ * or the next WQE that retires, kicks the sender.
  */
 struct srnic_wqe *srnic_sq_next(struct srnic_qp *qp)
 {
@@ -380,8 +382,8 @@ static u32 sq_count_user(const struct srnic_sq *sq)
 
 /*
  * Send only what is posted by now: the ULP closes (RFC 5041 6.2.1), or the peer
- * has closed. Only the first call for a stream sets the limit, so what is
- * posted later is not sent. The caller holds tx.lock, under which the limit is
+ * has closed. What is posted later is not sent, since only the first call for a
+ * stream sets sq->limit. The caller holds tx.lock, under which sq->limit is
  * read.
  */
 void srnic_sq_limit(struct srnic_qp *qp)
@@ -520,7 +522,7 @@ static void retire_complete(struct srnic_qp *qp, const struct srnic_wqe *wqe,
 }
 
 /*
- * Retire WQEs that are done, before @to, which is "sent" or less: no more than
+ * Retire WQEs that are done, before index @to <= sq->sent: no more than
  * SRNIC_QUEUE_STEP, since interrupts are off. True if there may be more.
  */
 static bool retire_some(struct srnic_qp *qp, u32 to, struct srnic_upcalls *up)
@@ -590,8 +592,9 @@ void srnic_sq_retire(struct srnic_qp *qp, struct srnic_upcalls *up)
 	u32 get = READ_ONCE(sq->get);
 
 	/*
-	 * Only a hint: RX may have retired this WQE, and a poster may be
-	 * reusing it. Then RX also retires the rest, or kicks the sender.
+	 * The flag is only a hint: RX may have retired the WQE, and a poster
+	 * may be reusing it. Then RX also retires the WQEs after it, or kicks
+	 * the sender.
 	 */
 	if (get == sq->sent || !data_race(srnic_sq_wqe(sq, get)->done))
 		return;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A QP's sender is the holder of tx.lock. It pushes the batch to TCP, builds
- * the next, and so on until there is nothing to send, nothing can be sent, or
- * its quota is used up. A poster that finds the lock taken queues the work
- * item, which waits for the lock: so nothing that was posted is overlooked. A
- * table in srnic_design.rst lists why a sender may stop with work left, and
- * what starts it again.
+ * A QP's sender is the holder of tx.lock. It pushes a batch of FPDUs to TCP,
+ * builds the next, and so on until there is nothing to send, nothing can be
+ * sent, or its quota is used up. A poster that finds the lock taken queues the
+ * work item, which waits for the lock: so nothing that was posted is
+ * overlooked. A table in srnic_design.rst lists why a sender may stop with work
+ * left, and what starts it again.
  *
  * When the sender calls TCP, TCP may run RX for its backlog, in the sender's
  * task. So RX takes no lock that the sender holds.
@@ -101,10 +101,11 @@ static int push_splice(struct srnic_qp *qp)
 }
 
 /*
- * Push the batch to TCP, which may run RX for its backlog in here. Returns 0 if
- * TCP has accepted all of it, and the batch is empty; -EAGAIN if TCP has no
- * room, and will call write_space, or memory is short, and the timer is set;
- * another error if the stream has failed, which TCP reports to iw_mpa, too.
+ * Push the batch of FPDUs to TCP, which may run RX for its backlog in here.
+ * Returns 0 if TCP has accepted all of it, and the batch is empty; -EAGAIN if
+ * TCP has no room, and will call write_space, or memory is short, and the timer
+ * is set; another error if the stream has failed, which TCP reports to iw_mpa,
+ * too.
  */
 static int tx_push(struct srnic_qp *qp)
 {
@@ -359,9 +360,9 @@ static enum tx_next tx_turn(struct srnic_qp *qp, struct srnic_upcalls *up,
 }
 
 /*
- * Send until there is nothing to do, or the quota is used up: then the work
- * item goes on. Completion handlers are called after each turn, when tx.lock is
- * released.
+ * Send until there is nothing to do, or SRNIC_TX_QUOTA is used up: then the
+ * work item goes on. Completion handlers are called after each tx_turn(), when
+ * tx.lock is released.
  */
 static void tx_run(struct srnic_qp *qp)
 {
@@ -462,9 +463,9 @@ void srnic_tx_open(struct ib_qp *ibqp)
 	if (tx_event(qp, SRNIC_TX_EV_OPEN) != SRNIC_TX_SHUT)
 		return;
 	/*
-	 * Pairs with the barrier of a poster, or of the queueing of the work
-	 * item by RX: the sender that runs then reads that TX is open, or this
-	 * function reads the work.
+	 * Pairs with the barrier of a poster, or of RX's queue_work(): either
+	 * the sender that they start reads that TX is open, or this function
+	 * reads that there is work.
 	 */
 	smp_mb();
 	/* Only a hint: a sender that runs by now finds the work itself. */
