@@ -211,8 +211,8 @@ static u32 device_ask_speed(const struct srnic_dev *dev)
 /*
  * Speeds of Ethernet, with the width and speed by which ib_get_eth_speed()
  * reports them. That function is not called: it logs a message each time it
- * guesses an unknown speed, and any process may query a port. Here a speed of
- * 0, unknown, gets the first row.
+ * guesses an unknown speed, and any process may query a port. Here an unknown
+ * speed, 0, is reported as SPEED_1000.
  */
 static const struct device_speed {
 	u32	ethernet;	/* Mbit/s */
@@ -339,11 +339,11 @@ static void device_follow_port(struct srnic_dev *dev,
 }
 
 /*
- * The RDMA core calls this under rtnl. Without this op the core would report
- * each NETDEV_UP, DOWN and CHANGE itself, in addition to srnic, and even if the
- * port has not changed. The core does not call the op for bonds, and older
- * kernels do not have it: then srnic_netdev_event() calls device_follow_port().
- * If both call it, the second call finds no change.
+ * The RDMA core calls report_port_event under rtnl. Without this op the core
+ * would report each NETDEV_UP, DOWN and CHANGE itself, in addition to srnic,
+ * and even if the port has not changed. The core does not call the op for
+ * bonds, and older kernels do not have it: then srnic_netdev_event() calls
+ * device_follow_port(). If both call it, the second call finds no change.
  */
 static void srnic_report_port_event(struct ib_device *ibdev,
 				    struct net_device *netdev,
@@ -396,9 +396,9 @@ static void device_follow_name(struct srnic_dev *dev,
 }
 
 /*
- * Read the network device's state again. Its events do not reach an RDMA device
- * that is not registered yet, or that is disabled while it moves to another
- * network namespace.
+ * Read the network device's state again. Events of the network device do not
+ * reach an RDMA device that is not registered yet, or that is disabled while it
+ * moves to another network namespace.
  */
 static void srnic_device_catch_up(struct work_struct *work)
 {
@@ -424,9 +424,9 @@ static void srnic_device_catch_up(struct work_struct *work)
 
 /*
  * Read the network device's state in a work item, under rtnl: the RDMA core
- * calls this with a lock held for which other tasks wait under rtnl. The item
- * is on the system's work queue. srnic's queues serve storage, and must not
- * wait for rtnl, whose holder may wait for storage.
+ * calls enable_driver with a lock held for which other tasks wait under rtnl.
+ * The work item is on the system's work queue. srnic's queues serve storage,
+ * and must not wait for rtnl, whose holder may wait for storage.
  */
 static int srnic_enable_driver(struct ib_device *ibdev)
 {
@@ -472,9 +472,9 @@ static bool device_is_possible(const struct net_device *netdev)
 static int device_setup(struct srnic_dev *dev, struct net_device *netdev)
 {
 	/*
-	 * xa_init_flags() gives the locks of both tables one lockdep class, but
-	 * only the lock of @qps is taken with interrupts off, by iw_get_qp. So
-	 * the lock of @mrs gets its own class.
+	 * xa_init_flags() gives the locks of @qps and @mrs one lockdep class,
+	 * but only the lock of @qps is taken with interrupts off, by iw_get_qp.
+	 * So the lock of @mrs gets its own class.
 	 */
 	static struct lock_class_key mrs_key;
 	struct ib_device *ibdev = &dev->ibdev;
@@ -613,7 +613,7 @@ static void destroy_queues(void)
 }
 
 /*
- * Each of these work queues needs WQ_MEM_RECLAIM, since storage may wait for
+ * Each of srnic's work queues needs WQ_MEM_RECLAIM, since storage may wait for
  * it: destroying a QP waits for the work item of its events, and iw_mpa, which
  * serves storage, waits for the work of any QP whose stream it ends.
  */

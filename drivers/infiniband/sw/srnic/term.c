@@ -82,9 +82,9 @@ size_t srnic_term_build(const struct srnic_fault *fault,
 }
 
 /*
- * Unknown layers, types and codes of a Terminate message are reported as they
- * are. @term->ddp is set if the flags M and D announce a DDP header and all of
- * it is there.
+ * Parse a Terminate message. Unknown layers, types and codes are reported as
+ * they are. @term->ddp is set if the flags M and D announce a DDP header and
+ * all of it is there.
  *
  * Returns false, and does not write @term, if Terminate Control is incomplete.
  */

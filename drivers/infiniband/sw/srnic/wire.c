@@ -60,8 +60,8 @@ static enum srnic_err ddp_misplaced(const struct srnic_seg *seg)
 
 /*
  * Parse and check a DDP header. If it has several errors, the order of checks
- * decides which of them the Terminate reports: room for the header, DV, RV,
- * opcode, T, QN.
+ * decides which of them the Terminate reports: room for the header, DDP
+ * version, RDMAP version, opcode, T bit, queue number.
  */
 enum srnic_err srnic_ddp_parse(const u8 *ulpdu, u16 ulpdu_len,
 			       struct srnic_seg *seg)

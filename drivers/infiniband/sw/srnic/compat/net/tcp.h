@@ -9,10 +9,11 @@
 #include <linux/uio.h>
 
 /*
- * tx.c passes pages to TCP without a copy, by MSG_SPLICE_PAGES. Before Linux
- * 6.5 there is kernel_sendpage_locked() instead, which takes one page. Some
- * stable kernels define the flag, but it has no effect there. The caller holds
- * the socket's lock. srnic calls tcp_sendmsg_locked() nowhere else.
+ * tx.c, the only caller of tcp_sendmsg_locked() in srnic, passes pages to TCP
+ * without a copy, by MSG_SPLICE_PAGES. Before Linux 6.5 there is
+ * kernel_sendpage_locked() instead, which takes one page. Some stable kernels
+ * before 6.5 define the flag, but it has no effect there. The caller holds the
+ * socket's lock.
  */
 #ifdef SRNIC_HAS_SENDPAGE
 #ifndef MSG_SPLICE_PAGES

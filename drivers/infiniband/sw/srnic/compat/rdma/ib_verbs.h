@@ -39,9 +39,9 @@ static inline void ib_mark_name_assigned_by_user(struct ib_device *ibdev)
 /* Since Linux 6.14 the core reports port events, or calls the driver's op. */
 #ifndef SRNIC_HAS_REPORT_PORT_EVENT
 /*
- * Before Linux 6.14 ib_device_ops has no report_port_event. Then
- * size_ib_counters, which is 0 in any case, is set to 0, and
- * srnic_report_port_event() is not used.
+ * Before Linux 6.14 ib_device_ops has no member report_port_event. There these
+ * macros turn its initializer into one of size_ib_counters, which is 0 anyway,
+ * and leave the function srnic_report_port_event() unused.
  */
 #define report_port_event size_ib_counters
 enum { srnic_report_port_event };
@@ -50,11 +50,13 @@ enum { srnic_report_port_event };
 
 /*
  * The verbs have the arguments of the newest kernel. If an older one calls a
- * verb with other arguments, a macro renames the verb wherever "(" follows. The
- * bare name, in the table of verbs, is that of a function in uverbs_ioctl.h.
+ * verb with other arguments, a macro renames the verb wherever "(" follows its
+ * name. In the table of verbs no "(" follows: there the name is that of a
+ * function in uverbs_ioctl.h.
  *
- * Linux 6.11 passes all attributes to create_cq. Linux 6.17 passes reg_user_mr
- * hints on where DMA should go.
+ * Since Linux 6.11 create_cq gets struct uverbs_attr_bundle in place of udata.
+ * Since Linux 6.17 reg_user_mr gets struct ib_dmah, hints on where DMA should
+ * go.
  */
 #ifndef COMPAT_HAS_CQ_ATTRS
 #define srnic_create_cq(...) srnic_create_cq_attrs(__VA_ARGS__)
