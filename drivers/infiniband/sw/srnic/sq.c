@@ -592,9 +592,9 @@ void srnic_sq_retire(struct srnic_qp *qp, struct srnic_upcalls *up)
 	u32 get = READ_ONCE(sq->get);
 
 	/*
-	 * The flag is only a hint: RX may have retired the WQE, and a poster
-	 * may be reusing it. Then RX also retires the WQEs after it, or kicks
-	 * the sender.
+	 * The WQE's flag "done" is only a hint: RX may have retired the WQE,
+	 * and a poster may be reusing it. Then RX also retires the WQEs after
+	 * it, or kicks the sender.
 	 */
 	if (get == sq->sent || !data_race(srnic_sq_wqe(sq, get)->done))
 		return;
