@@ -117,8 +117,8 @@ static void skel_kick_rx(struct ib_qp *ibqp)
 
 /*
  * send_rtr: the RTR message is the first FPDU of an initiator in the
- * peer-to-peer model (RFC 6581 9.2). Nothing was sent until now, so @tx_buf is
- * empty, and work requests follow the message.
+ * peer-to-peer model (RFC 6581 9.2). @tx.open was false until now, so no FPDU
+ * was made and @tx_buf is empty. Work requests follow the message.
  */
 static int skel_send_rtr(struct ib_qp *ibqp, u8 rtr)
 {

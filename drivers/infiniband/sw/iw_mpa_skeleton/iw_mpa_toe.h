@@ -34,7 +34,7 @@ enum toe_state {
 };
 
 /**
- * struct toe_conn - one connection; calls of toe_*() for it must not overlap
+ * struct toe_conn - one connection; one context at a time calls toe_*() for it
  * @hw: the device's functions
  * @local: what this end offers and asks for
  * @state: state of the startup

@@ -65,9 +65,9 @@ static void mem_move(u64 memory, u8 *buf, u32 len, bool write)
  * nothing. @right is the access right to check: with REMOTE_WRITE or
  * LOCAL_WRITE the copy goes to the region, with REMOTE_READ or 0 it comes from
  * the region. Only local work requests may name SKEL_LOCAL_DMA_LKEY. Without
- * @buf this only checks the range. No other function accesses memory of ULPs.
- * The errors are those of a Read Request if @right is REMOTE_READ, else those
- * of a tagged segment.
+ * @buf this only makes the checks. All access to memory of ULPs is by this
+ * function. The errors are those of a Read Request if @right is REMOTE_READ,
+ * else those of a tagged segment.
  */
 enum skel_err skel_mem_copy(struct skel_qp *qp, u32 stag, u32 right, u64 addr,
 			    u8 *buf, u32 len)

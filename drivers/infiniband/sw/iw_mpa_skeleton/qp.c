@@ -292,8 +292,8 @@ static int qp_to_idle(struct skel_qp *qp, enum ib_qp_state state)
 	if (qp->ep) {
 		/*
 		 * rdma_accept() asks for RTR. A ULP may call it again until
-		 * iw_cm has handled ESTABLISHED. If the QP has a stream by
-		 * then, RTR changes nothing.
+		 * iw_cm has handled ESTABLISHED. If the QP has a stream
+		 * already, RTR changes nothing.
 		 */
 		err = state == IB_QPS_RTR && skel_is_flowing(qp) ? 0 : -EINVAL;
 	} else if (qp->state == IB_QPS_ERR && state == IB_QPS_RTR) {
@@ -468,8 +468,8 @@ static void skel_qp_release(struct kref *ref)
 /*
  * iw_get_qp. It does not find a QP that is being destroyed: in its place
  * skel_destroy_qp() has put XA_ZERO_ENTRY, for which xa_load() returns NULL.
- * This cannot fail, since replacing an entry takes no memory. No new QP gets
- * the number until skel_destroy_qp() removes the entry.
+ * That xa_store() cannot fail, since replacing an entry takes no memory. No new
+ * QP gets the number until skel_destroy_qp() removes the entry.
  */
 static struct ib_qp *skel_get_qp(struct ib_device *ibdev, int qpn)
 {

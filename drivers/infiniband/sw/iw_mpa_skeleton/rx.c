@@ -4,7 +4,7 @@
  * of a QP, calls this, and so does kick_rx, with dev->lock held.
  *
  * No payload of an FPDU is placed before the whole FPDU is in @rx_buf of the
- * QP, and its CRC was checked there (RFC 5044 6).
+ * QP, and its CRC was found correct there, unless CRC is off (RFC 5044 6).
  */
 
 #include "skel.h"

@@ -103,9 +103,10 @@ static int handoff_rx_first(read_descriptor_t *desc, struct sk_buff *skb,
 /*
  * A socket callback cannot wait for the QP's state_lock. If another context has
  * the lock, the callback sets rx_missed. When that context has released the
- * lock it checks rx_missed, and reads the stream: see siw_mpa_look_again().
- * That check may have come just before rx_missed was set. So the callback tries
- * once more: either it gets the lock, or rx_missed will be checked.
+ * lock it checks rx_missed, and reads the stream if it is set: see
+ * siw_mpa_look_again(). That check may have come just before rx_missed was set.
+ * So the callback tries once more: either it gets the lock, or the context that
+ * has the lock will check rx_missed.
  */
 static bool handoff_try_lock(struct siw_cep *cep)
 {
@@ -143,7 +144,7 @@ static bool handoff_can_retry(struct sock *sk)
 /*
  * siw's callbacks take sk_callback_lock by read_lock(), which needs softirqs
  * off, since a softirq may write-lock it. TCP may call the callbacks from
- * release_sock(), with softirqs on: so turn them off first.
+ * release_sock(), with softirqs on: so turn softirqs off first.
  */
 static void siw_mpa_data_ready(struct sock *sk)
 {

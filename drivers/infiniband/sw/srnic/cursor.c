@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A cursor is a position at which bytes in TCP's receive queue are read in
- * place.
+ * A cursor is a position at which bytes are read in place, in TCP's receive
+ * queue or in a buffer of srnic's own.
  *
- * Cursors walk the queue as tcp_recv_skb() does. An skb may overlap bytes that
- * were read from the skb before it, so the offset in an skb is computed from
- * its sequence number. A buffer is the linear part or a page fragment of an
- * skb. Each has a kernel address, since srnic requires a kernel without high
- * memory. No function here consumes bytes, allocates, or changes the queue.
+ * Cursors walk TCP's queue as tcp_recv_skb() does. An skb may overlap bytes
+ * that were read from the skb before it, so the offset in an skb is computed
+ * from its sequence number. In the queue, a buffer is the linear part or a page
+ * fragment of an skb. Each has a kernel address, since srnic requires a kernel
+ * without high memory. No function here consumes bytes, allocates, or changes
+ * the queue.
  *
  * srnic_cursor_crc(), srnic_cursor_skip() and functions with "raw" in their
  * name read Markers like other bytes. srnic_cursor_read() and

@@ -212,7 +212,7 @@ static u32 device_ask_speed(const struct srnic_dev *dev)
  * Speeds of Ethernet, with the width and speed by which ib_get_eth_speed()
  * reports them. That function is not called: it logs a message each time it
  * guesses an unknown speed, and any process may query a port. Here an unknown
- * speed, 0, is reported as SPEED_1000.
+ * speed, 0, is reported like SPEED_1000.
  */
 static const struct device_speed {
 	u32	ethernet;	/* Mbit/s */

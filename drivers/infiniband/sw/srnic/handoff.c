@@ -51,10 +51,11 @@ static int handoff_claim(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
 		qp->fault = (struct srnic_fault) { .err = SRNIC_ERR_NONE };
 		qp->sq.limited = false;
 		/*
-		 * A ULP may accept again until TX is opened, so qp_is_taken()
-		 * must be false until then. Before srnic_tx_start() tx.state is
-		 * still CLOSED, which counts as opened. A recent tx.opened
-		 * makes qp_is_taken() false nevertheless.
+		 * A ULP may accept again until TX is opened, so iw_get_qp must
+		 * find the QP: qp_is_taken() must be false until then. Before
+		 * srnic_tx_start() tx.state is still CLOSED, which counts as
+		 * opened. A recent tx.opened makes qp_is_taken() false
+		 * nevertheless.
 		 */
 		qp->tx.opened = ktime_get_seconds();
 		srnic_state_change(qp, SRNIC_EV_BEGIN);

@@ -546,8 +546,8 @@ count:
 
 /*
  * modify_qp refuses attributes that iWARP QPs do not have, or that create_qp
- * has fixed. It also refuses to ask for an event when the send queue is drained
- * in SQD: an iWARP connection closes in SQD, and iw_cm reports its end.
+ * has fixed. It also refuses a request for an event when the send queue is
+ * drained in SQD: an iWARP connection closes in SQD, and iw_cm reports its end.
  */
 #define QP_NEVER_MODIFIED	(IB_QP_CAP | IB_QP_QKEY | IB_QP_ALT_PATH | \
 				 IB_QP_PATH_MIG_STATE | \
@@ -556,7 +556,7 @@ count:
 /*
  * modify_qp ignores attr->qp_access_flags: rdma_cm chooses these flags,
  * whatever the ULP asks for, and gives no right to the QP of an application
- * that connects. So only the rights of memory regions are checked.
+ * that calls rdma_connect(). So only the rights of memory regions are checked.
  *
  * modify_qp must return soon, since libsiw holds spinlocks during the call. It
  * may wait for tx.lock and for the owner of the socket, but never for the peer.

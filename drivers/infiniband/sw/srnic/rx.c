@@ -64,8 +64,8 @@ static u16 rx_ulpdu_len(const struct srnic_cursor *cur)
 /*
  * Returns how many bytes from the cursor must have arrived before RX can go on;
  * @left bytes have arrived. If the next FPDU's ULPDU_Length is not among these:
- * the bytes up to its end. Otherwise all bytes of the FPDU, with its Markers;
- * then @ulpdu_len is set.
+ * the bytes up to the end of that field. Otherwise all bytes of the FPDU, with
+ * its Markers; then @ulpdu_len is set.
  */
 static inline u32 rx_measure(const struct srnic_qp *qp,
 			     const struct srnic_cursor *cur, u32 left,
@@ -181,8 +181,9 @@ static inline enum srnic_err rx_take_hdr(struct srnic_arrival *arr,
 
 /*
  * Record an error. A responder that has received no good FPDU must not send
- * (RFC 5044 7.1.2), not even a Terminate message: then fault.silent is set. If
- * the setting "fence" is off TX was opened before, and it may send.
+ * (RFC 5044 7.1.2), not even a Terminate message: then fault.silent is set. But
+ * if TX was opened before, as with the setting "fence" off, the responder may
+ * send.
  */
 static noinline_for_stack void rx_fail(struct srnic_qp *qp, enum srnic_err err,
 				       const struct srnic_arrival *arr,

@@ -242,10 +242,10 @@ struct srnic_wqe {
 
 /*
  * A send queue; the first comment of sq.c says what its indices count. @lock
- * protects all members but @uring and those that tx.lock protects. Without
- * @lock, the sender (the holder of tx.lock) also reads @put with acquire and
- * writes @next with release. If there is a @uring, only the sender writes @put,
- * without @lock.
+ * protects all members but @uring, @limit and @limited; tx.lock protects the
+ * last two. Without @lock, the sender (the holder of tx.lock) also reads @put
+ * with acquire and writes @next with release. If there is a @uring, only the
+ * sender writes @put, without @lock.
  */
 struct srnic_sq {
 	spinlock_t		lock;

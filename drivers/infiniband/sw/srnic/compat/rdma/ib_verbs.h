@@ -40,8 +40,8 @@ static inline void ib_mark_name_assigned_by_user(struct ib_device *ibdev)
 #ifndef SRNIC_HAS_REPORT_PORT_EVENT
 /*
  * Before Linux 6.14 ib_device_ops has no member report_port_event. Then the
- * macros below turn its initializer into one of size_ib_counters, which is 0
- * anyway, and leave the function srnic_report_port_event() unused.
+ * definitions below turn its initializer into ".size_ib_counters = 0", which
+ * changes nothing, and leave the function srnic_report_port_event() unused.
  */
 #define report_port_event size_ib_counters
 enum { srnic_report_port_event };
