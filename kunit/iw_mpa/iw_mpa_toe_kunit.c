@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The example driver iw_mpa_toe.c, for devices with a TCP of their own. Two fake devices exchange
- * bytes over a wire, which is a buffer in each of them.
+ * Tests of the example driver iw_mpa_toe.c, which is for devices with a TCP of their own. Each of
+ * two fake devices has a buffer with the bytes that it has sent and that the other one has not
+ * read.
  */
 
 #include "iw_mpa_toe.h"

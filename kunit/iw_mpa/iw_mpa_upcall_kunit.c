@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events to iw_cm: each function of upcall.c, in each phase of a connection, and the fields of the
- * events
+ * Tests of upcall.c, which reports events to iw_cm: each function, in each phase of a connection,
+ * and the fields of the events
  */
 
 #include "device.h"
