@@ -64,8 +64,8 @@ static void rq_user_elements_taken_once_in_order(struct kunit *test)
 }
 
 /*
- * An application posts a receive with too many SGEs to its ring. The stream fails when a Send takes
- * that receive, and the counter wr_invalid counts it.
+ * An application posts a receive with too many SGEs to its ring. When a Send takes that receive,
+ * the stream fails, and the counter wr_invalid is incremented.
  */
 static void rq_user_element_bad_fails_and_is_counted(struct kunit *test)
 {
@@ -110,7 +110,8 @@ static void rq_knows_how_many_are_left(struct kunit *test)
 
 /*
  * Fill a ring with elements of which those in the bit mask @valid are valid. Expect that receives
- * are taken up to the first element that is not valid.
+ * are taken up to the first element that is not valid. After each of them @limit receives have to
+ * count as left if the element @limit - 1 places after the next one is valid, and only then.
  */
 static void rq_take_among_holes(struct kunit *test, struct srnic_rq *rq, u32 valid, u32 limit)
 {
@@ -135,8 +136,9 @@ static void rq_take_among_holes(struct kunit *test, struct srnic_rq *rq, u32 val
 
 /*
  * An application may clear elements of its ring that it has posted. Then the elements before the
- * first cleared one are used, once and in order, and none after it. For the SRQ's limit N srnic
- * checks only the element N - 1 places after the next one: if it is valid N receives count as left.
+ * first cleared one are used, once and in order, and none after it. To compare the receives that
+ * are left with the SRQ's limit N, srnic checks one element only, N - 1 places after the one that
+ * it takes next: if that is valid, N receives count as left.
  */
 static void rq_limit_among_cleared_elements_harmless(struct kunit *test)
 {

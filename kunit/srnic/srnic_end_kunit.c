@@ -76,8 +76,8 @@ static bool end_waits_for_references(void)
 }
 
 /*
- * iw_cm, which has a reference on the QP, brings it to ERR while another task destroys it. This
- * queues the flush work item, which must not be queued any more when srnic_qp_end() returns,
+ * iw_cm, which has a reference on the QP, modifies it to ERR while another task destroys it. The
+ * modify queues the flush work item, which must not be queued any more when srnic_qp_end() returns,
  * because the RDMA core then frees the QP.
  */
 /* Rules: L-07: no flush of the QP is queued once srnic_qp_end() has returned */

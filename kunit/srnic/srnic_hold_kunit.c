@@ -91,8 +91,8 @@ static void hold_range_of_each_segment(struct kunit *test)
 }
 
 /*
- * If STag, protection domain or rights differ from those of the hold, the region is looked up
- * again.
+ * RX holds a region (keeps its lock) for later segments. For an access with another STag,
+ * protection domain or other rights than those for which RX holds it, a region is looked up again.
  */
 enum hold_differs {
 	DIFFERS_STAG,
@@ -131,8 +131,8 @@ static void hold_name_of_each_segment(struct kunit *test)
 }
 
 /*
- * SRNIC_LOCAL_DMA_LKEY, the lkey of all kernel memory, has no region, so there is nothing to hold.
- * If an access names it, the region that RX has held is released.
+ * SRNIC_LOCAL_DMA_LKEY, the lkey of all kernel memory, has no region, so for an access by it RX
+ * holds (keeps locked) no region, and releases the one that it has held.
  */
 static void hold_of_all_memory_holds_nothing(struct kunit *test)
 {
@@ -181,8 +181,9 @@ static void hold_ends_before_the_next_access_for_a_change(struct kunit *test)
 }
 
 /*
- * RX holds a region with softirqs off, so the hold ends after SRNIC_MEM_HOLD bytes, counted from
- * the first FPDU that uses the region. A short FPDU counts for SRNIC_FPDU_COST bytes.
+ * RX holds (keeps locked) a region with softirqs off, so it releases the region after
+ * SRNIC_MEM_HOLD bytes, counted from the first FPDU that uses the region. An FPDU of less than
+ * SRNIC_FPDU_COST bytes counts for that many.
  */
 static const struct hold_quota {
 	const char	*desc;
@@ -198,8 +199,9 @@ static const struct hold_quota {
 KUNIT_ARRAY_PARAM_DESC(hold_quota, hold_quotas, desc);
 
 /*
- * srnic_hold_spend() lets RX go on in the held region without a look-up. It fails for the FPDU with
- * which the bytes of the hold are used up.
+ * srnic_hold_spend() returns true if RX may use the region that it holds (keeps locked) for another
+ * FPDU without a look-up. It returns false for the FPDU that uses up the bytes for which a region
+ * may be held.
  */
 static void hold_goes_on_as_long_as_the_quota(struct kunit *test)
 {
@@ -257,8 +259,9 @@ static void hold_ends_with_the_quota(struct kunit *test)
 }
 
 /*
- * After a hold the region is registered with other memory under the same STag. The next read goes
- * on at the following address of the region, and must return bytes of the new memory.
+ * RX releases a region that it held (kept locked), and the region is registered with other memory
+ * under the same STag. The next read is at the following address of the region, and must return
+ * bytes of the new memory.
  */
 static void hold_begins_anew_in_other_memory(struct kunit *test)
 {

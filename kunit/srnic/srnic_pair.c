@@ -223,7 +223,8 @@ void pair_push(struct pair *p, struct pair_end *e)
 }
 
 /*
- * Let end @from make one batch for TCP, and put it on the wire. Return 0 if it had nothing to send.
+ * Let the sender of p->end[@from] make one batch of bytes for TCP, and append them to the wire of
+ * that end, a buffer. Return 0 if the sender had nothing to send.
  */
 int pair_send_batch(struct pair *p, int from)
 {
@@ -269,8 +270,9 @@ void pair_deliver_some(struct pair *p, int from, u32 len)
 }
 
 /*
- * Pass all bytes on the wire of end @from to RX of the other end, in portions; bytes after an error
- * are dropped. Return true if RX has asked for a run of that end's sender.
+ * Pass all bytes on the wire of p->end[@from] to RX of the other end, p->portion more of them in
+ * each call; bytes after an error are dropped. Return true if RX has asked for a run of the sender
+ * of its own QP.
  */
 bool pair_deliver(struct pair *p, int from)
 {

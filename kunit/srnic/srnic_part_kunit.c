@@ -38,8 +38,8 @@ static struct pair *part_begin(struct kunit *test)
 }
 
 /*
- * Begin to collect the FPDU whose first byte is on the wire, as RX's work item does when TCP's
- * receive queue cannot hold the whole FPDU
+ * Begin to collect the FPDU at the start of from->wire in a buffer, when RX has only its first
+ * byte. RX's work item does that when TCP's receive queue cannot hold the whole FPDU.
  */
 static void part_copy_out(struct pair *p, struct pair_end *from, struct srnic_qp *to)
 {
@@ -55,8 +55,8 @@ static void part_copy_out(struct pair *p, struct pair_end *from, struct srnic_qp
 }
 
 /*
- * RX begins to collect an FPDU when it has only one byte of ULPDU_Length. The FPDU after that one
- * is read from TCP's queue again.
+ * RX begins to collect an FPDU in a buffer when it has only one byte of ULPDU_Length. RX reads the
+ * FPDU after that one directly from TCP's queue, as usual.
  */
 static void part_by_first_octet_arrives(struct kunit *test)
 {
@@ -140,8 +140,8 @@ static void part_cq_full_behind_it_stops(struct kunit *test)
 }
 
 /*
- * Another CPU may write to memory in TCP's queue, so the length that RX reads from its copy may not
- * be the one for which the buffer was allocated.
+ * Another CPU may write to memory in TCP's queue. So the ULPDU_Length in RX's copy of an FPDU may
+ * not be the one for which RX has allocated the buffer.
  */
 static void part_length_is_changed_meanwhile(struct kunit *test)
 {

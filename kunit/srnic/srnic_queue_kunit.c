@@ -21,8 +21,8 @@
 static const struct pair_opts queue_opts = { .crc = true, .emss = 1448, .ord = 2 };
 
 /*
- * An element of an application's ring stays in use until TCP has its message; then it is freed, and
- * completes.
+ * An element of an application's ring stays in use until TCP has the message. Then srnic frees the
+ * element, before it completes the work request.
  */
 static void sq_user_element_free_between_sent_and_completion(struct kunit *test)
 {
@@ -370,8 +370,9 @@ static void sq_limit_ends_the_stream(struct kunit *test)
 }
 
 /*
- * In a close by FIN elements of an application's ring count as posted, whether srnic has copied
- * them or not; here the ring is full, and some of its elements are copied.
+ * When the stream is closed by FIN, srnic still sends all that is in the application's ring at that
+ * moment, whether srnic has copied it or not. Here the ring is full, and some of its elements are
+ * copied.
  */
 /* Rules: D-6.2.1-1: what is in the ring at the close is sent, and nothing after it */
 static void sq_user_limit_counts_the_ring(struct kunit *test)
@@ -481,8 +482,8 @@ static void irq_limit_ends_the_stream(struct kunit *test)
 }
 
 /*
- * A work request that is posted in ERR is flushed: ib_drain_qp() modifies the QP to ERR, posts one,
- * and waits for its completion.
+ * A work request that is posted in ERR is flushed. ib_drain_qp() relies on that: it modifies the QP
+ * to ERR, posts a work request, and waits for its completion.
  */
 static void sq_what_is_posted_behind_err_is_flushed(struct kunit *test)
 {
@@ -564,8 +565,9 @@ static void queue_look(struct timer_list *timer)
 }
 
 /*
- * An application may reuse an element of its ring as soon as the completion is visible, so the
- * element must be free before. A softirq checks that when some elements have completed, not all.
+ * An application may reuse an element of its ring as soon as the completion is visible, so srnic
+ * has to free the element before. A softirq of the test checks this while some of the elements have
+ * completed, and others have not.
  */
 static void sq_user_elements_free_before_the_first_completion(struct kunit *test)
 {

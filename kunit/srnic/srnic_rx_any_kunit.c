@@ -241,7 +241,8 @@ static void any_expect(struct kunit *test, const struct plain *r, int round)
 
 /*
  * A random stream arrives up to a random byte, and then the rest of it, in pieces of any size. At
- * the end RX and the simple reader must have the same bytes in memory, completions and error.
+ * the end RX must have the same bytes in memory, completions and error as the test's own reader,
+ * which reads the stream byte by byte.
  */
 static void rx_any_stream_as_a_plain_reader_has_it(struct kunit *test)
 {

@@ -124,8 +124,8 @@ static void rx_region_ends_in_the_middle(struct kunit *test)
 #define LATE_REFILLED	0xdd
 
 /*
- * A timer that invalidates the region's STag, in a softirq. RX, with softirqs off, delays it, as it
- * would delay an invalidation on another CPU.
+ * A timer whose handler, in a softirq, invalidates the region's STag. RX has softirqs off while it
+ * holds the region's lock, which delays the handler, as the lock would on another CPU.
  */
 struct late {
 	struct timer_list	timer;		/* timer of the softirq */
@@ -148,8 +148,8 @@ static void late_comes(struct timer_list *timer)
 }
 
 /*
- * Queue @segments segments that are full of Writes. Of each @each Writes one has a byte of payload,
- * the others have none.
+ * Queue @segments segments that are full of Writes. One in @each Writes has a byte of payload, the
+ * others have none.
  */
 static void late_make(struct kunit *test, u32 each, u32 segments)
 {
@@ -184,11 +184,11 @@ static void late_desc(const u32 *each, char *desc)
 KUNIT_ARRAY_PARAM(late, late_eachs, late_desc);
 
 /*
- * RX reads @segments in one call. Return 1 if the invalidation ran during the call; 0 if the call
- * ended before the invalidation was due, since a timer runs one tick later at the earliest. Return
- * -EAGAIN if the invalidation ran before the call, as the host had taken the processor away; or if
- * it was due, but did not run at the end of the call, since softirqs were left to ksoftirqd, which
- * waits for this thread.
+ * Let RX read @segments segments in one call, while a timer is set to invalidate the region's STag.
+ * Return 1 if the invalidation ran during the call; 0 if the call ended before the invalidation was
+ * due, since a timer runs one tick later at the earliest. Return -EAGAIN if the invalidation ran
+ * before the call, as the host had taken the processor away; or if it was due, but did not run by
+ * the end of the call, since softirqs were left to ksoftirqd, which waits for this thread.
  */
 static int late_run(struct kunit *test, u32 segments)
 {
@@ -213,8 +213,8 @@ static int late_run(struct kunit *test, u32 segments)
 }
 
 /*
- * Run late_run() until the invalidation runs during a call of RX. If RX returns before the
- * invalidation is due, repeat with a stream of twice the length.
+ * Repeat late_run() until its timer invalidates the STag during a call of RX. If RX returns before
+ * the timer is due, repeat with a stream of twice the length.
  */
 static void late_run_amid(struct kunit *test)
 {

@@ -369,8 +369,9 @@ static void socket_unreadable_ends_the_stream(struct kunit *test)
 }
 
 /*
- * IP may reassemble a segment from fragments that have fragments themselves. RX ends the stream,
- * and drops the bytes of such a segment, so that TCP's window does not close.
+ * IP may reassemble a segment as an skb whose frag_list has skbs with a frag_list of their own. RX
+ * cannot read these: it ends the stream, and drops the bytes of the segment, so that TCP's window
+ * does not close.
  */
 static void socket_parts_of_parts_are_unreadable(struct kunit *test)
 {

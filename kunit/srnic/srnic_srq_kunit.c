@@ -150,8 +150,8 @@ static void srq_limit_told_when_fewer_are_left(struct kunit *test)
 }
 
 /*
- * If fewer receives than the new limit are left already, the event is reported at once, since a ULP
- * may post receives only when it gets the event.
+ * If fewer receives than the new limit are left already, IB_EVENT_SRQ_LIMIT_REACHED is reported at
+ * once, since a ULP may post receives only when it gets this event.
  */
 static void srq_limit_told_at_once(struct kunit *test)
 {

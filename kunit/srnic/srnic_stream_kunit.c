@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Messages from one QP to another, with and without CRC and Markers, cut into segments and portions
- * of any size.
+ * Messages from one QP to another, with and without CRC and Markers, in segments of any size, which
+ * arrive in portions of any size
  */
 
 #include "srnic_pair.h"

@@ -99,7 +99,8 @@ static void sq_oldest_read_asked_twice_is_the_same(struct kunit *test)
 }
 
 /*
- * RFC 5044 4.4: without CRC the field is sent, but not checked; srnic sends 0, and leaks no memory.
+ * RFC 5044 4.4: if no CRC is used, the CRC field is sent, but not checked. srnic sends 0 in it, not
+ * what was in its memory before.
  */
 static void writer_without_crc_has_zeroes_there(struct kunit *test)
 {
@@ -137,7 +138,8 @@ KUNIT_ARRAY_PARAM(unit_cut, unit_cuts, unit_cut_desc);
 
 /*
  * A Write of one byte, followed by a truncated header that looks like a continuation of that Write:
- * RX must place nothing of it. The region has room for nearly 2^32 more bytes.
+ * RX must place nothing of it. The region has more than 2^32 bytes, so its end does not stop a
+ * payload whose length has wrapped below 0.
  */
 static void run_header_that_is_cut_is_no_segment(struct kunit *test)
 {
