@@ -151,16 +151,18 @@ STORM_VARIANTS=${STORM_VARIANTS:-'siw siw_mpa srnic'}
 
 # Limits for the instructions of one connect with each variant, in percent of what siw needs
 declare -A LIMITS=([siw_mpa]=104 [srnic]=95 [plain]=87)
-# Limits for the instructions of one message: lines "VARIANT BYTES TIMES KIND LIMIT", see
-# rdma_data.c. LIMIT is in percent of what siw needs, which computes no CRC.
+# Limits for the instructions of one message: lines "VARIANT BYTES TIMES KIND LIMIT". rdma_data.c
+# measures TIMES messages of BYTES bytes; KIND is send or write. LIMIT is in percent of the
+# instructions that siw needs, which computes no CRC.
 GUARDED='
 srnic	64	500	send	110
 plain	64	500	send	108
 plain	65536	200	write	97
 '
 GUARDED_REGIONS=5000
-# A line ROW COLUMN OTHER LIMIT: in that row of the table of --users, the figure of COLUMN may be at most LIMIT
-# hundredths of the figure of OTHER. To save time these rows are measured with fewer I/Os than --users takes.
+# A line "ROW COLUMN OTHER LIMIT": in that row of the table that bench.sh --users makes, the figure
+# of COLUMN may be at most LIMIT hundredths of the figure of OTHER. To save time these rows are
+# measured with fewer I/Os than --users takes.
 GUARDED_IOS='
 nvme-read-128k	plain	tcp	110
 nvme-read-128k	srnic	tcp-digest	118
@@ -269,8 +271,9 @@ measure_all() {
 	done <<<"${2:1:-1}"
 }
 
-# data_command VARIANT SIZE TIMES PROGRAM: print the client's command. Print nothing if VARIANT is
-# tcp and tcp_data.c has no measurement that corresponds to PROGRAM.
+# data_command VARIANT SIZE TIMES PROGRAM: print the command that transfers TIMES messages of SIZE
+# bytes: PROGRAM of perftest, whose server is started here, or tcp_data if VARIANT is tcp. Print
+# nothing if tcp_data.c has no measurement that corresponds to PROGRAM.
 data_command() {
 	local qps=1 args
 
@@ -287,8 +290,9 @@ data_command() {
 	esac
 }
 
-# measure_data VARIANT LIST: QEMU's plugin counts instructions while the programs of LIST run. Only
-# the kernel's instructions are reported: the programs poll in busy loops of any length.
+# measure_data VARIANT LIST: for each line "NAME SIZE TIMES PROGRAM" of LIST, QEMU's plugin counts
+# instructions while PROGRAM runs. Only the kernel's instructions are reported: the programs poll in
+# busy loops of any length.
 measure_data() {
 	local name size times program command
 
@@ -412,8 +416,8 @@ measure_trips() {
 	say "in $OUT: rtt.rst, rtt.html"
 }
 
-# bore_storm VARIANT: succeed if each client was connected, none of them after a reject or an error,
-# and 99 % of them within twice the time that the server takes to accept all.
+# bore_storm VARIANT: succeed if no attempt to connect ended by a reject or an error, each client
+# was connected, and 99 % of them within twice the time that the server takes to accept all clients.
 bore_storm() {
 	local clients milliseconds _
 
@@ -452,9 +456,9 @@ begin_rounds() {
 	mkdir -p "$OUT/$1"
 }
 
-# rate VARIANT ROUND: measure the rates in a new guest, which is killed afterwards. No connection
-# may stay in TIME_WAIT after its end (tcp_max_tw_buckets=0), or TCP would run out of free ports
-# within seconds.
+# rate VARIANT ROUND: measure connections per second by cm_rate.c in a new guest, which is killed
+# afterwards. No connection may stay in TIME_WAIT after its end (tcp_max_tw_buckets=0), or TCP would
+# run out of free ports within seconds.
 rate() {
 	say "round $2: $1"
 	boot_with cm_rate
@@ -517,8 +521,9 @@ all_measured() {
 	tap_end bench
 }
 
-# run_option OPTION: the caller holds a lock, so no other run writes into $OUT. The results are
-# printed before run_option fails because of measurements without a result.
+# run_option OPTION [MTU]: run what this option of bench.sh names. The caller holds a lock, so no
+# other run writes into $OUT. The results are printed before run_option fails because of
+# measurements without a result.
 run_option() {
 	case ${1:-} in
 	--comeback) measure_comebacks ;;

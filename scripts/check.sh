@@ -59,8 +59,9 @@ fail_suite() {
 	printf 'not ok %s: %s\n' "$1" "$2"
 }
 
-# judge SUITE STATUS LOG SECONDS NAME: add the suite's results to the totals; a contradiction between exit status and
-# output is one more failure
+# judge SUITE STATUS LOG SECONDS NAME: add the results of SUITE, which ran for SECONDS, to the
+# totals; NAME is SUITE with its options. A contradiction between its exit STATUS and its output LOG
+# is one more failure.
 judge() {
 	local suite=$1 rc=$2 log=$3 name=$5 ok not_ok summary used
 
@@ -153,9 +154,10 @@ processors() {
 	SPENT=$(awk 'NR == 2 { split($1 "s" $2, t, /[ms]/); print int(60 * (t[1] + t[4]) + t[2] + t[5]) }' "$file")
 }
 
-# attempt [VARIABLE=VALUE...] SUITE [ARGUMENT...]: run the suite; run it again if QEMU broke one of its guests, since
-# then no result is valid: see guest_broken_by_qemu. Print the processor time at the end, unless the suite was ended:
-# then the last line shows where it was.
+# attempt [VARIABLE=VALUE...] SUITE [ARGUMENT...]: run the suite; run it again if QEMU broke one of
+# its guests, since then no result is valid: see guest_broken_by_qemu. Print the processor time at
+# the end, unless timeout has ended the suite: then the last line of its output shows how far it
+# came.
 attempt() {
 	local rc=0 before
 
@@ -240,12 +242,13 @@ run_suite() {
 	count_suite "$rc" "$log" $((SECONDS - began)) "$*"
 }
 
-# Lanes: each is a list of suites that run in the background, one after another. An entry has the
-# lane's process and its folder of logs.
+# Lanes: each is a list of suites that run in the background, one after another. An entry of LANES
+# has the process that runs them, and the folder of their logs.
 LANES=()
 
-# run_beside all|rest NAME...: run these suites in the background, one after another, until finish_beside is called.
-# "all" gives them normal priority, "rest" only the processor time that others leave.
+# run_beside all|rest NAME...: run these suites in the background, one after another; finish_beside
+# waits for them. "all" gives them normal priority, "rest" only the processor time that others
+# leave.
 run_beside() {
 	local share=$1 logs
 
@@ -343,7 +346,7 @@ run_all() {
 	# These suites take about as long as those in the foreground.
 	run_beside all "$(name_with_option interop)" "PAIRS=$WITH_SIW $(name_with_option e2e)" \
 		"PAIRS=$OURS $(name_with_option e2e) -k ^[2-9]"
-	# Without 065, 067 and 087, which wait for most of their time: check-all has them.
+	# Tests 065, 067 and 087, which wait for most of their time, are left to "make check-all".
 	# shellcheck disable=SC2046 # words
 	run_suite "PAIRS=$OURS" $(name_with_option e2e) -k '^(0([0-579]|6[^57]|8[^7])|1)'
 	finish_beside

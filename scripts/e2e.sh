@@ -25,8 +25,8 @@
 
 DRIVER=${DRIVER:-srnic}
 BOTH=$DRIVER/$DRIVER
-# Tests that a sample also runs with siw as peer: connect, Read, Write and the end of a connection.
-# The result of the other tests does not depend on the peer's driver.
+# Tests that e2e.sh --sample also runs with siw as peer: connect, Read, Write and the end of a
+# connection. The result of the other tests does not depend on the peer's driver.
 SAMPLE_WITH_SIW='^(010|015|020|035|040|110|900)-'
 ALL_PAIRS="$DRIVER/siw siw/$DRIVER $BOTH $BOTH/rough $BOTH/flap"
 # A kernel with detectors, such as KASAN, stops at errors of unmodified siw, so siw is no peer
@@ -56,9 +56,9 @@ list_cases() {
 	done
 }
 
-# families_on WIRE FAMILIES NUMBER: print which of the address families FAMILIES to test. On a rough
-# or flapping wire, on a slow kernel and in a sample this is only one: IPv6 if links flap, which
-# disturbs IPv6 more than IPv4; in a sample IPv4 and IPv6 by turns, by NUMBER.
+# families_on WIRE FAMILIES NUMBER: print which of the address families FAMILIES to test. This is
+# only one if WIRE is rough or flap, on a slow kernel, and with --sample: IPv6 if links flap, which
+# disturbs IPv6 more than IPv4, and with --sample for each even NUMBER; else IPv4.
 families_on() {
 	local one=4
 
@@ -102,8 +102,8 @@ list_cases_of() (
 )
 
 # choose_roles CLIENT_DRIVER SERVER_DRIVER FAMILY: set CLIENT and SERVER to the guests A and B. If
-# both drivers are the same, the guests change roles for IPv6, so this driver is client and server
-# on both kernels.
+# both drivers are the same, the guests change roles for IPv6, so that the driver is client and
+# server on the kernels of both guests.
 choose_roles() {
 	CLIENT=A
 	SERVER=B

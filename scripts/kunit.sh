@@ -76,8 +76,8 @@ verdicts() {
 	done
 }
 
-# run_tests KERNEL LINUX BUILD: not called by tap_run, which prints one result for a command; this prints one for each
-# test case.
+# run_tests KERNEL LINUX BUILD: run the suites on KERNEL, which was built in the folder BUILD from
+# the sources in LINUX, and print a result for each test case. tap_run would print only one result.
 run_tests() {
 	local name=$1 linux=$2 build=$3
 	local -a suites
@@ -89,8 +89,8 @@ run_tests() {
 		echo "not ok the console could not be read")
 }
 
-# Report which lines and branches of the protocol layers the suites reached; only the kernel pure is compiled to count
-# this.
+# Report which lines and branches of the protocol layers the suites reached; only the kernel "pure"
+# is compiled to count this.
 coverage() {
 	local name=$1 build=$2
 	local -a objects
