@@ -6,8 +6,8 @@ DESCRIPTION="one persistent rping server, five clients close behind one another"
 # is lost. So each client starts only when all earlier clients have received data, or have ended.
 join() {
 	guest_bg "$CLIENT" "client$1" "rping -c -a $SERVER_IP -p $PORT -C $2 -V -v"
-	# "all" counts clients that have ended, then connections with data. A client that ends in between is counted
-	# once, or not at all, but never twice.
+	# The function all() counts clients that have ended, then connections with data. A client
+	# that ends in between is counted once, or not at all, but never twice.
 	on "$CLIENT" "ended() { cat /run/bg/client[1-$1]/status | wc -l; }
 		answered() { ss -Htni state established 'dport = :$PORT' | grep -c bytes_received; }
 		all() { local n=\$(ended); ((n + \$(answered) >= $1)); }

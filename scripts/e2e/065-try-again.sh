@@ -48,8 +48,9 @@ tried() {
 	[[ $(counters "$CLIENT" v1_fallback) -eq $v1_before ]] || fail "revision 1 was tried"
 }
 
-# Check that the next connection has what the client's first Request had offered. rping writes its
-# output 4 KiB at a time, so the first line appears only after some 50 blocks.
+# Check that the client's next connection has the features that its first Request offered: MPA
+# revision 2 and an RTR message. rping writes its output 4 KiB at a time, so the first line appears
+# only after some 50 blocks.
 comes_up_with_all() {
 	local line
 
@@ -146,8 +147,8 @@ set_limit() {
 check() {
 	local before v1_before
 
-	# Commands between two steps may take long on an emulated processor, so neither end may time
-	# out.
+	# Commands between two steps may take long on an emulated processor, so the time limits of
+	# both ends are raised.
 	set_limit "$SERVER" request_timeout_ms 300000
 	set_limit "$CLIENT" reply_timeout_ms 300000
 	on "$SERVER" "at_clean_up 'nft delete table inet lose 2>/dev/null || true'"

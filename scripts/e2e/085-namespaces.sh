@@ -7,10 +7,10 @@ KIT=namespaces
 
 applies() { both_ours; }
 
-# check_copy GUEST: the namespace "copy" has an interface with the same IP and hardware addresses as the device of
-# another namespace, and rdma_cm of 6.1 takes that interface for the device's. But sockets are in the program's
-# namespace, whose interface leads nowhere: its clients cannot connect, its server gets no connection, and neither uses
-# a port of the other namespace.
+# check_copy GUEST: the namespace "copy" has an interface with the same IP and hardware addresses as
+# the device of another namespace, and rdma_cm of Linux 6.1 takes that interface for the device's.
+# But sockets are in the program's namespace, "copy", whose interface leads nowhere: its clients
+# cannot connect, its server gets no connection, and neither uses a port of the other namespace.
 check_copy() {
 	inside "$1" "ns_pair five 15 && ns_copy copy five 15
 		ns_serve five $PORT 10.15.0.1

@@ -8,8 +8,8 @@ show() { on "$1" "/host$TOP/scripts/iw-mpa $2"; }
 
 statistic() { on "$1" "rdma statistic show link siw0/1"; }
 
-# iw-mpa tells a user other than root why it shows nothing. Its file is read before setuid(), since only root may enter
-# its folder.
+# iw-mpa tells a user other than root why it shows nothing. The program's file is read before
+# setuid(), since only root may enter its folder.
 show_nobody() {
 	on "$1" "python3 -c '
 import os, sys

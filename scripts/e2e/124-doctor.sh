@@ -59,8 +59,9 @@ libraries() {
 	on "$SERVER" 'umount /usr/lib/*/libibverbs'
 }
 
-# rule TEXT POLICY: make the firewall table "doctor" anew, with POLICY and the rule TEXT in its chain "input"; its chain
-# "user" accepts packets to the port. If TEXT is empty, only remove the table.
+# rule TEXT POLICY: make the firewall table "doctor" anew, with POLICY and the rule TEXT in its
+# chain "input"; its chain "user" accepts packets to $PORT, the port of the test. If TEXT is
+# empty, only remove the table.
 rule() {
 	on "$SERVER" "nft delete table inet doctor 2>/dev/null; [[ -n '$1' ]] || exit 0
 		nft add table inet doctor && nft add chain inet doctor input '{ type filter hook input priority 0; policy $2; }' &&

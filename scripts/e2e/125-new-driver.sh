@@ -6,13 +6,13 @@ FAMILIES="4"
 KIT=nvme
 
 # The server uses a driver that new-driver has made, in place of srnic; the client's driver is srnic
-# or siw. Kernels with detectors lack options that NVMe needs.
+# or siw. The test uses NVMe, for which kernels with detectors such as KASAN lack options.
 applies() { [[ $SERVER_DRIVER == srnic ]] && stock_kernel; }
 
 PAIR="python3 /host$TOP/scripts/lib/guest/kverbs_pair.py"
 
-# acme_comes FOLDER runs in the guest, with the functions of inside.sh: load FOLDER/acme.ko, add a
-# link.
+# acme_comes FOLDER runs in the guest, with the functions of inside.sh: load FOLDER/acme.ko, and add
+# a link of this driver.
 acme_comes() {
 	driver_clear || return 1
 	insmod /share/modules/iw_mpa.ko || return 1

@@ -31,8 +31,8 @@ find_device() {
 		done" 150
 }
 
-# run_ranks "NUMBER OPTION..." SECONDS COMMAND: run COMMAND as NUMBER ranks; set output. Run again if RxM makes a rank
-# die.
+# run_ranks "NUMBER OPTION..." SECONDS COMMAND: have mpirun run COMMAND as NUMBER ranks, with these
+# options of mpirun; set output. Run again if libfabric's RxM makes a rank die.
 run_ranks() {
 	local status
 
@@ -46,8 +46,8 @@ run_ranks() {
 	fail 'RxM dies each time'
 }
 
-# run_ranks_once ARGUMENTS-OF-RUN_RANKS: set output and status. mpirun starts the ranks of the second host by a file
-# with a command, in a folder that the guests share.
+# run_ranks_once ARGUMENTS-OF-RUN_RANKS: run mpirun once; set output and status. mpirun starts the
+# ranks of the second host by a command in a file, in a folder that the guests share.
 run_ranks_once() {
 	rm -f "$GUEST_RUN"/share/mpi.*
 	guest_bg "$SERVER" server "cd /run; poll $2 test -e /share/mpi.command || exit 1

@@ -8,8 +8,9 @@ nothing_left() {
 	local driver module
 
 	driver=$(driver_get)
-	# iw_mpa calls iw_cm's event handler by a pointer, which does not keep iw_cm loaded. So iw_mpa refers to a
-	# symbol of iw_cm, and only this reference, which "holders" shows, keeps iw_cm loaded.
+	# iw_mpa calls iw_cm's event handler by a pointer, which does not keep iw_cm loaded. So
+	# iw_mpa refers to a symbol of iw_cm, and only this reference, which
+	# /sys/module/iw_cm/holders shows, keeps iw_cm loaded.
 	[[ -z ${1:-} || ! -d /sys/module/iw_cm/holders || -e /sys/module/iw_cm/holders/$1 ]] ||
 		fail "iw_cm can go before $1" || return 1
 	poll 10 rdma_is_idle || fail "still in use: $(rdma_leftovers)" || return 1

@@ -56,8 +56,8 @@ on() { loudly guest_run "$@"; }
 # inside GUEST COMMAND [SECONDS]: run COMMAND with the functions of scripts/lib/guest/$KIT.sh
 inside() { on "$1" "set -e; . /host$TOP/scripts/lib/guest/$KIT.sh; $2" "${3:-60}"; }
 
-# loses_connections GUEST: does the guest's driver end connections when the link goes down? siw of 6.1 does. Later
-# versions of siw, and srnic, leave that to TCP.
+# loses_connections GUEST: does the guest's driver end connections when the link goes down? siw of
+# Linux 6.1 does. Later versions of siw, and srnic, leave that to TCP.
 loses_connections() { [[ $(driver_of "$1") != srnic && $(guest_kernel "$1") == 6.1 ]]; }
 
 DISK_SIZE=$((4 << 20))
@@ -68,8 +68,8 @@ disk_has() {
 		fail "the disk does not have what was written: $2"
 }
 
-# disk_write_and_compare WHEN: write new data, and set want to its checksum; the initiator's disk and the target's file
-# must have this checksum
+# disk_write_and_compare WHEN: write new data to the initiator's disk, and set want to its checksum;
+# the disk and the target's file must have this checksum. WHEN is for the message of a failure.
 disk_write_and_compare() {
 	want=$(inside "$CLIENT" "head -c $DISK_SIZE /dev/urandom >/run/data; sha256sum </run/data")
 	inside "$CLIENT" "${KIT}_write /run/data"
@@ -165,7 +165,7 @@ retried() { echo "retried: $1"; }
 
 # If a last message and the end of the connection arrive together, RxM of Debian 12's libfabric
 # 1.17.0-3 may post a receive to an endpoint that it has closed (libfabric's issue 11828), and crash
-# in its call of fi_recv(), at this address:
+# in its call of fi_recv(). RXM_POSTS matches the address of this call.
 RXM_POSTS='libfabric\.so\.1\(\+0xb7882\)'
 RXM_POSTED="libfabric's RxM posted a receive to an endpoint that it had closed"
 
@@ -246,8 +246,9 @@ e2e_clean_up_guest() { guest_run "$1" "clean_up ${KEEP_JOB:-}"; }
 
 e2e_set_up_guest() { guest_run "$1" "driver_set $(driver_of "$1") && wire_set $WIRE"; }
 
-# run_check FILE CLIENT_DRIVER SERVER_DRIVER FAMILY PORT [WIRE]: run the test in a subshell with errexit on. It must not
-# be called after "if" or before "||", where bash ignores errexit even if it is set again.
+# run_check FILE CLIENT_DRIVER SERVER_DRIVER FAMILY PORT [WIRE]: run the function check of the test
+# FILE, in a subshell with errexit on. It must not be called after "if" or before "||", where bash
+# ignores errexit even if it is set again.
 run_check() (
 	set -e
 	CLIENT_DRIVER=$2
@@ -263,8 +264,9 @@ run_check() (
 	check
 )
 
-# try_case LOG RUN_CHECK-ARGUMENTS: run a test and clean up; set STATUS to the exit status of the test, and CLEAN to
-# that of the clean-up. If CLEAN is not 0, the guests cannot be used for another test.
+# try_case LOG RUN_CHECK-ARGUMENTS: run a test, with its output in the file LOG, and clean up; set
+# STATUS to the exit status of the test, and CLEAN to that of the clean-up. If CLEAN is not 0, the
+# guests cannot be used for another test.
 try_case() {
 	local log=$1
 	shift

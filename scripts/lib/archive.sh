@@ -31,8 +31,9 @@ archive_arch() {
 	esac
 }
 
-# archive_sources SUITE: for another architecture only packages of the release itself are used, no
-# updates, security fixes and backports: mirrors get these at different times.
+# archive_sources SUITE: print a sources.list for the suite. For another architecture it has only
+# packages of the release itself, no updates, security fixes and backports: mirrors get these at
+# different times.
 archive_sources() {
 	local name main security arch
 

@@ -71,8 +71,8 @@ build_ours() {
 	kernel_make M="$SRC" "$@" modules
 }
 
-# Build unmodified siw, with a symbol table of its own, and without MAKE-VARIABLEs, since warnings about siw are of no
-# use here.
+# Build unmodified siw, with a symbol table (Module.symvers) of its own. The MAKE-VARIABLEs of
+# build.sh are not used, since warnings about siw are of no use here.
 build_stock() {
 	"$TOP/scripts/lib/stage-siw.sh" "$STOCK"
 	kernel_make M="$STOCK" CONFIG_RDMA_SIW=m modules
@@ -94,8 +94,9 @@ build_test_modules() {
 	! kernel_debugs "$KERNEL" || build_test_module mistake
 }
 
-# siw's settings are constants in its sources; this builds variants of siw with other values, as peers for tests. All
-# are built in one folder, so that only the files with the constants are compiled again.
+# build_siw_with FILE NAME=VALUE...: siw's settings are constants in its sources; build siw with
+# other values of them as the module FILE, a peer for tests. All variants are built in one folder,
+# so that only the files with the constants are compiled again.
 build_siw_with() {
 	local file=$1 dir=$CACHE/siw-with/$KREL constant
 
@@ -110,8 +111,8 @@ build_siw_with() {
 	mv "$file.tmp" "$file"
 }
 
-# set_constant FOLDER NAME VALUE: fail unless exactly one line of one file defines the constant, as in the siw that we
-# know: a variable of a .c file, or a macro of a header
+# set_constant FOLDER NAME VALUE: give the constant NAME of the siw in FOLDER the value VALUE. NAME is a variable of a .c
+# file or a macro of a header. Fail unless exactly one line defines it: siw has then changed.
 set_constant() {
 	local dir=$1 name=$2 value=$3 variable macro define files
 
@@ -137,8 +138,9 @@ state() {
 	} | sha256sum
 }
 
-# build_all --stock|'' MAKE-VARIABLE...: build all modules; with --stock not those of this tree. With variables make
-# always runs, since they ask for messages or for other objects.
+# build_all --stock|'' MAKE-VARIABLE...: build unmodified siw, modules for tests and, without
+# --stock, the modules of this tree, unless all of them are up to date. With variables make always
+# runs, since they ask for messages or for other objects.
 build_all() {
 	local stock=$1 made=$BUILD/made
 
@@ -174,8 +176,8 @@ need_place() {
 	done
 }
 
-# Install the files of the package iw-mpa-dev, and the headers of the library, which that package finds in DKMS's
-# sources
+# Install the files of the package iw-mpa-dev, and the headers of iw_mpa, which that package finds
+# in the sources that DKMS has
 install_dev() {
 	local usr=${INSTALL_MOD_PATH:-}/usr/local share=${INSTALL_MOD_PATH:-}/usr/local/share/iw-mpa tree=$BUILD/dev
 	local compat=drivers/infiniband/sw/compat
@@ -192,8 +194,8 @@ install_dev() {
 	say "installed iw-mpa-new-driver and iw-mpa-judge in $usr/bin, headers and driver.mk in $share"
 }
 
-# Install the modules, below INSTALL_MOD_PATH in place of / if it is set, as the kernel's own Makefile does. Since 6.12
-# modules.order lists the modules as objects (.o).
+# Install the modules, below INSTALL_MOD_PATH in place of / if it is set, as the kernel's own
+# Makefile does. Since Linux 6.12 modules.order lists the modules as objects (.o).
 install_ours() {
 	local dest=${INSTALL_MOD_PATH:-}/lib/modules/$KREL/updates
 	local sbin=${INSTALL_MOD_PATH:-}/usr/local/sbin modules stale
@@ -201,8 +203,8 @@ install_ours() {
 	need_place "$dest" "$sbin"
 	install -m 755 "$TOP/scripts/iw-mpa" "$sbin"
 	mapfile -t modules < <(sed 's/\.o$/.ko/' "$SRC/modules.order")
-	# Remove all modules and symbols of an earlier installation: those that are not installed again do not fit the
-	# new library.
+	# Remove all modules and symbols of an earlier installation: those that are not installed
+	# again do not fit the new iw_mpa.
 	stale=("${ALL_MODULES[@]/#/$dest/}")
 	rm -f "${stale[@]/%/.ko}" "${INSTALL_MOD_PATH:-}/usr/local/share/iw-mpa/symvers/$KREL"
 	install -m 644 -t "$dest" "${modules[@]}"

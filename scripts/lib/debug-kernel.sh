@@ -40,7 +40,8 @@ check_config() {
 }
 
 # To let only allocations below one function fail, the kernel searches the stack for that function.
-# 6.1 has no such option on x86_64, where stack traces were once unreliable; later kernels have it.
+# Linux 6.1 has no such option on x86_64, where stack traces were once unreliable; later kernels
+# have it.
 allow_stacktrace_filter() {
 	local entry='/^config FAULT_INJECTION_STACKTRACE_FILTER/,/^	help/' file=lib/Kconfig.debug
 	local line='/^	depends on !X86_64$/'
