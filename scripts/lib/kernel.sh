@@ -148,8 +148,8 @@ KREL=${KREL:-}
 KERNEL=${KERNEL:-}
 [[ -n ${NO_KERNEL:-} ]] || choose_kernel
 
-# Call need_krel before the first use of KREL. It looks for headers, which setup.sh may have installed after lib.sh was
-# sourced.
+# Call need_krel before the first use of KREL, the release of the kernel to build for. It looks for
+# headers, which setup.sh may have installed after lib.sh was sourced.
 need_krel() { need_kernel "$KERNEL"; }
 
 need_kernel() {
@@ -204,8 +204,8 @@ need_debian_kernel() {
 	KROOT=$(root_of "$KERNEL")
 }
 
-# root_of NAME: print the release of Debian whose compiler builds for the kernel, if that is not the host's: see KROOT;
-# set what kernel_row sets
+# root_of NAME: print the release of Debian whose compiler builds modules for the kernel NAME;
+# nothing if the host's compiler does. Set the variables that kernel_row sets.
 root_of() {
 	local suite
 
@@ -300,8 +300,8 @@ KERNEL_LEFT_OUT=(sound net/bluetooth net/mac80211 net/wireless
 	drivers/{accel,ata,bluetooth,comedi,edac,gpu,hwmon,iio,input,isdn,media,mfd,mtd,pinctrl}
 	drivers/{platform,power,regulator,staging,thunderbolt,usb} drivers/net/{can,ethernet,wireless})
 
-# For later kernels the package linux-image has no files, only dependencies, and folders of these packages are below
-# /usr.
+# For newer kernels the package linux-image has no files: it depends on packages that have them, in
+# folders below /usr.
 kernel_files() {
 	local -a packages
 

@@ -80,7 +80,8 @@ def is_number(cell):
 
 
 def table(head, rows):
-    """Columns of numbers are set flush right; a first column of verdicts is coloured."""
+    """Return a table. Columns of numbers are set flush right; a first column of verdicts is
+    coloured."""
     rows = [[str(cell) for cell in row] for row in rows]
     right = [all(is_number(row[i]) for row in rows) for i in range(len(head))]
     kind = lambda i, cell: ("number" if right[i] else
@@ -167,7 +168,7 @@ def shown(value):
 
 def legend(entries, left, right, y):
     """Draw the legend of ENTRIES, pairs of name and colour, in as many lines as they need. Return
-    it, and the y below it."""
+    the elements of SVG, and the y below them."""
     lines, x = [], left
     for name, colour in entries:
         wide = 20 + width_of(name)
@@ -221,8 +222,8 @@ def bars(names, rows, unit=""):
 
 
 def charts(names, rows, units=()):
-    """Draw ROWS in several plots. The rows of a plot have one unit, of which UNITS has one for each
-    row, and values within a factor of 20: much shorter bars could not be compared."""
+    """Draw ROWS in several plots. The rows of a plot have the same unit (UNITS has one for each
+    row), and values within a factor of 20: much shorter bars could not be compared."""
     found, units = [], units or [""] * len(rows)
     for unit in dict.fromkeys(units):
         left = [(row, max(value or 0 for value in row[1])) for row, of in zip(rows, units) if of == unit]
@@ -250,8 +251,8 @@ def box_of(one):
 
 
 def faults_of(picture):
-    """Yield what an edge of the picture cuts, and bars whose scale is not that of the longest
-    bar."""
+    """Yield a sentence for each text or rectangle that an edge of the picture cuts, and for each
+    bar whose scale is not that of the longest bar."""
     left, top, width, height = map(float, picture.get("viewBox").split())
     for one in picture.iter():
         box = box_of(one)

@@ -72,8 +72,8 @@ make_up() {
 	mkdir "$1/usr/lib/modules"
 }
 
-# add_packages ROOT PACKAGES: add what has been asked for since ROOT was made: PACKAGES has all
-# names.
+# add_packages ROOT PACKAGES: install in ROOT those of PACKAGES that it lacks. PACKAGES names all
+# packages that were ever asked for.
 add_packages() {
 	local root=$1 packages=$2 apt='DEBIAN_FRONTEND=noninteractive apt-get -q -y'
 

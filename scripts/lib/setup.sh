@@ -54,8 +54,9 @@ declare -A GROUP=(
 	[series]="git perl python3 python3-docutils"
 )
 TOOLS="nfs-common nfs-kernel-server nvme-cli open-iscsi prometheus-node-exporter python3-pyverbs"
-# Kernels with detectors have an SMB server. Its interface to the daemon has changed since Debian 12 was released, also
-# in updates of Debian 12's own kernel; the first daemon that fits is Debian 13's.
+# Kernels with detectors, such as KASAN, have the SMB server ksmbd. Its interface to its daemon in
+# user space has changed since Debian 12 was released, also in updates of Debian 12's own kernel;
+# the first daemon that fits is Debian 13's.
 SMB_SUITE=trixie
 
 ARCH=$(dpkg --print-architecture 2>/dev/null || true)	# empty if this is not Debian
@@ -89,8 +90,8 @@ names_of() {
 
 APT_MAY=()	# more options for one call of apt
 
-# When apt upgrades linux-libc-dev, it would by default also upgrade the packages of install_sources, which are made of
-# the same source package.
+# When apt upgrades linux-libc-dev, it would by default also upgrade the kernel's sources that
+# install_sources has installed, since both are made of the same source package.
 apt() {
 	DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=600 -o APT::Install-Recommends=false \
 		-o APT::Get::Upgrade-By-Source-Package=false "${APT_MAY[@]}" "$@"
@@ -271,7 +272,7 @@ unpack_tools() {
 	# shellcheck disable=SC2064 # this one; we are in a subshell
 	trap "rm -rf '$tmp'" EXIT
 	cd "$tmp" || return
-	# These programs run with the host's libraries, so the host's own apt fetches them.
+	# The programs in TOOLS run with the host's libraries, so the host's own apt fetches them.
 	# shellcheck disable=SC2086 # a list of words is what it is
 	apt download $TOOLS || { apt update && apt download $TOOLS; }
 	for package in *.deb; do
@@ -321,8 +322,8 @@ main() {
 
 	[[ $* != modules || ${IW_MPA_SIW:-n}${IW_MPA_CXGB4:-n} != nn ]] || sources=
 
-	# deb and release make packages for all architectures, and work on a host of any architecture that has dpkg and
-	# debhelper.
+	# The arguments deb and release prepare "make deb" and "make release", which build packages
+	# for all architectures, on a host of any architecture that has dpkg and debhelper.
 	if [[ $ARCH != amd64 && ( -z $ARCH || $* != @(deb|release) ) ]]; then
 		[[ $* != @(deb|release) ]] || die 'this needs dpkg and debhelper'
 		[[ $* == remote || $* == modules && -n ${ANY_KERNEL:-} ]] || die 'this needs Debian on amd64'

@@ -18,11 +18,13 @@
 KIT_FILE=${BASH_SOURCE[0]}
 . "${KIT_FILE%/*}/namespaces.sh"
 
-# Columns: arrangement; role; how rdma_cm finds the device of an address (mac: by the hardware address of the interface,
-# before Linux 6.5; ifi: by the interface's index); address family. Then what is expected: the host's RDMA device
-# without "r-" (for OA and OW the client's and the server's, if they differ); the interface by which TCP's packets
-# leave; and the one by which they arrive, where = is the interface of the device. Or "-" and a program's message. All
-# are shell patterns. The first line that matches counts; a combination without one is not tested.
+# Columns: arrangement; role of the host (CA, CW: it connects; LA, LW: it listens; OA, OW: both);
+# how rdma_cm finds the device of an address (mac: by the hardware address of the interface, before
+# Linux 6.5; ifi: by the interface's index); address family. Then what is expected: the host's RDMA
+# device without "r-" (for OA and OW the client's and the server's, if they differ); the interface
+# by which TCP's packets leave; and the one by which they arrive, where = is the interface of the
+# device. Or "-" and a program's message. All are shell patterns. The first line that matches
+# counts; a combination without one is not tested.
 EXPECTED='
 plain             [CL]? *   * eth0          =         =
 plain             O?    *   * eth0          lo        lo
@@ -179,8 +181,8 @@ arr_namespace() {
 	ips "$1" 'link set lo up'
 }
 
-# arr_begin WIRES: make both namespaces, and this number of wires without addresses. Arrangements may change the
-# variables that are set here.
+# arr_begin WIRES: make the namespaces host and peer, and this number of wires between them, without
+# addresses. Arrangements may change the variables that are set here.
 arr_begin() {
 	local number
 
@@ -208,8 +210,8 @@ arr_address() {
 	ips peer "address add $PEER_IP/$(len) dev ${3:-eth$1}"
 }
 
-# arr_link r|p NAMESPACE INTERFACE...: add RDMA devices on these interfaces, in this order; if one is refused, set
-# LINK_FAILURE, and add no more
+# arr_link r|p NAMESPACE INTERFACE...: add RDMA devices on these interfaces, in this order, with
+# names that begin with r- or p-; if one is refused, set LINK_FAILURE, and add no more
 arr_link() {
 	local prefix=$1 ns=$2 netdev
 
@@ -251,8 +253,8 @@ arrange_exclusive() {
 	rdma dev set p-eth0 netns peer
 }
 
-# arr_upper INTERFACE COMMAND...: these commands of ip make INTERFACE in the host. INTERFACE, in place of eth0, gets the
-# address of wire 0.
+# arr_upper INTERFACE COMMAND...: make INTERFACE in the host by these commands of ip. INTERFACE, in
+# place of eth0, gets the host's address on wire 0.
 arr_upper() {
 	arr_begin 1
 	ips host "${@:2}" "link set $1 up"
@@ -379,8 +381,9 @@ arrange_vlan-parent() {
 	arr_link p peer eth0
 }
 
-# arr_service INTERFACE HARDWARE-ADDRESS|- TYPE...: make INTERFACE in the host, of this type of ip, with an address
-# outside the networks of the wires; eth0 and INTERFACE get RDMA devices
+# arr_service INTERFACE HARDWARE-ADDRESS|- TYPE...: make INTERFACE in the host by "ip link add" with
+# this TYPE, and with an address outside the networks of the wires; eth0 and INTERFACE get RDMA
+# devices
 arr_service() {
 	local address=''
 
@@ -448,8 +451,8 @@ arrange_asymmetric() {
 
 	arr_two_ways "route add $(at 9 2)/$(all) via $(at 0 2)"
 	SOURCE_IP=$PEER_IP
-	# rdma_cm sends ARP requests by the wire of the source address, so an interface has to answer for addresses of
-	# others.
+	# rdma_cm sends ARP requests by the wire of the source address, so an interface has to
+	# answer for addresses of the other interfaces of its namespace.
 	for ns in host peer; do
 		ip netns exec "$ns" bash -c 'echo 0 >/proc/sys/net/ipv4/conf/all/arp_ignore'
 	done
@@ -598,8 +601,9 @@ expected() {
 	done <<<"$EXPECTED"
 }
 
-# count_start PORT: from now on two nft sets of the host record ports, of 40 from PORT on, with the interfaces by which
-# TCP's packets leave and arrive. A program that captures packets would take long to start on an emulated processor.
+# count_start PORT: from now on two nft sets of the host record which of the 40 ports from PORT on
+# are used, with the interfaces by which TCP's packets leave and arrive. A program that captures
+# packets would take long to start on an emulated processor.
 count_start() {
 	ip netns exec "$HOST" nft -f - <<-END
 		table inet way {

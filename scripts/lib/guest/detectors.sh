@@ -95,8 +95,8 @@ reports() {
 	return "$status"
 }
 
-# make_mistake WHAT [COMMAND...]: load the module that makes this mistake. COMMAND, if any, runs insmod, for example in
-# a namespace.
+# make_mistake WHAT [COMMAND...]: load the module "mistake", which makes the mistake WHAT. COMMAND,
+# if any, runs insmod, for example in a namespace.
 make_mistake() {
 	[[ ! -d /sys/module/mistake ]] || rmmod mistake
 	"${@:2}" insmod /share/modules/mistake.ko what="$1"

@@ -53,11 +53,13 @@ guest_tsc() {
 	echo "tsc_early_khz=$("$GUEST_RUN/tsc_khz")"
 }
 
-# guest_cmdline NAME NUMBER IMAGE: print the kernel's command line. A warning or an oops ends the guest, which is a
-# failure. tsc=reliable: the TSC is as good as QEMU's clock, and each read of the HPET, which the kernel would use
-# instead, costs an exit to QEMU. By default the kernel records the names of tasks with traced events, for which it
-# patches the scheduler's code while that runs. An emulated processor may execute such code half patched: the guest then
-# ends with "Oops: int3" in ttwu_do_activate(). So the names are not recorded.
+# guest_cmdline NAME NUMBER IMAGE: print the command line of the kernel of guest NAME, the NUMBER-th
+# one, with the image in the folder IMAGE. A warning or an oops ends the guest, which is a failure.
+# tsc=reliable: the TSC is as good as QEMU's clock, and each read of the HPET, which the kernel
+# would use instead, costs an exit to QEMU. By default the kernel records the names of tasks with
+# traced events, for which it patches the scheduler's code while that runs. An emulated processor
+# may execute such code half patched: the guest then ends with "Oops: int3" in ttwu_do_activate().
+# So the names of tasks are not recorded.
 guest_cmdline() {
 	local name=$1 number=$2 image=$3 arch console=ttyS0
 
@@ -84,8 +86,9 @@ guest_debug_cmdline() {
 		"sysctl.kernel.hung_task_timeout_secs=240"
 }
 
-# guest_share NAME TAG FOLDER HOW [ro]: add QEMU's arguments for a shared FOLDER to SHARES. With virtiofs a program,
-# which needs access to the guest's memory, serves the folder until QEMU ends.
+# guest_share NAME TAG FOLDER HOW [ro]: add QEMU's arguments to SHARES by which guest NAME can mount
+# FOLDER as TAG. HOW is 9p or virtiofs. With virtiofs a program, which needs access to the guest's
+# memory, serves the folder until QEMU ends.
 guest_share() {
 	local name=$1 tag=$2 dir=$3 socket=$1.$2 daemon=${GUEST_VIRTIOFSD:-/usr/lib/qemu/virtiofsd}
 	local limit=$((SECONDS + ${GUEST_BOOT_LIMIT:-600} * SLOW / 2))
@@ -139,7 +142,8 @@ guest_share_all() {
 	[[ -z $root || -n ${GUEST_ROOT[$name]:-} ]] || mkdir -p "$root$image" "$root$TOP"
 }
 
-# guest_start_qemu NAME NUMBER IMAGE: the wire between two guests is a socket, on which the QEMU of the first one
+# guest_start_qemu NAME NUMBER IMAGE: start QEMU for guest NAME, the NUMBER-th one, with the image
+# in the folder IMAGE. The wire between two guests is a socket, on which the QEMU of the first one
 # listens.
 guest_start_qemu() {
 	local name=$1 number=$2 image=$3 role=off machine
@@ -401,8 +405,8 @@ guest_down() {
 	for name in "${!GUEST_PID[@]}"; do
 		command='busybox poweroff -f'
 		[[ -z ${GUEST_ROOT[$name]:-} ]] || command='systemctl poweroff'
-		# The limit of the command is an hour, since the guest's clock, which measures it, may jump: see
-		# boot_counted of bench.sh.
+		# The command to power off may take an hour, since the guest's clock, by which the
+		# agent measures this limit, may jump: see boot_counted of bench.sh.
 		guest_is_dead "$name" || printf 'off 3600 %q\n' "$command" >&"${GUEST_IN[$name]}"
 	done
 	for name in "${!GUEST_PID[@]}"; do

@@ -55,8 +55,8 @@ bg_wait() {
 	return "$(<"$dir/status")"
 }
 
-# bg_run NAME SECONDS COMMAND: bg_start and bg_wait in one. A command that takes too long keeps running, so that
-# diagnose can examine it.
+# bg_run NAME SECONDS COMMAND: bg_start and bg_wait in one. A command that takes too long keeps
+# running, so that diagnose() can examine it.
 bg_run() {
 	bg_start "$1" "$3"
 	bg_wait "$1" "$2"

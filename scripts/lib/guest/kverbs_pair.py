@@ -103,7 +103,8 @@ class End:
         kv.do("mr 1 0 8 0")
 
     def post(self, words, flags=SIGNALED):
-        """Post a WR, and wait until it completes. words: operation, then what follows the ID"""
+        """Post a WR, and wait until it completes. WORDS has its operation and the arguments that
+        follow its ID in a command for /dev/kverbs."""
         self.wrs += 1
         kind, _, rest = words.partition(" ")
         self.command(f"post {kind} {flags} {self.wrs} {rest}")

@@ -82,8 +82,8 @@ ns_refused() {
 # ns_ping NAME NUMBER PORT: the client of a pair has to reach the pair's server
 ns_ping() { ns_reach "$1-c" "10.$2.0.1" "$3"; }
 
-# ns_copy NAME NAMESPACE NUMBER: make a namespace NAME, whose interface has the same IP and hardware addresses as
-# NAMESPACE's
+# ns_copy NAME NAMESPACE NUMBER: make a namespace NAME, whose interface has the same IP address,
+# 10.NUMBER.0.1, and hardware address as NAMESPACE's
 ns_copy() {
 	local mac
 

@@ -99,8 +99,8 @@ static int receive_block(struct rdma_cm_id *id, struct ibv_mr *mr)
 }
 
 /*
- * Each block of data has another letter. The client sends a block, and the server answers with the
- * same block.
+ * Each block of data consists of one letter, which differs from block to block. The client sends a
+ * block, and the server answers with the same block.
  */
 static int exchange(struct rdma_cm_id *id, struct ibv_mr **mr, int is_server)
 {

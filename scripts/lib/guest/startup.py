@@ -112,8 +112,8 @@ MARKER, INTERVAL = 4, 512       # bytes of a Marker, and from one Marker to the 
 
 
 def without_markers(data):
-    """Remove the Markers from the bytes behind the frame, which begin with one (RFC 5044 section
-    4.3)."""
+    """Remove the Markers from the bytes that follow the Request or Reply. These bytes begin with a
+    Marker (RFC 5044 section 4.3)."""
     return b"".join(data[at + MARKER:at + INTERVAL] for at in range(0, len(data), INTERVAL))
 
 
