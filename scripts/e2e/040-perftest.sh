@@ -27,8 +27,8 @@ once() {
 	[[ $(bytes_moved) -ge $((moved + $4)) ]] || fail "$1: fewer than $4 octets went"
 }
 
-# run_perftest PROGRAM SIZE ITERATIONS BYTES COLUMN-OF-THE-RESULT UNIT: run PROGRAM, and add its figure to the variable
-# result
+# run_perftest PROGRAM SIZE ITERATIONS BYTES COLUMN-OF-THE-RESULT UNIT: run PROGRAM, and add the
+# figure in this column of its output, with UNIT, to the variable result
 run_perftest() {
 	local status output='' number
 

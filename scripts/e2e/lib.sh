@@ -78,8 +78,8 @@ disk_write_and_compare() {
 	disk_has "$want" "$1"
 }
 
-# When only completion queues are left, remove both devices. The kernel keeps these queues for the
-# next ULP as long as the device exists.
+# When only completion queues are left, remove the devices of both guests. The kernel keeps these
+# queues for the next ULP as long as the device exists.
 devices_go() {
 	on "$CLIENT" "poll 10 only_pool && driver_clear"
 	on "$SERVER" "poll 10 only_pool && driver_clear"
@@ -169,8 +169,9 @@ retried() { echo "retried: $1"; }
 RXM_POSTS='libfabric\.so\.1\(\+0xb7882\)'
 RXM_POSTED="libfabric's RxM posted a receive to an endpoint that it had closed"
 
-# rxm_posted OUTPUT: did a program die in RxM's post function? The address is the first one after libpsm's message about
-# a signal, and the second one after Open MPI's, whose first is the return address of the signal handler.
+# rxm_posted OUTPUT: did a program crash at an address that RXM_POSTS matches? The address of the
+# crash is the first one after libpsm's message about a signal, and the second one after Open MPI's,
+# whose first is the return address of the signal handler.
 rxm_posted() {
 	[[ $(grep -A 1 'terminated with signal 11 at ' <<<"$1") =~ $RXM_POSTS ||
 		$(grep -A 5 'Signal: Segmentation fault (11)' <<<"$1" | grep '\[ 1\] ') =~ $RXM_POSTS ]]

@@ -129,8 +129,9 @@ lo                O?    mac * -             Operation not supported
 lo                O?    ifi * lo            =         =
 '
 
-# Expected lines of the kernel's log. Columns: arrangement; one of the roles that were tested; how rdma_cm finds a
-# device; and the line. The log must have no other line of this kind.
+# Lines that the kernel's log must have. Columns: arrangement; pattern of the roles, of which one
+# must have been tested; how rdma_cm finds a device (mac or ifi, as in EXPECTED); and the line. The
+# log must have no other line of iw_mpa or srnic that warns about an arrangement.
 LOGGED='
 vlan-last         *     *   iw_mpa: r-eth0.5: rdma_cm takes r-eth0, which was added before, for the addresses of eth0.5
 vlan-first        *     *   iw_mpa: r-eth0: rdma_cm takes r-eth0.5, which was added before, for the addresses of eth0
