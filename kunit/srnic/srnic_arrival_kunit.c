@@ -111,7 +111,8 @@ static void rq_knows_how_many_are_left(struct kunit *test)
 /*
  * Fill a ring with elements of which those in the bit mask @valid are valid. Expect that receives
  * are taken up to the first element that is not valid. After each of them @limit receives have to
- * count as left if the element @limit - 1 places after the next one is valid, and only then.
+ * count as left if, and only if, the element @limit - 1 places after the one to be taken next is
+ * valid.
  */
 static void rq_take_among_holes(struct kunit *test, struct srnic_rq *rq, u32 valid, u32 limit)
 {
@@ -277,7 +278,7 @@ static void cq_armed_for_next_stays_so(struct kunit *test)
 
 /*
  * An application arms its completion queue by a word in memory that it shares with srnic. srnic
- * resets the word when it is going to call the handler, so that there is one call.
+ * resets the word when it is going to call the handler, so that the handler is called once.
  */
 static void cq_user_word_taken_back_once(struct kunit *test)
 {

@@ -273,7 +273,7 @@ static void mem_fast_region_has_512_pieces(struct kunit *test)
 
 /*
  * ib_map_mr_sg() has no effect on a registration that is valid. After LOCAL_INV a REG_MR uses the
- * list that was mapped last.
+ * scatterlist that was mapped last.
  */
 static void mem_register_uses_what_was_mapped_last(struct kunit *test)
 {

@@ -21,7 +21,7 @@
 static const struct pair_opts queue_opts = { .crc = true, .emss = 1448, .ord = 2 };
 
 /*
- * An element of an application's ring stays in use until TCP has the message. Then srnic frees the
+ * An element of an application's ring stays in use until TCP has its message. Then srnic frees the
  * element, before it completes the work request.
  */
 static void sq_user_element_free_between_sent_and_completion(struct kunit *test)
@@ -526,8 +526,8 @@ static void sq_user_what_is_posted_behind_err_is_flushed(struct kunit *test)
 }
 
 /*
- * As indices wrap, the search for the oldest Read (sq->read) must not begin before sq->get, the
- * oldest WQE.
+ * Indices wrap at 2^32. So sq->read, where the search for the oldest Read begins, must not stay
+ * behind sq->get, the oldest WQE, even if no Read is posted.
  */
 static void sq_search_for_reads_begins_at_get(struct kunit *test)
 {
