@@ -140,8 +140,9 @@ static u32 feed_piece(const struct feed_cut *cut)
 }
 
 /*
- * Make an skb: @twice bytes in place of some that TCP has received before, then the next bytes of
- * the stream, some of these in the linear part if @head, the others in up to @frags page fragments.
+ * Make an skb: @twice bytes of garbage, at positions of the stream that TCP has received before,
+ * then the next bytes of the stream, some of these in the linear part if @head, the others in up to
+ * @frags page fragments.
  */
 static struct sk_buff *feed_buffer(struct kunit *test, const struct feed_cut *cut, u32 twice,
 				   bool head, int frags)

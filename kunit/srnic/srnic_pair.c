@@ -270,9 +270,9 @@ void pair_deliver_some(struct pair *p, int from, u32 len)
 }
 
 /*
- * Pass all bytes on the wire of p->end[@from] to RX of the other end, p->portion more of them in
- * each call; bytes after an error are dropped. Return true if RX has asked for a run of the sender
- * of its own QP.
+ * Pass all bytes on the wire of p->end[@from] to RX of the other end, p->portion (0: all) more of
+ * them in each call; bytes after an error are dropped. Return true if RX has asked for a run of the
+ * sender of its own QP.
  */
 bool pair_deliver(struct pair *p, int from)
 {

@@ -38,8 +38,8 @@ static struct pair *part_begin(struct kunit *test)
 }
 
 /*
- * Begin to collect the FPDU at the start of from->wire in a buffer, when RX has only its first
- * byte. RX's work item does that when TCP's receive queue cannot hold the whole FPDU.
+ * Give RX the first byte of the FPDU at the start of from->wire, and a buffer to collect this FPDU
+ * in. RX's work item allocates the buffer when TCP's receive queue cannot hold the whole FPDU.
  */
 static void part_copy_out(struct pair *p, struct pair_end *from, struct srnic_qp *to)
 {

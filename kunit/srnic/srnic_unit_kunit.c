@@ -138,8 +138,8 @@ KUNIT_ARRAY_PARAM(unit_cut, unit_cuts, unit_cut_desc);
 
 /*
  * A Write of one byte, followed by a truncated header that looks like a continuation of that Write:
- * RX must place nothing of it. The region has more than 2^32 bytes, so its end does not stop a
- * payload whose length has wrapped below 0.
+ * RX must place nothing of it. Without a check its payload would have a length below 0, which wraps
+ * to nearly 2^32. The region is larger, so that a check of its bounds does not stop RX, either.
  */
 static void run_header_that_is_cut_is_no_segment(struct kunit *test)
 {
