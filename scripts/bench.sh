@@ -161,8 +161,8 @@ plain	65536	200	write	97
 '
 GUARDED_REGIONS=5000
 # A line "ROW COLUMN OTHER LIMIT": in that row of the table that bench.sh --users makes, the figure
-# of COLUMN may be at most LIMIT hundredths of the figure of OTHER. To save time these rows are
-# measured with fewer I/Os than --users takes.
+# (instructions for an I/O) of COLUMN may be at most LIMIT hundredths of the figure of OTHER. To
+# save time these rows are measured with fewer I/Os than --users takes.
 GUARDED_IOS='
 nvme-read-128k	plain	tcp	110
 nvme-read-128k	srnic	tcp-digest	118

@@ -60,8 +60,8 @@ fail_suite() {
 }
 
 # judge SUITE STATUS LOG SECONDS NAME: add the results of SUITE, which ran for SECONDS, to the
-# totals; NAME is SUITE with its options. A contradiction between its exit STATUS and its output LOG
-# is one more failure.
+# totals; NAME is SUITE with its variables and options. A contradiction between its exit STATUS and
+# its output LOG is one more failure.
 judge() {
 	local suite=$1 rc=$2 log=$3 name=$5 ok not_ok summary used
 

@@ -8,8 +8,8 @@ WIRES=clean
 # in one of fifteen connections in which the server sends first, and in one of sixty in which the client does.
 WORDS=${WORDS:-100}
 
-# talk WHO CONNECTIONS: make CONNECTIONS connections at once, again and again, about $WORDS in all;
-# WHO, client or server, sends first
+# talk WHO CONNECTIONS: make CONNECTIONS connections at once, again and again, about $WORDS in all,
+# fewer on a slow kernel; WHO, client or server, sends first
 talk() {
 	local rounds=$(($(few "$WORDS") / $2)) from=$PORT
 

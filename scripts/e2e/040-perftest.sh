@@ -27,8 +27,9 @@ once() {
 	[[ $(bytes_moved) -ge $((moved + $4)) ]] || fail "$1: fewer than $4 octets went"
 }
 
-# run_perftest PROGRAM SIZE ITERATIONS BYTES COLUMN-OF-THE-RESULT UNIT: run PROGRAM, and add the
-# figure in this column of its output, with UNIT, to the variable result
+# run_perftest PROGRAM SIZE ITERATIONS BYTES COLUMN-OF-THE-RESULT UNIT: call once() with the first
+# four arguments, and add the figure in this column of PROGRAM's output, with UNIT, to the variable
+# result
 run_perftest() {
 	local status output='' number
 

@@ -8,8 +8,8 @@ GUIDE=Documentation/infiniband/iw_mpa_admin.rst
 # The commands of the page have addresses of client and server; their output is that of srnic.
 applies() { [[ $CLIENT_DRIVER/$SERVER_DRIVER == srnic/srnic ]] && stock_kernel; }
 
-# guide_prepare TREE runs in the guest: install iw_mpa, srnic and the modules that they need,
-# without loading them, and the program iw-mpa of the source tree TREE. Load the modules that nft
+# guide_prepare TREE runs in the guest: install the program iw-mpa of the source tree TREE. Install
+# iw_mpa, srnic and the modules that they need, without loading them. Load the modules that nft
 # needs.
 guide_prepare() {
 	local dir
@@ -40,10 +40,10 @@ guests_of() {
 # Commands that change nothing, and whose output may be complete only later
 SHOWS='^(iw-mpa|cat|grep|dmesg|rdma (link|resource|statistic) show) |^sysctl [^=]*$'
 
-# step GUEST NAME COMMAND EXPECTED: run a command of the page; if it ends with &, run it as the
-# background job NAME. A command that only shows something is repeated until its output is as
-# EXPECTED. A command that changes something runs once, and must print what is EXPECTED; if the page
-# has no output, it must succeed.
+# step GUEST NAME COMMAND EXPECTED: run COMMAND of the page $GUIDE; if COMMAND ends with &, run it
+# as the background job NAME. A command that only shows something is repeated until its output is
+# as EXPECTED. A command that changes something runs once, and must print what is EXPECTED; if the
+# page has no output, it must succeed.
 step() {
 	local output status end=$((SECONDS + 30))
 

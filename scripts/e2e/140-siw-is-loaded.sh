@@ -53,9 +53,9 @@ comes_with_siw() {
 
 # loads_before_siw_is_seen PARAMETERS TRY: delay the loading of siw until srnic is loaded, but not
 # so long that the kernel reports a stuck processor. PARAMETERS is the folder in /sys of the
-# parameters of slow_point, which delays a function; TRY is the number of this call of the function.
-# Return 2 if /sys has siw when insmod of srnic returns: srnic could find siw then, and nothing is
-# proven.
+# parameters of the module slow_point, which delays a function, and counts the calls that it delays.
+# Each attempt delays one call, so in attempt TRY the count is TRY. Return 2 if /sys has siw when
+# insmod of srnic returns: srnic could find siw then, and nothing is proven.
 loads_before_siw_is_seen() {
 	local siw called=no loaded=no seen=no
 

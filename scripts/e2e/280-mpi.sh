@@ -32,7 +32,7 @@ find_device() {
 }
 
 # run_ranks "NUMBER OPTION..." SECONDS COMMAND: have mpirun run COMMAND as NUMBER ranks, with these
-# options of mpirun; set output. Run again if libfabric's RxM makes a rank die.
+# options of mpirun, for SECONDS at most; set output. Run again if libfabric's RxM makes a rank die.
 run_ranks() {
 	local status
 

@@ -111,8 +111,8 @@ build_siw_with() {
 	mv "$file.tmp" "$file"
 }
 
-# set_constant FOLDER NAME VALUE: give the constant NAME of the siw in FOLDER the value VALUE. NAME is a variable of a .c
-# file or a macro of a header. Fail unless exactly one line defines it: siw has then changed.
+# set_constant FOLDER NAME VALUE: give the constant NAME of siw's sources in FOLDER this VALUE. NAME is a variable of a .c
+# file or a macro of a header. Fail unless exactly one line defines it: the sources have then changed.
 set_constant() {
 	local dir=$1 name=$2 value=$3 variable macro define files
 

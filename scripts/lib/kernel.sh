@@ -129,8 +129,9 @@ check_names() {
 	done
 }
 
-# Use the kernel that the caller has chosen by KERNEL or DEBUG. For users who only build modules the
-# default is the running kernel, since they can load the modules into no other.
+# Use the kernel that the caller has chosen by KERNEL, DEBUG or KREL. For users who only build
+# modules (ANY_KERNEL) the default is the running kernel, since they can load the modules into no
+# other.
 choose_kernel() {
 	local from=KERNEL
 

@@ -252,7 +252,7 @@ def box_of(one):
 
 def faults_of(picture):
     """Yield a sentence for each text or rectangle that an edge of the picture cuts, and for each
-    bar whose scale is not that of the longest bar."""
+    bar whose scale is not that of the bar with the greatest value."""
     left, top, width, height = map(float, picture.get("viewBox").split())
     for one in picture.iter():
         box = box_of(one)

@@ -129,8 +129,8 @@ lo                O?    mac * -             Operation not supported
 lo                O?    ifi * lo            =         =
 '
 
-# Lines that the kernel's log must have. Columns: arrangement; pattern of the roles, of which one
-# must have been tested; how rdma_cm finds a device (mac or ifi, as in EXPECTED); and the line. The
+# Lines that the kernel's log must have. Columns: arrangement; roles: the line must be there if one
+# of these was tested; how rdma_cm finds a device (mac or ifi, as in EXPECTED); and the line. The
 # log must have no other line of iw_mpa or srnic that warns about an arrangement.
 LOGGED='
 vlan-last         *     *   iw_mpa: r-eth0.5: rdma_cm takes r-eth0, which was added before, for the addresses of eth0.5
@@ -383,8 +383,8 @@ arrange_vlan-parent() {
 }
 
 # arr_service INTERFACE HARDWARE-ADDRESS|- TYPE...: make INTERFACE in the host by "ip link add" with
-# this TYPE, and with an address outside the networks of the wires; eth0 and INTERFACE get RDMA
-# devices
+# this TYPE, and, unless -, with this HARDWARE-ADDRESS and on eth0. INTERFACE gets an IP address
+# outside the networks of the wires; eth0 and INTERFACE get RDMA devices.
 arr_service() {
 	local address=''
 

@@ -86,9 +86,9 @@ guest_debug_cmdline() {
 		"sysctl.kernel.hung_task_timeout_secs=240"
 }
 
-# guest_share NAME TAG FOLDER HOW [ro]: add QEMU's arguments to SHARES by which guest NAME can mount
-# FOLDER as TAG. HOW is 9p or virtiofs. With virtiofs a program, which needs access to the guest's
-# memory, serves the folder until QEMU ends.
+# guest_share NAME TAG FOLDER HOW [ro]: add to SHARES the arguments of QEMU by which guest NAME can
+# mount FOLDER by the name TAG. HOW is 9p or virtiofs. With virtiofs a program, which needs access
+# to the guest's memory, serves the folder until QEMU ends.
 guest_share() {
 	local name=$1 tag=$2 dir=$3 socket=$1.$2 daemon=${GUEST_VIRTIOFSD:-/usr/lib/qemu/virtiofsd}
 	local limit=$((SECONDS + ${GUEST_BOOT_LIMIT:-600} * SLOW / 2))
@@ -405,8 +405,8 @@ guest_down() {
 	for name in "${!GUEST_PID[@]}"; do
 		command='busybox poweroff -f'
 		[[ -z ${GUEST_ROOT[$name]:-} ]] || command='systemctl poweroff'
-		# The command to power off may take an hour, since the guest's clock, by which the
-		# agent measures this limit, may jump: see boot_counted of bench.sh.
+		# The agent gives the command to power off a limit of an hour, since the guest's
+		# clock, which measures the limit, may jump: see boot_counted of bench.sh.
 		guest_is_dead "$name" || printf 'off 3600 %q\n' "$command" >&"${GUEST_IN[$name]}"
 	done
 	for name in "${!GUEST_PID[@]}"; do
