@@ -6,16 +6,18 @@ import subprocess
 import threading
 import time
 
+import data_kernel
 import data_term
 import rdmap
+from device import driver_name
 from harness import LIMIT, SLOW, check, equal, no_sooner_than, poll
-from kernel import endpoints, quiet
+from kernel import endpoints, nothing_lives, quiet
 from kverbs import FENCE, SIGNALED, KernelLink
 from link import Link, both
 from peer import Ended
 from rdmap import Read
 from registry import rule
-from storms import SLOWLY, SOON, Ground
+from storms import SLOWLY, SOON, Ground, run
 from verbs import LOCAL_WRITE, REMOTE_WRITE, SUCCESS, Verbs
 
 STEP = 0.5          # seconds from one step of Mover to the next
@@ -86,7 +88,9 @@ def user_link(b, role, **kw):
 
 
 def kernel_link(b, role, **kw):
-    return KernelLink(b, role, ird=DEPTH, peer_ord=DEPTH, **kw)
+    link = KernelLink(b, role, ird=DEPTH, peer_ord=DEPTH, **kw)
+    link.target = data_kernel.region(link)
+    return link
 
 
 LINKS = {"user": user_link, "kernel": kernel_link}
@@ -152,12 +156,21 @@ def bring_to(link, state, how):
     check(is_in(link, state), f"{list(endpoints(link.b.port))}, not {state}")
 
 
+def place(link):
+    """Have the peer write into the ULP's memory, and check what arrives."""
+    link.peer.write(link.target.rkey, link.target.start, b"soon")
+    link.ping()     # the device has then placed what was sent before
+    if isinstance(link, KernelLink):
+        link.kv.expect(0, b"soon")
+    else:
+        link.target.expect(b"soon")
+
+
 def right_to_place_has_ended(link):
     """Have the peer send a Write after DISCONNECTED. The device must not place it: when the test
-    ends, verbs.Dut compares all memory with what it should be."""
+    ends, verbs.Dut or Kverbs.check_memory() compares all memory with what it should be."""
     try:
-        if not isinstance(link, KernelLink):
-            link.peer.write(link.target.rkey, link.target.start, b"late")
+        link.peer.write(link.target.rkey, link.target.start, b"late")
     except OSError:
         pass
 
@@ -180,6 +193,7 @@ def M_7_2_1_end_has_a_limit(b, who, how, state, role):
     b.set(linger_timeout_ms=LINGER_MS, finish_timeout_ms=FINISH_MS)
     b.may_reset = True      # TCP answers bytes for a socket that no longer exists by RST
     link = LINKS[who](b, role, narrow=how == "acks")
+    place(link)
     with no_sooner_than(FINISH_MS - 1000):
         bring_to(link, state, how)
         start = time.monotonic()
@@ -245,3 +259,26 @@ def L_02_end_on_a_device_that_goes_is_short(b, role):
     check(poll(lambda: not list(endpoints(link.b.port)), SOON + 3), "the connection stays")
     link.kv.close()
     check(poll(lambda: deletion.poll() is not None, SOON), "rdma link delete waits")
+
+
+@rule("L-05: no connection is left, and rmmod of the driver's module ends, in far less time than any "
+      "limit", cases=[("bytes", "FINISHING", "responder"), ("reads", "HALF_CLOSED", "initiator"),
+                      ("acks", "PEER_FINISHED", "responder")])
+def L_05_rmmod_does_not_wait_for_an_end(b, how, state, role):
+    """The removal of the driver's module must not wait for a connection whose close by FIN a peer
+    delays."""
+    quiet()
+    b.set(linger_timeout_ms=600000, finish_timeout_ms=600000)
+    b.may_reset = True
+    driver = driver_name()
+    b.things.append(lambda: run(f"rmmod {driver} iw_mpa || true; driver_set {driver}"))
+    link = user_link(b, role, narrow=how == "acks")
+    Verbs.end_spare()
+    bring_to(link, state, how)
+    mover = Mover(b, link, how, state)
+    check(poll(lambda: mover.moved > 1), "the peer moves nothing")
+    removal = subprocess.Popen(["rmmod", driver])
+    b.things.append(lambda: removal.wait(SLOWLY))
+    check(poll(lambda: removal.poll() is not None, SOON), "rmmod waits")
+    equal(removal.returncode, 0, "exit status of rmmod")
+    check(nothing_lives(), "endpoints or sockets are left")

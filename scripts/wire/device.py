@@ -78,6 +78,7 @@ FEATURES = (
     ("to ask for an RTR message", lambda it: it.asks_rtr,
      r"initiator .*(E-5-[12]|E-9\.2-(1|2|8|9|12|13)|E-8-1|F-rtr)"),
     ("Markers", lambda it: it.has_markers, r"F-4\.3-\d+|M-4\.3-.*|M-7\.1\.1-5"),
+    ("to be removed while programs have it open", lambda it: it.outlived, r"data_unending L-05"),
 )
 
 
