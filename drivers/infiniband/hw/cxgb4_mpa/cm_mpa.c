@@ -107,8 +107,8 @@ static int cm_start(struct c4mpa_conn *conn)
 }
 
 /*
- * Raise CONNECT_REQUEST. Until then the new endpoint has a reference on the
- * listener's, which is dropped here.
+ * Raise CONNECT_REQUEST, and drop the reference that the new endpoint has had
+ * on the listener's endpoint (parent_ep) until now.
  */
 static int cm_raise_request(struct c4iw_ep *ep, struct iw_cm_event *event)
 {
@@ -132,8 +132,9 @@ static int cm_raise_request(struct c4iw_ep *ep, struct iw_cm_event *event)
 }
 
 /*
- * Raise CONNECT_REPLY. If the startup has failed iw_cm does not need the cm_id
- * after that, unless it could not take private data: then mpa.c calls again.
+ * Raise CONNECT_REPLY. An event with an error is the last one, so the reference
+ * on the cm_id is dropped then; but not if iw_cm had no memory to copy private
+ * data, since c4mpa_tell_reply() then raises the event without private data.
  */
 static int cm_raise_reply(struct c4iw_ep *ep, struct iw_cm_event *event)
 {
@@ -188,12 +189,15 @@ static bool cm_disarm(struct c4mpa_conn *conn)
 }
 
 /*
- * ops->abort(). c4iw_ep_disconnect() cannot do this. It takes com.mutex itself:
- * with the mutex dropped for it another context could end the connection first.
- * It leaves CLOSE_SENT set, so the connection with revision 1 could never be
- * closed. If the adapter has failed it raises CLOSE, although the ULP waits for
- * CONNECT_REPLY. The QP has no stream yet, so, unlike there, no SRQ has to be
- * read before the abort.
+ * ops->abort(). c4iw_ep_disconnect() cannot do this:
+ *  - it takes com.mutex itself: if the mutex were dropped for this, another
+ *    context could end the connection first;
+ *  - it leaves the flag CLOSE_SENT set, so the endpoint's next connection, with
+ *    revision 1, could never be closed;
+ *  - if the adapter has failed it raises CLOSE, although the ULP waits for
+ *    CONNECT_REPLY.
+ * c4iw_ep_disconnect() also calls read_tcb() before the abort, if the QP has an
+ * SRQ. This is not needed here, since no QP has the stream yet.
  */
 static int cm_abort(struct c4mpa_conn *conn)
 {
@@ -361,10 +365,9 @@ int c4iw_accept_cr(struct iw_cm_id *cm_id, struct iw_cm_conn_param *conn_param)
 }
 
 /*
- * The device calls this with received bytes. For bytes that arrive after the
- * Request, before the ULP has answered, end the connection: cm_rx_data(),
- * cm.c's own rx_data(), would drop them, though the device has acknowledged
- * them.
+ * The device has received bytes. If they arrive after the Request, before the
+ * ULP has answered it, the connection ends: cm_rx_data(), which is cm.c's own
+ * rx_data(), would drop the bytes, though the device has acknowledged them.
  */
 static int rx_data(struct c4iw_dev *dev, struct sk_buff *skb)
 {
@@ -407,9 +410,9 @@ static int peer_close(struct c4iw_dev *dev, struct sk_buff *skb)
 /*
  * TCP was aborted to connect again with revision 1: release the old TID and its
  * route, then connect. c4iw_reconnect() reports a failure to the ULP.
- * retry_with_mpa_v1 is not set before, as peer_abort(), called for an RST of
- * the peer that crosses the abort, would connect while the device still has the
- * TID.
+ * retry_with_mpa_v1 is set only now. If it were set together with the abort,
+ * and the peer sent RST at that time, peer_abort() would connect again, though
+ * the device still has the TID.
  */
 static void cm_begin_anew(struct c4iw_ep *ep)
 {

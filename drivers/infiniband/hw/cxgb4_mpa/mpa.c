@@ -39,9 +39,9 @@ void c4mpa_init(struct c4mpa_conn *conn, const struct c4mpa_ops *ops,
 }
 
 /*
- * The device sends or accepts one RTR type, which is programmed: that of the
- * settings, if the peer names it, or names none that the device has; else one
- * that the peer names and the device has.
+ * Return: the one RTR type with which the QP is programmed: conn->rtr, the type
+ * of the settings, if the peer names it, or if the peer names no type that the
+ * device has; else the type that the peer names and the device has.
  */
 static u8 c4mpa_rtr(const struct c4mpa_conn *conn)
 {
@@ -68,8 +68,8 @@ static int c4mpa_send(struct c4mpa_conn *conn, const void *pd, u16 pd_len)
 /**
  * c4mpa_connect - TCP is connected: send the MPA Request
  * @conn: an initiator's connection, after c4mpa_init()
- * @ird: inbound Reads that the ULP asks for
- * @ord: outbound Reads
+ * @ird: IRD that the ULP asks for
+ * @ord: ORD that the ULP asks for
  * @pd: private data
  * @pd_len: bytes of @pd
  *
@@ -85,9 +85,9 @@ int c4mpa_connect(struct c4mpa_conn *conn, u16 ird, u16 ord, const void *pd,
 }
 
 /*
- * Collect the peer's frame. If FPDUs follow it in the buffer the connection
- * ends: they cannot be given back to the device, and a peer must not send any
- * yet (RFC 5044 7.1.2).
+ * Collect the peer's startup frame, a Request or a Reply. If bytes follow the
+ * frame in the buffer the connection ends: they cannot be given back to the
+ * device, and RFC 5044 7.1.2 lets no peer send FPDUs right after its frame.
  */
 static enum iw_mpa_reason c4mpa_collect(struct c4mpa_conn *conn,
 					const void *octets, size_t len)
@@ -123,8 +123,8 @@ static int c4mpa_tell(struct c4mpa_conn *conn, enum c4mpa_event_type type,
 }
 
 /*
- * Raise CONNECT_REPLY. If iw_cm has no memory to copy the private data the
- * event is raised again without, and a connection that came up is aborted.
+ * Raise CONNECT_REPLY. If iw_cm has no memory to copy the private data, raise
+ * the event again without private data; a connection that came up is aborted.
  */
 static enum c4mpa_verdict c4mpa_tell_reply(struct c4mpa_conn *conn,
 					   enum iw_mpa_reason why,
@@ -144,7 +144,8 @@ static enum c4mpa_verdict c4mpa_tell_reply(struct c4mpa_conn *conn,
 /*
  * RFC 5044, revision 1, has no RTR message. Devices of iw_cxgb4 send one in
  * revision 1, too, if peer2peer is set, so both ends need the same settings. An
- * RTR message by RDMA Read needs an ORD, or IRD, of 1.
+ * RTR message by RDMA Read needs at least an ORD of 1 at the initiator, and an
+ * IRD of 1 at the responder.
  */
 static void c4mpa_add_v1_rtr(struct c4mpa_conn *conn)
 {
@@ -161,9 +162,9 @@ static void c4mpa_add_v1_rtr(struct c4mpa_conn *conn)
 }
 
 /*
- * Send a Terminate message of the startup phase (RFC 6581 8). The QP has no
- * stream yet, so it is sent like the Request. A peer that wants Markers could
- * not parse it: that connection is aborted.
+ * Send a Terminate message of the startup phase (RFC 6581 8). No QP has the
+ * stream yet, so ops->send() sends the message, as it has sent the Request. A
+ * peer that wants Markers could not parse it: then the connection is aborted.
  */
 static enum c4mpa_verdict c4mpa_terminate(struct c4mpa_conn *conn, u8 code)
 {
@@ -203,8 +204,8 @@ static enum c4mpa_verdict c4mpa_judge_reply(struct c4mpa_conn *conn)
  * @octets: bytes in the driver's buffer
  * @len: how many
  *
- * Return: what cm.c has to do; with C4MPA_CLOSE or C4MPA_ABORT CONNECT_REPLY
- * was raised.
+ * Return: what cm.c has to do. Before a return of C4MPA_CLOSE or C4MPA_ABORT
+ * CONNECT_REPLY was raised.
  */
 enum c4mpa_verdict c4mpa_rx_reply(struct c4mpa_conn *conn, const void *octets,
 				  size_t len)
@@ -254,8 +255,8 @@ enum c4mpa_verdict c4mpa_rx_request(struct c4mpa_conn *conn, const void *octets,
 /**
  * c4mpa_accept - the ULP accepts: program the QP, send the Reply
  * @conn: connection with a Request that the ULP was asked about
- * @ird: inbound Reads that the ULP asks for
- * @ord: outbound Reads
+ * @ird: IRD that the ULP asks for
+ * @ord: ORD that the ULP asks for
  * @pd: private data
  * @pd_len: bytes of @pd
  *
@@ -330,9 +331,9 @@ bool c4mpa_may_fall_back(const struct c4mpa_conn *conn)
  * c4mpa_rx_fin - the peer has closed, and no Reply is complete
  * @conn: connection after c4mpa_connect()
  *
- * A peer without revision 2 may close, and not reset (RFC 6581 10): then TCP is
- * aborted, to connect again with revision 1. Unless the FIN ends the connection
- * the timer is stopped.
+ * A peer without revision 2 may close TCP, rather than reset it (RFC 6581 10).
+ * So if revision 1 may be tried, TCP is aborted, to connect again with revision
+ * 1. The startup timer is stopped, unless the result is C4MPA_FIN_ENDS.
  *
  * Return: what the FIN means.
  */

@@ -6,8 +6,8 @@
 
 /*
  * A socket made by the kernel has no reference on its network namespace: sk_net_refcnt_upgrade() of
- * newer kernels takes one. If the kernel tracks such references, Linux 6.2 and later have a tracker
- * of another kind for a socket without one, which is freed first.
+ * newer kernels takes one. In Linux 6.2 and later ns_tracker of a socket without such a reference
+ * is already in use, as a weak tracker: it is freed before the reference is taken.
  */
 #ifndef COMPAT_HAS_NETNS_WEAK_TRACKER
 #define __netns_tracker_free(net, tracker, refcounted) ((void)0)
@@ -42,8 +42,9 @@ static inline void compat_lock_set_class(struct lockdep_map *lock, const char *n
 #endif
 
 /*
- * The first releases of 6.1 have no sk_use_task_frag: there sk_allocation alone decides about the
- * page fragment. Assignments go to a field that nothing reads.
+ * The first releases of 6.1 have no sk_use_task_frag: sk_allocation alone decides whether TCP uses
+ * the page fragment of the task or of the socket. Assignments to sk_use_task_frag then go to
+ * another field, which nothing reads.
  */
 #ifndef COMPAT_HAS_TASK_FRAG
 #define sk_use_task_frag sk_txtime_unused
