@@ -59,8 +59,8 @@ static bool backlog_make_room(struct iw_mpa_listener *lis,
 }
 
 /*
- * Raise ROOM for the first waiting Request, if there is room for it. Return:
- * true if a Request waits.
+ * Raise IW_MPA_EV_ROOM for the first Request that waits, if the ULP may get it
+ * now. Return: true if a Request waits.
  */
 static bool backlog_raise_room(struct iw_mpa_listener *lis)
 {
@@ -161,8 +161,8 @@ void iw_mpa_backlog_stop(struct iw_mpa_listener *lis)
 
 /*
  * Drop a reference on a listener: the listener's own, when it is destroyed or
- * could not be created, or an endpoint's. The last listener of a device in a
- * network namespace frees the &struct iw_mpa_crowd that they share.
+ * could not be created, or an endpoint's. The listeners of a device in one
+ * network namespace share a struct iw_mpa_crowd, which the last of them frees.
  */
 void iw_mpa_backlog_close(struct iw_mpa_listener *lis)
 {
@@ -202,8 +202,8 @@ static void backlog_remove(struct iw_mpa_ep *ep)
 
 /*
  * Close a connection that waits for its Request or, after a Reject, for the
- * peer to close. Each of these waits has an event of its own: a late YIELD, for
- * the first wait, must not end the second.
+ * peer to close. Each of these waits has an event of its own, YIELD or
+ * YIELD_LINGER: a YIELD that is handled late must not end the second wait.
  */
 static void backlog_yield(struct iw_mpa_ep *ep)
 {
@@ -245,9 +245,9 @@ void iw_mpa_backlog_enter(struct iw_mpa_ep *ep, struct iw_mpa_listener *lis)
 }
 
 /*
- * The ULP does not have an endpoint's Request: it did not get the Request after
- * all, or has answered it. The caller has to report the next Request that
- * waits.
+ * Do not count an endpoint's Request as unanswered any more: iw_cm did not take
+ * it, the ULP has answered it, or the connection has ended. Another Request may
+ * be reported now: the caller has to arrange that.
  */
 static void backlog_unask(struct iw_mpa_ep *ep)
 {
@@ -262,7 +262,7 @@ static void backlog_unask(struct iw_mpa_ep *ep)
 
 /*
  * May a complete Request be reported to the ULP now? In any case its connection
- * is not half-open any more.
+ * leaves the list of half-open ones, those that wait for their Request.
  *
  * Return: IW_MPA_EV_NONE if it may, with a reference on the listener's cm_id;
  * IW_MPA_EV_NO_ROOM if other Requests wait before it, or the ULP has no room;
@@ -350,9 +350,11 @@ void iw_mpa_backlog_queue(struct iw_mpa_ep *ep)
 }
 
 /*
- * Must a listener accept no more connections for now? Requests that wait for
- * room are never closed to make place for others. So if there are any, they are
- * counted together with the half-open connections.
+ * Must a listener accept no more connections for now? Connections whose Request
+ * waits for room in iw_cm or the ULP are never closed to make place for others.
+ * So if there are any, they count against the limits half_open_listener_max and
+ * half_open_max, together with the connections that wait for their Request or,
+ * after a Reject, for the peer to close.
  */
 bool iw_mpa_backlog_is_full(struct iw_mpa_listener *lis,
 			    const struct iw_mpa_config *config)
@@ -371,9 +373,9 @@ bool iw_mpa_backlog_is_full(struct iw_mpa_listener *lis,
 }
 
 /*
- * A responder has sent a Reject, and waits for the peer to close. It counts as
- * half-open: so rejected clients cannot hold more connections than clients that
- * send no Request.
+ * A responder has sent a Reject, and waits for the peer to close. Meanwhile it
+ * counts against half_open_max and half_open_listener_max: so rejected clients
+ * cannot hold more connections than clients that send no Request.
  */
 void iw_mpa_backlog_refused(struct iw_mpa_ep *ep)
 {

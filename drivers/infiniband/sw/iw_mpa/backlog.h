@@ -16,7 +16,8 @@ struct net;
 
 /**
  * struct iw_mpa_crowd - a device's connections in one network namespace
- * @node: in the device's list; the device's lock protects all members
+ * @node: entry in @crowds of &struct iw_mpa_device, whose @lock protects all
+ *	members
  * @net: the network namespace, only compared: each endpoint and each listening
  *	socket holds it, a listener without a socket does not
  * @listeners: the device's listeners in @net; the last one frees the crowd
@@ -42,18 +43,20 @@ struct iw_mpa_crowd {
  * @id: the listener's number
  * @sock: TCP socket; some wildcard listeners have none: see listen_open()
  * @dev: the device; held until destroy_listen, and by endpoints it accepted
- * @node: in the device's list; changed under the device's lock, read under RCU
+ * @node: entry in @listeners of @dev; changed under the device's lock, read
+ *	under RCU
  * @cm_id: the listening cm_id, held until destroy_listen
  * @work: accepts connections from TCP
  * @depth: the ULP's argument of rdma_listen(), > 0
  * @ifindex: interface or L3 master to which @sock is bound, or 0
  * @addr: address and port that it listens on
- * @rcu: frees the memory, for readers of the device's list
+ * @rcu: frees the memory, for readers of the list of listeners
  * @ref: one until destroy_listen, and one for each live endpoint it accepted
  *
- * @gone: destroy_listen has begun; from @gone on: under the device's lock
+ * @gone: destroy_listen has begun; the device's lock protects this member and
+ *	all that follow
  * @crowd: connections of all listeners of @dev in the same network namespace
- * @half_open: those half-open endpoints of @crowd that this listener accepted
+ * @half_open: the endpoints in @half_open of @crowd that this listener accepted
  * @half_open_count: entries of @half_open
  * @no_room: endpoints whose Request waits for room in iw_cm or the ULP
  * @no_room_count: entries of @no_room

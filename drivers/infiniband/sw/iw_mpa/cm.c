@@ -2,8 +2,8 @@
 /*
  * The calls of iw_cm about a connection: iw_connect, iw_accept and iw_reject.
  *
- * The state table says whether a CONNECT_REQUEST waits for its answer. This
- * file finds the connection that an answer is for: until iw_accept has
+ * The state table in fsm.c says whether a CONNECT_REQUEST waits for its answer.
+ * This file finds the connection that an answer is for: until iw_accept has
  * returned, provider_data of a passive cm_id is the connection's number. The
  * number is odd: 0 and even numbers stand for no connection. A pointer would
  * need a reference, which nothing would drop: iw_cm sometimes does not deliver
@@ -92,10 +92,10 @@ put_device:
 
 /*
  * iw_cm's iw_accept. The stream is handed to the driver in the caller's
- * context; this does not wait for the peer. If the hand-off fails the peer gets
- * a Reject. iw_cm lets a ULP call again until it has handled ESTABLISHED: a
- * further call with the same QP changes nothing, one with another QP ends the
- * connection.
+ * context, without a wait for the peer. If the hand-off fails the peer gets a
+ * Reject. Until iw_cm has handled ESTABLISHED it lets a ULP call iw_accept
+ * again: a further call with the same QP changes nothing, one with another QP
+ * ends the connection.
  *
  * Return: 0, then exactly one ESTABLISHED follows, maybe before the return, but
  * none after or during iw_reject; or a negative errno, then no event follows:

@@ -91,8 +91,9 @@ static bool config_has_port(const unsigned long *ports, u16 local, u16 remote)
 /*
  * Return: true if an initiator has to ask for the peer-to-peer model. RFC 6581
  * 5 asks for a choice per application: here a port (@local or @remote, in host
- * order) stands for an application. The lists of ports decide first, then the
- * device's setting, then that of the network namespace.
+ * order) stands for an application. The lists peer_to_peer_ports and
+ * client_server_ports decide first, then the device's setting peer_to_peer,
+ * then that of the network namespace.
  *
  * @fall_back: result: revision 1 is allowed after revision 2 was offered. RFC
  *	6581 10 allows that if revision 1 is compatible with the application.

@@ -9,9 +9,10 @@ struct net;
 struct pernet_operations;
 
 /*
- * The settings, sysctl net.iw_mpa.* of each network namespace: a comment with
- * the meaning; name, least and greatest value, default. A list of ports is
- * empty by default. Tables in the documentation are made from this list.
+ * The settings, sysctl net.iw_mpa.* of each network namespace. Each entry has a
+ * comment with the meaning, then the name, least value, greatest value and
+ * default. A setting of type PORTS is a list of ports, empty by default. Tables
+ * in the documentation are made from these entries.
  */
 #define IW_MPA_SETTINGS(UINT, U8, PORTS) \
 	/* initiator: time for TCP to connect */ \
@@ -37,7 +38,7 @@ struct pernet_operations;
 	/* that may wait for the Request, or for the peer to close after a */ \
 	/* Reject; if there are more, the oldest is closed */ \
 	UINT(half_open_max, 1, 1000000, 4096) \
-	/* responder: the same for each listener; also how many Requests */ \
+	/* responder: half_open_max per listener; also how many Requests */ \
 	/* may wait until its ULP has room */ \
 	UINT(half_open_listener_max, 1, 1000000, 1024) \
 	/* ask for CRC; 0 has an effect only on devices that work without */ \
@@ -59,7 +60,7 @@ struct pernet_operations;
 	/* has a port of the connection, either end's */ \
 	PORTS(peer_to_peer_ports) \
 	/* initiator: never ask for the peer-to-peer model if this list has */ \
-	/* such a port; peer_to_peer_ports wins */ \
+	/* either port; peer_to_peer_ports wins */ \
 	PORTS(client_server_ports) \
 	/* client-server responder: send nothing before the first FPDU has */ \
 	/* come, as RFC 5044 asks; 0: a server that sends first may do so */ \

@@ -70,10 +70,11 @@ struct iw_mpa_device *iw_mpa_device_get(const struct ib_device *ibdev)
 }
 
 /*
- * May the current task connect this QP? Kernel threads may connect any QP; the
- * process that made an application's QP, and processes of the same user, may
- * connect that QP; and administrators a kernel ULP's QP. CAP_SYS_ADMIN is
- * enough: mount.cifs drops all capabilities except those needed for mounting.
+ * May the current task connect this QP? Kernel threads may connect any QP. An
+ * application's QP may be connected by the process that made it, and by
+ * processes of the same user; a kernel ULP's QP by tasks with CAP_NET_ADMIN or
+ * CAP_SYS_ADMIN. The latter is enough because mount.cifs drops all capabilities
+ * except those needed for mounting.
  */
 static bool device_lets_use(const struct ib_qp *qp)
 {
@@ -89,10 +90,11 @@ static bool device_lets_use(const struct ib_qp *qp)
 }
 
 /*
- * This replaces the driver's iw_get_qp: rdma_cm and iw_cm identify the QP of a
- * call by its number alone, and an application can name any number. iw_cm calls
- * this in the ULP's context, under a spinlock, so that the RCU grace period for
- * which destroy_qp waits does not end: the QP is not freed.
+ * This replaces the driver's iw_get_qp, to hide QPs that the current task must
+ * not connect: rdma_cm and iw_cm identify the QP of a call by its number alone,
+ * and an application can name any number. iw_cm calls this in the ULP's
+ * context, under a spinlock, so that the RCU grace period for which destroy_qp
+ * waits does not end: the QP is not freed.
  */
 struct ib_qp *iw_mpa_device_get_qp(struct ib_device *ibdev, int qpn)
 {
