@@ -177,9 +177,9 @@ static bool ep_register(struct iw_mpa_ep *ep)
 	hlist_bl_add_head_rcu(&ep->registered, bucket);
 	hlist_bl_unlock(bucket);
 	/*
-	 * iw_mpa_unregister_device() sets dev->dying before it takes the lock
-	 * of each bucket, in iw_mpa_ep_look(). Either it finds this endpoint in
-	 * the bucket, or it had the lock earlier: then this reads dying as set.
+	 * device_end_endpoints() sets dev->dying before it takes the lock of
+	 * each bucket, in iw_mpa_ep_look(). Either it finds this endpoint in
+	 * the bucket, or it had the lock earlier: then dev->dying is set here.
 	 */
 	if (!READ_ONCE(dev->dying))
 		return true;
@@ -285,9 +285,9 @@ static enum iw_mpa_reason ep_tcp_reason(const struct iw_mpa_ep *ep)
 }
 
 /*
- * The log is for administrators. So an end is not logged if a ULP at either end
- * wanted it, if the port had no listener, or if a client sent no byte, as a
- * port scanner does.
+ * The log is for administrators. So the end of a connection is not logged if it
+ * was caused by the ULP of either side or by the removal of the device, if the
+ * port had no listener, or if a client sent no byte, as a port scanner does.
  */
 static bool ep_is_news(const struct iw_mpa_ep *ep, bool up)
 {

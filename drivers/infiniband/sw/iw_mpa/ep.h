@@ -142,8 +142,8 @@ struct iw_mpa_call {
  * @listener: responder: its listener; held while the endpoint is live
  * @queue: which list of @listener has the endpoint; under the device's lock
  * @queued: entry in that list of @listener; under the device's lock
- * @queued_crowd: half-open: entry in @half_open of &struct iw_mpa_crowd; under
- *	the device's lock
+ * @queued_crowd: if @queue is IW_MPA_Q_REQUEST or IW_MPA_Q_LINGER: entry in
+ *	@half_open of &struct iw_mpa_crowd; under the device's lock
  * @asked: CONNECT_REQUEST was raised, and not answered; under the device's lock
  * @stray: responder: the local address is another device's: send a Reject
  * @rcu: frees the memory after a grace period, for readers of the table of all

@@ -30,10 +30,11 @@ struct workqueue_struct *iw_mpa_user_wq;	/* for QPs of applications */
 
 /*
  * Other contexts wait for an endpoint's runner (the context that handles its
- * events) as they would for a lock. This map shows lockdep which locks a runner
- * takes, also within a driver's ops, and which locks are held by those who wait
- * for a runner. So lockdep reports a possible deadlock even if none occurs.
- * iw_mpa_first_fpdu() does not acquire the map: its runner does not sleep.
+ * events) as they would for a lock. This lockdep_map shows lockdep which locks
+ * a runner takes, also within a driver's ops, and which locks are held by those
+ * who wait for a runner. So lockdep reports a possible deadlock even if none
+ * occurs. iw_mpa_first_fpdu() does not acquire the map: as a runner it does not
+ * sleep.
  */
 #ifdef CONFIG_LOCKDEP
 struct lockdep_map iw_mpa_runner_map =
@@ -50,8 +51,8 @@ void iw_mpa_event_queue_work(struct iw_mpa_ep *ep)
 }
 
 /*
- * Context: any. An event that has no entry in the state table for the present
- * state is dropped, here or later by run_first().
+ * Raise an event. If the state table has no entry for it in the present state,
+ * the event is dropped, here or later by run_first(). Context: any.
  */
 void iw_mpa_raise(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 {
@@ -65,7 +66,8 @@ void iw_mpa_raise(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 	/*
 	 * Only the runner (the context that handles events) changes the state.
 	 * If there is none, and no event is pending, the work item would find
-	 * the state that is found here, and drop the event.
+	 * the present state. So it would drop an event that has no entry in the
+	 * state table for this state: such an event is dropped here.
 	 */
 	if (!idle || ep->events || iw_mpa_fsm_step(ep->state, event)->defined) {
 		ep->events |= BIT(event);
@@ -76,9 +78,9 @@ void iw_mpa_raise(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 }
 
 /*
- * ep->lock orders this with a change of the phase: either the context that
- * changes the phase reads what the caller has written before, or the caller
- * gets the new phase.
+ * Return: the phase of the present state. ep->lock orders this with a change of
+ * the phase: either the context that changes the phase reads what the caller
+ * wrote before this call, or the caller gets the new phase.
  */
 static enum iw_mpa_phase event_phase(struct iw_mpa_ep *ep)
 {

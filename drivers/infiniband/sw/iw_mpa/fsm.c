@@ -39,8 +39,9 @@
 #define DO(name) IW_MPA_DO_##name
 
 /*
- * Ends of a connection: FAIL_QUIETLY if iw_cm expects no event, FAIL_CONNECT if
- * it expects one, CLOSE if it expects one and the driver has the stream
+ * Actions that end a connection: FAIL_QUIETLY if iw_cm expects no event,
+ * FAIL_CONNECT if it expects one, CLOSE if it expects one and the driver has
+ * the stream
  */
 #define FAIL_QUIETLY	DO(RELEASE)
 #define FAIL_CONNECT	(DO(UNBIND) | DO(REPORT_DOWN) | DO(RELEASE))
@@ -89,9 +90,10 @@
 #define REJECT_AND_GO	(DO(SEND_REJECT) | DO(RELEASE))
 
 /*
- * The peer's FIN ends a connection whose stream the driver has. The driver
- * first has to read the bytes before the FIN: an event that it raises while it
- * reads, such as STREAM_DOWN, is handled before STREAM_ENDED.
+ * Actions after the peer's FIN if the driver has the stream. The driver reads
+ * the bytes before the FIN (KICK_RX), then STREAM_ENDED is raised: all bytes
+ * were read. An event that the driver raises while it reads, such as
+ * STREAM_DOWN, is handled before STREAM_ENDED.
  */
 #define LOOK_AGAIN	(DO(KICK_RX) | DO(END_STREAM))
 

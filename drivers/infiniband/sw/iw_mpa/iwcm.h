@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Facts about a cm_id that iw_cm does not report: see iwcm_faults.c. With the
- * series of patches for the kernel iw_cm reports them, and another file
- * replaces this one.
+ * patches in scripts/test/series/iw_mpa iw_cm reports them, and the file iwcm.h
+ * of that folder replaces this one.
  */
 #ifndef _IW_MPA_IWCM_H
 #define _IW_MPA_IWCM_H

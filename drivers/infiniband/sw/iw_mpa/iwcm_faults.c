@@ -124,8 +124,8 @@ static void faults_look(struct iw_mpa_ep *ep, void *arg)
 	struct faults_search *search = arg;
 
 	/*
-	 * Pairs with upcall.c, which has a reference on the cm_id: so the
-	 * address of the cm_id is unique.
+	 * Pairs with WRITE_ONCE() in iw_mpa_upcall_expect(). The endpoint has a
+	 * reference on its cm_id: so no other cm_id has the same address.
 	 */
 	if (!search->found && READ_ONCE(ep->up.cm_id) == search->id &&
 	    kref_get_unless_zero(&ep->ref))
@@ -250,8 +250,8 @@ struct iw_mpa_ep *iw_mpa_iwcm_find(struct iw_cm_id *id)
 }
 
 /*
- * destroy_qp has begun: from now on faults_owe() finds the QP in the list. Drop
- * the references on the QP that were leaked before.
+ * destroy_qp has begun: from now on faults_owe() finds the QP in the list
+ * faults_ending_qps. Drop the references on the QP that were leaked before.
  */
 void iw_mpa_iwcm_qp_gone(struct iw_mpa_qp_end *end)
 {
@@ -294,12 +294,12 @@ void iw_mpa_iwcm_device_gone(const struct iw_mpa_device *dev)
 }
 
 /*
- * A cm_id does not have rdma_cm's decisions, nor does a function of iw_cm
- * return them. But iw_cm has one client, rdma_cm: the context of a cm_id is
- * rdma_cm's private structure, which begins with the struct rdma_cm_id. Before
- * that is used, its device and address are compared with those of the cm_id,
- * which rdma_cm has copied from there. If they differ, the context is no
- * rdma_cm_id.
+ * Neither a cm_id nor a function of iw_cm gives the interface and the network
+ * namespace that rdma_cm has chosen. But iw_cm has one client, rdma_cm: the
+ * context of a cm_id is rdma_cm's private structure, which begins with a struct
+ * rdma_cm_id. Before the rdma_cm_id is used, its device and address are
+ * compared with those of the cm_id, into which rdma_cm has copied them. If they
+ * differ, the context is no rdma_cm_id.
  *
  * Call this only within iw_connect and iw_create_listen: rdma_cm holds the
  * rdma_cm_id until these have returned.

@@ -76,7 +76,8 @@ static bool listen_netdev_has(const struct net_device *netdev,
 }
 
 /*
- * Return: -EXDEV if the connection (@arg) is for an address of device @other.
+ * Return: -EXDEV if the interface of device @other has the local address of the
+ * connection (@arg), and is no VLAN of the connection's own interface; else 0.
  */
 static int listen_look_at_other(struct iw_mpa_device *other, void *arg)
 {
@@ -101,8 +102,8 @@ static int listen_look_at_other(struct iw_mpa_device *other, void *arg)
  * belongs to the device of the interface. The peer gets a Reject, since a peer
  * without an answer assumes that this host lacks revision 2. Connections for
  * all other addresses are accepted: for those of the interface, even if another
- * device has them, too; of its VLANs; and on lo, a bridge or a VRF device,
- * which are no interfaces of iw_mpa's devices.
+ * device has them, too; for those of its VLANs; and for those of interfaces on
+ * which iw_mpa has no device, such as lo.
  */
 static bool listen_is_for_other(const struct iw_mpa_listener *lis,
 				struct iw_mpa_ep *ep)
@@ -232,7 +233,7 @@ static void listen_free(struct iw_mpa_listener *lis)
 
 /*
  * Return: -EEXIST if the device @other, on the same interface, has a socket for
- * the wildcard address and the port of the listener @arg.
+ * the wildcard address and the port of the listener @arg; else 0.
  */
 static int listen_look_for_socket(struct iw_mpa_device *other, void *arg)
 {
@@ -290,9 +291,10 @@ static int listen_ifindex(const struct iw_mpa_listener *lis, struct net *net)
  *    socket can have the port on the interface, so that socket accepts the
  *    connections of both;
  *  - a device that is being added, if TCP already uses the port on its
- *    interface; the log says so. A ULP that listens later, when all clients of
- *    the RDMA core have the device, gets the error. rdma_cm is the first of
- *    these clients if its module was loaded before iw_mpa, as modprobe does it.
+ *    interface; the log says so. A ULP that listens later, when the RDMA core
+ *    has added the device to its client iw_mpa, gets the error. The core adds
+ *    it to the client rdma_cm before that, if the module rdma_cm was loaded
+ *    before iw_mpa, as modprobe does it.
  */
 static int listen_open(struct iw_mpa_listener *lis, struct net *net)
 {

@@ -175,7 +175,8 @@ static enum iw_mpa_reason offload_start(struct iw_mpa_ep *ep, size_t reply_len,
  * RFC 6581 9.2 lets a responder name one RTR type, or all that it accepts. Some
  * responders that name one type read the stream only once they have sent their
  * Reply, and find an RTR message that arrived before that only when further
- * bytes arrive. For these the RTR message is repeated (HANDED_OFF_QUIET).
+ * bytes arrive. For these the RTR message is repeated, if the result is
+ * IW_MPA_EV_HANDED_OFF_QUIET.
  *
  * Return: one of the events that fsm.h lists for HANDOFF_ACTIVE.
  */
@@ -258,8 +259,9 @@ bool iw_mpa_offload_is_answered(const struct iw_mpa_ep *ep)
 
 /*
  * Repeat the RTR message as a zero-length RDMA Write, unless the peer has
- * answered. If the ULP has sent bytes since the RTR message or its last repeat,
- * they may make the peer read, too: then the first repeats are skipped.
+ * answered. A peer that has missed the RTR message finds it when further bytes
+ * arrive. If the ULP has sent bytes since the RTR message or its last repeat,
+ * these may be enough: then the first repeats are skipped.
  */
 void iw_mpa_offload_repeat_rtr(struct iw_mpa_ep *ep)
 {

@@ -83,10 +83,11 @@ int iw_mpa_qp_bind(struct iw_mpa_ep *ep, u32 qpn)
 	ep->dev->ibdev->ops.iw_add_ref(ep->off.qp);
 	ep->user = ep->off.qp->uobject;
 	/*
-	 * Work that was queued before ep->user was set is in iw_mpa_wq. If it
-	 * ran for a later event, it might wait there for the application, and
-	 * hold up storage. So cancel it: this context, within iw_connect or
-	 * iw_accept, handles the pending events, or queues the work again.
+	 * If the work item was queued before ep->user was set, it is in
+	 * iw_mpa_wq. There it might run for a later event, wait for the
+	 * application, and hold up storage. So cancel it: this context, within
+	 * iw_connect or iw_accept, handles the pending events, or queues the
+	 * work item again.
 	 */
 	if (ep->user && cancel_work(&ep->work))
 		iw_mpa_ep_drop(ep);

@@ -170,8 +170,9 @@ static void device_end_endpoints(struct iw_mpa_device *dev,
 	unsigned int i;
 
 	/*
-	 * Pairs with ep_register(). No reference on an endpoint is needed:
-	 * iw_mpa_raise() queues work only for an endpoint that is live.
+	 * Pairs with READ_ONCE() in ep_register(), which refuses an endpoint
+	 * that is added too late to be found here. No reference on an endpoint
+	 * is needed: iw_mpa_raise() queues work only for one that is live.
 	 */
 	WRITE_ONCE(dev->dying, true);
 	for (i = 0; i < IW_MPA_EP_BUCKETS; i++)
@@ -198,7 +199,9 @@ static int device_look_for_first(struct iw_mpa_device *first, void *arg)
 }
 
 /*
- * Log what may surprise an administrator of a new device, and no command shows.
+ * Log what no command shows about a new device: rdma_cm takes another device
+ * for the addresses of its interface; or another interface, of which this one
+ * is a port, has the addresses; or the interface is in a VRF.
  */
 static void device_tell_surprises(struct iw_mpa_device *dev)
 {
