@@ -71,8 +71,8 @@ static unsigned int run_timeout_ms(const struct iw_mpa_ep *ep,
 /*
  * Return: the time limit, in jiffies, of a close by FIN that begins now. The
  * removal of a device waits until its connections have ended: meanwhile the
- * limit is linger_timeout_ms at most, the time that an end may otherwise wait
- * for one byte.
+ * limit for the whole close is linger_timeout_ms at most, which otherwise
+ * limits only the wait for the next byte.
  */
 static unsigned long run_end_until(const struct iw_mpa_ep *ep)
 {
@@ -132,8 +132,9 @@ static int run_set_depths(struct iw_mpa_ep *ep,
 }
 
 /*
- * After BIND has succeeded iw_cm expects an event of the connection, unless
- * CANCEL is done within the same iw_connect or iw_accept.
+ * The action BIND. Once it has succeeded iw_cm expects an event of the
+ * connection, unless the action CANCEL is done within the same iw_connect or
+ * iw_accept.
  */
 static enum iw_mpa_event run_bind(struct iw_mpa_ep *ep)
 {
@@ -153,9 +154,9 @@ static enum iw_mpa_event run_bind(struct iw_mpa_ep *ep)
 }
 
 /*
- * Write the source port that TCP has chosen into the cm_id, for rdma_cm; but
- * not if iwpmd has mapped the cm_id's port, by which it identifies the
- * connection.
+ * Write the source port that TCP has chosen into the cm_id, for rdma_cm. But if
+ * iwpmd has mapped the port, leave the cm_id as it is: iwpmd identifies the
+ * connection by the mapped port.
  */
 static void run_note_port(struct iw_mpa_ep *ep)
 {
@@ -217,8 +218,8 @@ static enum iw_mpa_event run_open(struct iw_mpa_ep *ep)
  * RFC 6581 10: a peer without revision 2 reads the Request and closes. A peer
  * that closes without reading the Request may have another reason: too many
  * connections, or a listener that was destroyed. So it is offered revision 2
- * once more. If it closes again it is offered revision 1, since some peers
- * without revision 2 reset the connection.
+ * once more, and then revision 1, since a peer without revision 2 may also
+ * reset the connection, which does not show whether it has read the Request.
  */
 static void run_choose_revision(struct iw_mpa_ep *ep)
 {
@@ -268,7 +269,7 @@ static enum iw_mpa_event run_reopen(struct iw_mpa_ep *ep)
 /*
  * RFC 5044 7.1.2: an initiator sends nothing between its Request and the Reply.
  * A responder leaves bytes that arrive nevertheless to the driver, but only up
- * to a limit, so that a peer cannot use up memory.
+ * to RUN_EARLY_BYTES, so that a peer cannot use up memory.
  */
 static enum iw_mpa_event run_check_early(struct iw_mpa_ep *ep)
 {
@@ -753,9 +754,9 @@ bool iw_mpa_run_answer(struct iw_mpa_ep *ep, struct iw_mpa_call *call,
 
 /*
  * Handle an event, and the events that follow it, in the caller's context, as
- * long as all actions are among @actions. If that is not possible, or if other
- * events are being handled, or are pending, which go first, raise the event:
- * the work item handles it.
+ * long as all actions are among @actions. If this context must not handle the
+ * event, since it needs another action, or since other events are pending (they
+ * go first) or being handled, raise the event: the work item handles it.
  */
 static void run_in_place(struct iw_mpa_ep *ep, enum iw_mpa_event event,
 			 u32 actions)

@@ -206,9 +206,9 @@ static enum iw_mpa_reason chunk_decode(u32 ppid, const u8 *buf, size_t len,
 }
 
 /*
- * In a Segment chunk the DDP segment is all that follows the DDP-SSN. A BAD
- * chunk keeps its place in the order: it breaks the session once the chunks
- * that precede it were handled.
+ * In a Segment chunk the DDP segment is all that follows the DDP-SSN. A chunk
+ * that is not well-formed (IW_MPA_CHUNK_BAD) keeps its place in the order: it
+ * breaks the session once the chunks that precede it were handled.
  */
 void iw_mpa_chunk_decode(u32 ppid, const void *buf, size_t len,
 			 struct iw_mpa_chunk *chunk)
@@ -269,8 +269,8 @@ void iw_mpa_session_acked(struct iw_mpa_session *session)
 
 /*
  * Return: the place of a received chunk in the order of chunks. If it is
- * INVALID the chunk must be dropped: it repeats a DDP-SSN, or is further ahead
- * than any chunk in flight can be (RFC 5043 10).
+ * IW_MPA_PLACE_INVALID the chunk must be dropped: it repeats a DDP-SSN, or is
+ * further ahead than any chunk in flight can be (RFC 5043 10).
  *
  * @window: how many DDP-SSNs the receiver accepts, from the next expected one
  *	on; at most IW_MPA_SSN_WINDOW_MAX
@@ -320,10 +320,10 @@ void iw_mpa_session_break(struct iw_mpa_session *session)
  * Handle @chunk, the next one in order. If it is legal the peer has received
  * this end's Initiate or Accept, without which it could not have sent @chunk.
  *
- * Return: IW_MPA_R_OK, or why the session was broken: chunk->reason of a BAD
- * chunk; SAME_ROLE; BAD_REV if an answer is enhanced and the Initiate was not,
- * or the reverse; BAD_KEY for any other chunk that is not legal in the present
- * state.
+ * Return: IW_MPA_R_OK, or why the session was broken: chunk->reason if the
+ * chunk is not well-formed; SAME_ROLE; BAD_REV if an answer is enhanced and the
+ * Initiate was not, or the reverse; BAD_KEY for any other chunk that is not
+ * legal in the present state.
  */
 enum iw_mpa_reason
 iw_mpa_session_received(struct iw_mpa_session *session,

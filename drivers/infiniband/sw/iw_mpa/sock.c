@@ -31,7 +31,7 @@ static_assert(__alignof__(struct iw_mpa_stream) > ~SK_USER_DATA_PTRMASK);
 /*
  * TCP does not copy a listener's sk_user_data to the connections that it makes.
  * So a connection that is not accepted yet has the listener's callbacks, but
- * its sk_user_data is NULL, or BPF's, with BPF's flags.
+ * its sk_user_data is NULL, or BPF's, with BPF's flags in the low bits.
  */
 static struct iw_mpa_sock *sock_of(const struct sock *sk)
 {
@@ -45,8 +45,8 @@ static struct iw_mpa_sock *sock_of(const struct sock *sk)
 }
 
 /*
- * TCP may have read sk_data_ready before a driver replaced it. The bytes are
- * for the driver then: call the driver's callback.
+ * TCP may have read this callback from sk_data_ready before a driver replaced
+ * it. The bytes are for the driver then: call the driver's callback.
  */
 static void iw_mpa_sk_data_ready(struct sock *sk)
 {
@@ -388,8 +388,9 @@ static int sock_set_tos(struct socket *sock, u8 tos)
 }
 
 /*
- * A connection inherits all these options from its listener. sk_use_task_frag
- * is off since a driver may send in a task that is filling its page fragment.
+ * A connection inherits all options set here from its listener.
+ * sk_use_task_frag is off since a driver may send in a task that is filling the
+ * task's page fragment for another socket.
  */
 static int sock_setup(struct socket *sock, const struct iw_mpa_sock_opts *opts)
 {
@@ -484,8 +485,8 @@ static void sock_forget_way(struct sock *sk, int ifindex)
 }
 
 /*
- * Begin to connect, without waiting. report() gets TCP_UP or a failure, within
- * one host maybe before this returns.
+ * Begin to connect, without waiting. ms->report() gets TCP_UP or a failure; if
+ * the peer is on the same host, maybe before this returns.
  *
  * Return: 0; 1 if, with @opts->fast_open, TCP sends its SYN only when it gets
  * bytes from iw_mpa_sock_send_first(); or a negative errno, and nothing is
@@ -683,10 +684,10 @@ int iw_mpa_sock_discard(struct iw_mpa_sock *ms, size_t len)
  * nothing. No caller is within another send of the task, which might be using
  * the fragment: no connection starts or ends in a task that reclaims memory.
  *
- * TCP uses the task's fragment only if sk_allocation has __GFP_FS. Even so the
- * rule of IW_MPA_SOCK_GFP holds: in the caller's memalloc_noio scope TCP starts
- * no I/O, and with __GFP_NORETRY it does not wait for memory without end. If a
- * driver has called sk_set_memalloc(), __GFP_MEMALLOC stays set.
+ * TCP uses the task's fragment only if sk_allocation has __GFP_FS. Even so a
+ * send does not wait for storage: in the caller's memalloc_noio scope TCP
+ * starts no I/O, and with __GFP_NORETRY it does not wait for memory without
+ * end. If a driver has called sk_set_memalloc(), __GFP_MEMALLOC stays set.
  */
 static int sock_send(struct sock *sk, const void *buf, size_t len, bool first)
 {
@@ -742,8 +743,9 @@ int iw_mpa_sock_send(struct iw_mpa_sock *ms, const void *buf, size_t len)
  *
  * Each startup message answers the message before, and can carry its ACK, too.
  * But a socket that has just connected sends each ACK at once. So this sets
- * TCP_QUICKACK to 0, although sock_setup() has done so before. Otherwise a
- * connect takes three segments more, which cost a tenth of its instructions.
+ * TCP_QUICKACK to 0. sock_setup() has done so before, but TCP sets it to 1 when
+ * it connects. Otherwise a connect takes three segments more, which cost a
+ * tenth of its instructions.
  *
  * If TCP was connected before the call, no event reports when TCP has room for
  * more bytes. So TCP then has to accept all @len bytes at once.

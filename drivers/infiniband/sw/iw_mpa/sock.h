@@ -28,9 +28,9 @@
  * @sock: the socket; NULL before open, after release and iw_mpa_sock_move()
  * @report: the owner's callback, set before the socket is opened. It gets
  *	IW_MPA_EV_TCP_UP; READABLE for bytes, a FIN, or a connection to accept;
- *	and PEER_CLOSED, PEER_RESET or TCP_FAILED when the connection ends. In
- *	softirq, with sk_callback_lock read-held: so it only sets a bit or
- *	queues work
+ *	and PEER_CLOSED, PEER_RESET or TCP_FAILED when the connection ends. It
+ *	may be called in softirq, with sk_callback_lock read-held: so it only
+ *	sets a bit or queues work
  * @data_ready: TCP's own callback, which iw_mpa_sock_unhook() restores
  * @state_change: TCP's own callback, restored likewise
  * @error_report: TCP's own callback, restored likewise

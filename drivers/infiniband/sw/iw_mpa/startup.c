@@ -35,8 +35,8 @@ static int startup_encode(struct iw_mpa_ep *ep, const void *pd, u16 pd_len,
 
 /*
  * Send the MPA Request, or the rest of it. TCP is connected, or (Fast Open)
- * takes bytes for its SYN. If the Request went with the SYN, the state still
- * waits for TCP_UP.
+ * takes bytes for its SYN. If the Request went with the SYN, this returns
+ * IW_MPA_EV_NONE, and is called again when TCP is connected.
  */
 enum iw_mpa_event iw_mpa_startup_send_request(struct iw_mpa_ep *ep)
 {

@@ -20,9 +20,9 @@
 	X(CLOSE)
 
 /*
- * Each list is used twice: here for TRACE_DEFINE_ENUM(), from which programs
- * that read raw traces get the numbers, and further down for
- * __print_symbolic().
+ * IW_MPA_STATES() and the other lists of names are used twice: here for
+ * TRACE_DEFINE_ENUM(), from which programs that read raw traces get the
+ * numbers, and further down for __print_symbolic().
  */
 #undef X
 #define X(name, timer, phase, limit, text) TRACE_DEFINE_ENUM(IW_MPA_ST_##name);

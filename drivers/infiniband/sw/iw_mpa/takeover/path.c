@@ -98,8 +98,9 @@ void iw_mpa_path_refresh(struct sock *sk, struct iw_mpa_path *path)
 }
 
 /*
- * Return: true if packets would take another interface or next hop, or if the
- * MTU differs. Another route to the same next hop is no difference.
+ * Return: true if packets take another interface or next hop by path @a than by
+ * @b, or if the MTUs differ. Another route to the same next hop is no
+ * difference.
  */
 bool iw_mpa_path_differs(const struct iw_mpa_path *a,
 			 const struct iw_mpa_path *b)

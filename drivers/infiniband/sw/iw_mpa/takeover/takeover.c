@@ -42,8 +42,9 @@
  * Locking: the socket's lock protects both gates (sk_filter and icsk_af_ops).
  * TCP reads them under that lock, or under RCU, so their memory is freed a
  * grace period after the gates were opened. No other lock of iw_mpa is taken
- * under the lock of the device's list. Functions that take a connection off the
- * list wait for the mutex "looking" before they use its socket.
+ * under iw_mpa_takeovers.lock, the lock of the device's list. Functions that
+ * take a connection off the list wait for the mutex iw_mpa_takeovers.looking
+ * before they use its socket.
  *
  * TCP runs the socket filter under RCU, before it takes the socket's lock. So a
  * grace period passes between the installation of the filter and the record of
@@ -58,8 +59,9 @@
  * iw_mpa_stream_released() has returned, in whatever context, it is not called
  * any more.
  *
- * tp->repair, which TCP_REPAIR sets, makes TCP close without FIN and RST. No
- * other member of a struct tcp_sock is written here.
+ * tp->repair, which TCP_REPAIR sets, makes TCP close without FIN and RST. Of
+ * the members that struct tcp_sock adds to struct inet_connection_sock this
+ * file assigns to no other.
  */
 
 #include "takeover.h"
@@ -92,20 +94,23 @@
 
 /**
  * struct iw_mpa_takeover - a connection that the device has, or is about to get
- * @node: in the device's list from state GIVEN on, until the driver releases it
+ * @node: entry in the list of @all, from just before prepare() until the driver
+ *	releases the connection
  * @all: all takeovers of the device
- * @users: the endpoint, and from state GIVEN on the driver
+ * @users: the endpoint, and from just before prepare() on the driver
  * @ep: the endpoint, as long as it is a user
- * @ms: from state TAKEN on: the socket; its callbacks report to @ep
+ * @ms: once prepare() has returned 0: the socket; its callbacks report to @ep
  * @tcb: record of TCP's state, until prepare() has returned
- * @af_ops: the gate out: a copy of @tcp_af_ops with another queue_xmit
- * @tcp_af_ops: TCP's own functions, saved when the gate out was shut
- * @filter: the gate in: a socket filter that passes nothing
- * @keepalive: keepalive was on when the gate out was shut
+ * @af_ops: keeps the socket from sending: a copy of @tcp_af_ops whose
+ *	queue_xmit drops all packets
+ * @tcp_af_ops: TCP's own functions, saved when @af_ops took their place
+ * @filter: keeps the socket from receiving: a socket filter that passes nothing
+ * @keepalive: keepalive was on when @af_ops took its place
  * @work: closes the socket
  * @rcu: for readers of @filter and @af_ops
  * @watched: iw_mpa_stream_watch() was called; under the list's lock
- * @taken: state TAKEN: @priv is valid until release; under the list's lock
+ * @taken: prepare() has returned 0: @priv is valid until the driver releases
+ *	the connection; under the list's lock
  * @priv: the driver's argument for path_changed()
  * @path: the path that the driver got last; its route may be freed already
  * @round: number of the last run of the work item that checked this connection
@@ -212,9 +217,10 @@ static void takeover_unlooked(struct iw_mpa_takeovers *all)
 }
 
 /*
- * Close the socket, without a packet to the peer. The gates stay shut while the
- * socket closes. Then they are removed: a packet may hold the struct sock for
- * longer than @t exists, and TCP would free a filter that is still set.
+ * Close the socket, without a packet to the peer. While it closes, t->filter
+ * and t->af_ops keep it from receiving and sending. Then both are removed: a
+ * packet may hold the struct sock for longer than @t exists, and TCP would free
+ * a filter that is still set.
  */
 static void takeover_close(struct work_struct *work)
 {
@@ -591,8 +597,8 @@ void iw_mpa_stream_watch(struct iw_mpa_takeover *takeover, void *priv)
 EXPORT_SYMBOL_GPL(iw_mpa_stream_watch);
 
 /*
- * Connections that were checked in this round are at the end of the list.
- * Return: the next watched connection that was not checked, or NULL
+ * Connections that this run of all->look has checked are at the end of the
+ * list. Return: the next watched connection that it has not checked, or NULL
  */
 static struct iw_mpa_takeover *takeover_next(struct iw_mpa_takeovers *all)
 {

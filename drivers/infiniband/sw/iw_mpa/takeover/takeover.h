@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * For devices that take TCP connections over. The endpoint of a connection that
- * was taken over has @takeover of struct iw_mpa_ep, and no socket.
+ * For devices that take TCP connections over. After that the connection's
+ * struct iw_mpa_ep has no socket: the socket belongs to its @takeover.
  */
 #ifndef _IW_MPA_TAKEOVER_H
 #define _IW_MPA_TAKEOVER_H
@@ -10,8 +10,9 @@
 #include "../ep.h"
 
 /*
- * iw_mpa is built with or without takeover. Without it these functions return
- * false, and the compiler drops the calls that depend on them.
+ * iw_mpa is built with or without takeover. Without it iw_mpa_takeover_is_due()
+ * and iw_mpa_takeover_is_on() return false, and the compiler drops the calls
+ * that depend on them.
  */
 static inline bool iw_mpa_takeover_is_due(const struct iw_mpa_device *dev)
 {

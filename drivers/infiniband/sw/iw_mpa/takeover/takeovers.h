@@ -18,8 +18,8 @@
  * @list: connections that the driver has, and has not released
  * @stats: counters of the device
  * @netevent: called for netevents, if the driver has path_changed()
- * @look: work item that checks the path of each watched connection
- * @stirred: @look was queued since something has changed, and has not begun
+ * @look: work item that checks the paths for iw_mpa_stream_watch()
+ * @stirred: @look was queued since a path may have changed, and has not begun
  * @looking: held by @look while it uses the socket of a connection
  * @round: number of the present run of @look
  * @took: how long the last run of @look has lasted, in jiffies

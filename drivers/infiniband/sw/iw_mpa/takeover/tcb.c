@@ -193,8 +193,9 @@ static int tcb_copy_rx(struct sock *sk, struct iw_mpa_tcb *tcb)
 }
 
 /*
- * Record the state of a connection at rest; iw_mpa_tcb_free() frees the record.
- * The socket is locked, in a memalloc_noio scope. Sleeps only for memory.
+ * Record the state of a connection for which iw_mpa_tcb_is_at_rest() is true;
+ * iw_mpa_tcb_free() frees the record. The caller has locked the socket, and is
+ * in a memalloc_noio scope. Sleeps only for memory.
  *
  * Return: 0; -ENOMEM; -EPROTO if the receive queue lacks bytes before rcv_nxt.
  */
