@@ -4,7 +4,8 @@
  * actions follow one event in one state. run.c looks the entries up and does
  * the actions; no other code changes the state of a connection.
  *
- * The table guarantees, and KUnit checks for each entry and each path:
+ * The table guarantees the following, and KUnit checks it for each entry and
+ * each path. Names of actions, such as STOP, are explained in fsm.h.
  *  - after iw_connect or iw_accept has returned 0, each path has exactly one
  *    REPORT_DOWN, with at most one REPORT_UP before it; or CANCEL if the ULP
  *    has accepted the connection and then rejected it;

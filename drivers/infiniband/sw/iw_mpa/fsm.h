@@ -108,9 +108,9 @@
 	X(ROOM,		OK)		/* iw_cm or the ULP may have room for the Request */
 
 /*
- * Calls of iw_cm, and results of actions. The context that handles an
- * endpoint's events (the runner) takes such an event before all that were
- * raised.
+ * Calls of iw_cm, a new connection of a listener, and results of actions. The
+ * context that handles an endpoint's events (the runner) takes such an event
+ * before all pending ones of IW_MPA_RAISED_EVENTS().
  */
 #define IW_MPA_FOUND_EVENTS(X)						\
 	X(ULP_CONNECTS,	OK)		/* iw_connect */		\
@@ -159,9 +159,9 @@
 				/* -> NO_REV_2, OPEN_FAILED */		\
 	X(SEND_REQ)		/* -> V2_SENT, REQ_SENT, SEND_FAILED; or TCP_UP is raised later */ \
 	X(READ_REQ)		/* -> REQ_GOOD, TERM_DUE, FRAME_BAD, FRAME_CUT, STREAM_ENDED, */ \
-				/* PEER_RESET, TCP_FAILED (partial: none) */ \
+				/* PEER_RESET, TCP_FAILED; part: no event */ \
 	X(READ_REP)		/* Reply -> REP_GOOD, REP_REJECT; REP_BEGUN: only a part; */ \
-				/* failures as READ_REQ; nothing read: none */ \
+				/* failures as READ_REQ; no bytes: no event */ \
 	X(CHECK_EARLY)		/* are too many bytes queued after the Request? -> FRAME_BAD */ \
 	X(ASK)			/* raise CONNECT_REQUEST -> ASKED, NO_ROOM, LISTENER_GONE */ \
 	X(QUEUE)		/* put the Request behind others that wait for room */ \

@@ -5,7 +5,7 @@
  *
  * iw_connect, iw_accept and iw_reject may handle an endpoint's events
  * themselves (be its runner). iw_cm has one worker for all connections: so such
- * a call handles IW_MPA_BORROWED raised events at most, and leaves the rest to
+ * a call handles IW_MPA_BORROWED further events at most, and leaves the rest to
  * the endpoint's work item. A call that has to wait becomes the runner once the
  * present runner has handled one event.
  *
@@ -218,8 +218,9 @@ static enum iw_mpa_event run_open(struct iw_mpa_ep *ep)
  * RFC 6581 10: a peer without revision 2 reads the Request and closes. A peer
  * that closes without reading the Request may have another reason: too many
  * connections, or a listener that was destroyed. So it is offered revision 2
- * once more, and then revision 1, since a peer without revision 2 may also
- * reset the connection, which does not show whether it has read the Request.
+ * once more. If that fails in the same way it is offered revision 1: a peer
+ * without revision 2 may also send RST, which does not show whether it has read
+ * the Request.
  */
 static void run_choose_revision(struct iw_mpa_ep *ep)
 {
@@ -354,9 +355,10 @@ static enum iw_mpa_event run_check_progress(struct iw_mpa_ep *ep)
 }
 
 /*
- * Read and drop the bytes of a lingering peer: a socket that closes with unread
- * bytes sends RST, not FIN. The second read usually finds nothing. If it finds
- * bytes, more may follow: READABLE is raised to read these later.
+ * Read and drop the peer's bytes while this end waits for the peer to close
+ * (state LINGER): a socket that closes with unread bytes sends RST, not FIN.
+ * The second read usually finds nothing. If it finds bytes, more may follow:
+ * READABLE is raised to read these later.
  */
 static enum iw_mpa_event run_drain(struct iw_mpa_ep *ep)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * For devices that take TCP connections over. After that the connection's
- * struct iw_mpa_ep has no socket: the socket belongs to its @takeover.
+ * For devices that take TCP connections over. Once a connection was taken over,
+ * its struct iw_mpa_ep has no socket: the socket belongs to ep->takeover.
  */
 #ifndef _IW_MPA_TAKEOVER_H
 #define _IW_MPA_TAKEOVER_H
