@@ -192,8 +192,8 @@ static bool cm_disarm(struct c4mpa_conn *conn)
  * ops->abort(). c4iw_ep_disconnect() cannot do this:
  *  - it takes com.mutex itself: if the mutex were dropped for this, another
  *    context could end the connection first;
- *  - it leaves the flag CLOSE_SENT set, so the endpoint's next connection, with
- *    revision 1, could never be closed;
+ *  - it leaves the flag CLOSE_SENT set: so it could not close the endpoint's
+ *    next connection, with revision 1, if the peer closed that one first;
  *  - if the adapter has failed it raises CLOSE, although the ULP waits for
  *    CONNECT_REPLY.
  * c4iw_ep_disconnect() also calls read_tcb() before the abort, if the QP has an

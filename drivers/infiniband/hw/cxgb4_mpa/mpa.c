@@ -204,7 +204,7 @@ static enum c4mpa_verdict c4mpa_judge_reply(struct c4mpa_conn *conn)
  * @octets: bytes in the driver's buffer
  * @len: how many
  *
- * Return: what cm.c has to do. Before a return of C4MPA_CLOSE or C4MPA_ABORT
+ * Return: what cm.c has to do. If that is C4MPA_CLOSE or C4MPA_ABORT,
  * CONNECT_REPLY was raised.
  */
 enum c4mpa_verdict c4mpa_rx_reply(struct c4mpa_conn *conn, const void *octets,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Kbuild includes this before register.c for a kernel whose rdma_cm finds a device by its GID, the
- * MAC address: such an rdma_cm confuses two devices whose interfaces have the same MAC address.
+ * MAC address: such an rdma_cm cannot tell two devices apart whose interfaces have one MAC address.
  */
 #ifndef _COMPAT_BY_MAC_H
 #define _COMPAT_BY_MAC_H

@@ -246,8 +246,8 @@ void iw_mpa_backlog_enter(struct iw_mpa_ep *ep, struct iw_mpa_listener *lis)
 
 /*
  * Do not count an endpoint's Request as unanswered any more: iw_cm did not take
- * it, the ULP has answered it, or the connection has ended. Another Request may
- * be reported now: the caller has to arrange that.
+ * it, the ULP has answered it, iw_mpa has rejected it, or the connection has
+ * ended. Another Request may be reported now: the caller has to arrange that.
  */
 static void backlog_unask(struct iw_mpa_ep *ep)
 {
@@ -262,7 +262,7 @@ static void backlog_unask(struct iw_mpa_ep *ep)
 
 /*
  * May a complete Request be reported to the ULP now? In any case its connection
- * leaves the list of half-open ones, those that wait for their Request.
+ * does not count as half-open any more: it does not wait for its Request now.
  *
  * Return: IW_MPA_EV_NONE if it may, with a reference on the listener's cm_id;
  * IW_MPA_EV_NO_ROOM if other Requests wait before it, or the ULP has no room;
@@ -352,7 +352,7 @@ void iw_mpa_backlog_queue(struct iw_mpa_ep *ep)
 /*
  * Must a listener accept no more connections for now? Connections whose Request
  * waits for room in iw_cm or the ULP are never closed to make place for others.
- * So if there are any, they count against the limits half_open_listener_max and
+ * So if the listener has any, they count against half_open_listener_max and
  * half_open_max, together with the connections that wait for their Request or,
  * after a Reject, for the peer to close.
  */

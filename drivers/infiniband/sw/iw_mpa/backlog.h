@@ -53,8 +53,8 @@ struct iw_mpa_crowd {
  * @rcu: frees the memory, for readers of the list of listeners
  * @ref: one until destroy_listen, and one for each live endpoint it accepted
  *
- * @gone: destroy_listen has begun; the device's lock protects this member and
- *	all that follow
+ * @gone: destroy_listen has begun; the device's lock protects the members from
+ *	this one to @moved
  * @crowd: connections of all listeners of @dev in the same network namespace
  * @half_open: the endpoints in @half_open of @crowd that this listener accepted
  * @half_open_count: entries of @half_open

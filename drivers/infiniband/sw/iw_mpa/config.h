@@ -38,8 +38,8 @@ struct pernet_operations;
 	/* that may wait for the Request, or for the peer to close after a */ \
 	/* Reject; if there are more, the oldest is closed */ \
 	UINT(half_open_max, 1, 1000000, 4096) \
-	/* responder: half_open_max per listener; also how many Requests */ \
-	/* may wait until its ULP has room */ \
+	/* responder: as half_open_max, for each listener; also how many */ \
+	/* Requests may await room in ULPs */ \
 	UINT(half_open_listener_max, 1, 1000000, 1024) \
 	/* ask for CRC; 0 has an effect only on devices that work without */ \
 	/* CRC */ \
@@ -59,8 +59,8 @@ struct pernet_operations;
 	/* initiator: always ask for the peer-to-peer model if this list */ \
 	/* has a port of the connection, either end's */ \
 	PORTS(peer_to_peer_ports) \
-	/* initiator: never ask for the peer-to-peer model if this list has */ \
-	/* either port; peer_to_peer_ports wins */ \
+	/* initiator: never ask for peer-to-peer if this list has a port of */ \
+	/* either side; peer_to_peer_ports wins */ \
 	PORTS(client_server_ports) \
 	/* client-server responder: send nothing before the first FPDU has */ \
 	/* come, as RFC 5044 asks; 0: a server that sends first may do so */ \

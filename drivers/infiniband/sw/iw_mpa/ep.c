@@ -287,7 +287,8 @@ static enum iw_mpa_reason ep_tcp_reason(const struct iw_mpa_ep *ep)
 /*
  * The log is for administrators. So the end of a connection is not logged if it
  * was caused by the ULP of either side or by the removal of the device, if the
- * port had no listener, or if a client sent no byte, as a port scanner does.
+ * port had no listener, or if a client closed or reset it before it had sent a
+ * byte, as a port scanner does.
  */
 static bool ep_is_news(const struct iw_mpa_ep *ep, bool up)
 {

@@ -77,7 +77,8 @@ static bool listen_netdev_has(const struct net_device *netdev,
 
 /*
  * Return: -EXDEV if the interface of device @other has the local address of the
- * connection (@arg), and is no VLAN of the connection's own interface; else 0.
+ * connection (@arg), and is no VLAN of the interface of the connection's
+ * device; else 0.
  */
 static int listen_look_at_other(struct iw_mpa_device *other, void *arg)
 {
@@ -103,7 +104,7 @@ static int listen_look_at_other(struct iw_mpa_device *other, void *arg)
  * without an answer assumes that this host lacks revision 2. Connections for
  * all other addresses are accepted: for those of the interface, even if another
  * device has them, too; for those of its VLANs; and for those of interfaces on
- * which iw_mpa has no device, such as lo.
+ * which iw_mpa has no device: often lo, a bridge or a VRF device.
  */
 static bool listen_is_for_other(const struct iw_mpa_listener *lis,
 				struct iw_mpa_ep *ep)
@@ -293,8 +294,8 @@ static int listen_ifindex(const struct iw_mpa_listener *lis, struct net *net)
  *  - a device that is being added, if TCP already uses the port on its
  *    interface; the log says so. A ULP that listens later, when the RDMA core
  *    has added the device to its client iw_mpa, gets the error. The core adds
- *    it to the client rdma_cm before that, if the module rdma_cm was loaded
- *    before iw_mpa, as modprobe does it.
+ *    it to the client rdma_cm, which makes these listeners, before that, if the
+ *    module rdma_cm was loaded before iw_mpa, as modprobe does it.
  */
 static int listen_open(struct iw_mpa_listener *lis, struct net *net)
 {

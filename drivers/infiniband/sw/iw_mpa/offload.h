@@ -25,8 +25,8 @@ static inline void iw_mpa_offload_kick_rx(struct iw_mpa_ep *ep)
 
 /*
  * Have the driver send all posted work. Return: IW_MPA_EV_NONE, then the driver
- * calls iw_mpa_tx_finished() after the last byte; or IW_MPA_EV_CANNOT_FINISH if
- * the driver has no finish_tx().
+ * calls iw_mpa_tx_finished() once TCP has all of it; or IW_MPA_EV_CANNOT_FINISH
+ * if the driver has no finish_tx().
  */
 static inline enum iw_mpa_event iw_mpa_offload_finish_tx(struct iw_mpa_ep *ep)
 {

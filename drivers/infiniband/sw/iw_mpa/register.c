@@ -199,9 +199,10 @@ static int device_look_for_first(struct iw_mpa_device *first, void *arg)
 }
 
 /*
- * Log what no command shows about a new device: rdma_cm takes another device
- * for the addresses of its interface; or another interface, of which this one
- * is a port, has the addresses; or the interface is in a VRF.
+ * Log what may surprise an administrator of a new device: rdma_cm takes another
+ * device for the addresses of its interface; or another interface, of which
+ * this one is a port, has the addresses; or a program that connects has to
+ * choose its source address, since the interface is in a VRF.
  */
 static void device_tell_surprises(struct iw_mpa_device *dev)
 {

@@ -5,9 +5,9 @@
  *
  * iw_connect, iw_accept and iw_reject may handle an endpoint's events
  * themselves (be its runner). iw_cm has one worker for all connections: so such
- * a call handles IW_MPA_BORROWED further events at most, and leaves the rest to
- * the endpoint's work item. A call that has to wait becomes the runner once the
- * present runner has handled one event.
+ * a call handles its own event and IW_MPA_BORROWED raised events at most, and
+ * leaves the rest to the endpoint's work item. A call that has to wait becomes
+ * the runner once the present runner has handled one event.
  *
  * iw_mpa_first_fpdu() and iw_mpa_close() handle their event in the caller's
  * context if no other event is pending and its actions allow that. So
@@ -218,9 +218,9 @@ static enum iw_mpa_event run_open(struct iw_mpa_ep *ep)
  * RFC 6581 10: a peer without revision 2 reads the Request and closes. A peer
  * that closes without reading the Request may have another reason: too many
  * connections, or a listener that was destroyed. So it is offered revision 2
- * once more. If that fails in the same way it is offered revision 1: a peer
- * without revision 2 may also send RST, which does not show whether it has read
- * the Request.
+ * once more. If it closes again without a Reply it is offered revision 1: a
+ * peer without revision 2 may also send RST, which does not show whether it has
+ * read the Request.
  */
 static void run_choose_revision(struct iw_mpa_ep *ep)
 {
@@ -758,7 +758,8 @@ bool iw_mpa_run_answer(struct iw_mpa_ep *ep, struct iw_mpa_call *call,
  * Handle an event, and the events that follow it, in the caller's context, as
  * long as all actions are among @actions. If this context must not handle the
  * event, since it needs another action, or since other events are pending (they
- * go first) or being handled, raise the event: the work item handles it.
+ * go first) or being handled, raise the event: the runner or the work item
+ * handles it.
  */
 static void run_in_place(struct iw_mpa_ep *ep, enum iw_mpa_event event,
 			 u32 actions)

@@ -388,9 +388,9 @@ static int sock_set_tos(struct socket *sock, u8 tos)
 }
 
 /*
- * A connection inherits all options set here from its listener.
- * sk_use_task_frag is off since a driver may send in a task that is filling the
- * task's page fragment for another socket.
+ * A connection inherits from its listener what is set here, except the
+ * priority: see sock_set_tos(). sk_use_task_frag is off since a driver may send
+ * in a task that is filling the task's page fragment for another socket.
  */
 static int sock_setup(struct socket *sock, const struct iw_mpa_sock_opts *opts)
 {
@@ -742,10 +742,10 @@ int iw_mpa_sock_send(struct iw_mpa_sock *ms, const void *buf, size_t len)
  * again.
  *
  * Each startup message answers the message before, and can carry its ACK, too.
- * But a socket that has just connected sends each ACK at once. So this sets
- * TCP_QUICKACK to 0. sock_setup() has done so before, but TCP sets it to 1 when
- * it connects. With TCP_QUICKACK 1 a connect takes three segments more, which
- * cost a tenth of its instructions.
+ * sock_setup() has set TCP_QUICKACK to 0, but that saves only the ACK of the
+ * SYN-ACK: when the SYN-ACK arrives TCP sets TCP_QUICKACK to 1, and then sends
+ * each ACK at once. So this sets it to 0 again. With TCP_QUICKACK 1 a connect
+ * takes three segments more, which cost a tenth of its instructions.
  *
  * If TCP was connected before the call, no event reports when TCP has room for
  * more bytes. So TCP then has to accept all @len bytes at once.

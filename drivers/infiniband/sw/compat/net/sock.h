@@ -6,8 +6,8 @@
 
 /*
  * A socket made by the kernel has no reference on its network namespace: sk_net_refcnt_upgrade() of
- * newer kernels takes one. In Linux 6.2 and later ns_tracker of a socket without such a reference
- * is already in use, as a weak tracker: it is freed before the reference is taken.
+ * newer kernels takes one. In Linux 6.2 and later sk->ns_tracker of a socket without such a
+ * reference is in use, too, for an entry in net->notrefcnt_tracker: that is freed first.
  */
 #ifndef COMPAT_HAS_NETNS_WEAK_TRACKER
 #define __netns_tracker_free(net, tracker, refcounted) ((void)0)

@@ -98,9 +98,9 @@ void iw_mpa_path_refresh(struct sock *sk, struct iw_mpa_path *path)
 }
 
 /*
- * Return: true if packets take another interface or next hop by path @a than by
- * @b, or if the MTUs differ. Another route to the same next hop is no
- * difference.
+ * Return: true if two paths differ in the interface, the next hop's link-layer
+ * address or the MTU, or if only one of them has a route. Another route to the
+ * same next hop is no difference.
  */
 bool iw_mpa_path_differs(const struct iw_mpa_path *a,
 			 const struct iw_mpa_path *b)

@@ -105,7 +105,7 @@
  *	queue_xmit drops all packets
  * @tcp_af_ops: TCP's own functions, saved when @af_ops took their place
  * @filter: keeps the socket from receiving: a socket filter that passes nothing
- * @keepalive: keepalive was on when @af_ops took its place
+ * @keepalive: keepalive was on when @af_ops was installed
  * @work: closes the socket
  * @rcu: for readers of @filter and @af_ops
  * @watched: iw_mpa_stream_watch() was called; under the list's lock

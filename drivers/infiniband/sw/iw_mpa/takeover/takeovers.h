@@ -18,7 +18,8 @@
  * @list: connections that the driver has, and has not released
  * @stats: counters of the device
  * @netevent: called for netevents, if the driver has path_changed()
- * @look: work item that checks the paths for iw_mpa_stream_watch()
+ * @look: work item that checks the path of each connection for which
+ *	iw_mpa_stream_watch() was called
  * @stirred: @look was queued since a path may have changed, and has not begun
  * @looking: held by @look while it uses the socket of a connection
  * @round: number of the present run of @look
