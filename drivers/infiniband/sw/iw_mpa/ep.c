@@ -179,7 +179,7 @@ static bool ep_register(struct iw_mpa_ep *ep)
 	/*
 	 * device_end_endpoints() sets dev->dying before it takes the lock of
 	 * each bucket, in iw_mpa_ep_look(). Either it finds this endpoint in
-	 * the bucket, or it had the lock earlier: then dying reads as true here.
+	 * the bucket, or it had the lock earlier: then dying is true here.
 	 */
 	if (!READ_ONCE(dev->dying))
 		return true;
