@@ -2,7 +2,7 @@
 /*
  * MPA Requests and Replies as bytes, valid and malformed, for the suites that test frame.c.
  * raw_alloc() gives each its exact size, so that KASAN detects a read beyond it. Table rows may be
- * named after rules of iw_mpa_conformance.rst: E-6-4 is the fourth rule of RFC 6581 section 6,
+ * named after rules of the RFCs: E-6-4 is the fourth rule of RFC 6581 section 6,
  * M-7.1.1-2 the second one of RFC 5044 section 7.1.1.
  */
 #ifndef _RAW_FRAME_H

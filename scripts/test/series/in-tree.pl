@@ -85,8 +85,8 @@ edit "$sw/iw_mpa/.kunitconfig", '^CONFIG_IW_MPA_KUNIT_TEST=y\n', "CONFIG_IW_MPA_
 # What iw_cm does without the patches: it calls iw_accept and iw_reject more than once, and loses references on QPs.
 
 edit "$sw/iw_mpa/cm.c",
-	'\s+' . words('iw_cm lets a ULP call again until it has handled ESTABLISHED: a further call with the same QP '
-		. 'changes nothing, one with another QP ends the connection.'), '',
+	'\s+' . words('Until iw_cm has handled ESTABLISHED it lets a ULP call iw_accept again: a further call with the '
+		. 'same QP changes nothing, one with another QP ends the connection.'), '',
 	'\s+' . words('A connection that was accepted is ended; iw_cm expects no event any more then.'), '',
 	'^\tif \(!\(word & 1\)\)\n\t\treturn iw_mpa_iwcm_accept_again\(.*?;\n', '',
 	'^\tcall\.err = iw_mpa_iwcm_accepted\(.*?;\n', '',
