@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """Check the DDP segments of one end of a stream against the rules for senders of RFC 5040 and 5041.
 
-peer.py passes every DDP segment of the device under test to a Conduct, which raises Bad unless MSN
-and MO, or the TO, continue those of the segment before; messages are not interleaved; a Read
-Response matches the oldest unanswered Read Request; the unanswered Read Requests do not exceed the
-negotiated ORD; and nothing follows a Terminate, whose code must not be for errors of MPA startup.
+peer.py passes every DDP segment of the device under test to a Conduct, which raises Bad unless the
+MSNs of each queue are consecutive; MO or TO continues from one segment of a message to the next;
+messages are not interleaved; a Read Response matches the peer's oldest unanswered Read Request; the
+device's unanswered Read Requests do not exceed the negotiated ORD; and nothing follows a Terminate,
+whose code must not be for errors of MPA startup.
 """
 
 import rdmap
@@ -12,7 +13,8 @@ from rdmap import Bad
 
 
 class Conduct:
-    """The state of one end of a stream, the checked end: it decides what this end may send next"""
+    """What one end of a stream, the "checked end", has sent and received: heard() checks this end's
+    next segment by that."""
 
     def __init__(self, mulpdu=None, depth=None):
         self.is_strict = True       # match Read Responses with the Read Requests given to ask()?
@@ -26,11 +28,11 @@ class Conduct:
         self.terminated = False
 
     def ask(self, read):
-        """Record a Read Request of the other end, which the checked end has to answer."""
+        """Record a Read Request that the checked end has received and has to answer."""
         self.asked.append(read)
 
     def answered(self):
-        """Record that the other end has answered the checked end's oldest Read in full."""
+        """Record that the checked end's oldest Read was answered in full; return this Read."""
         return self.reads.pop(0)
 
     def heard(self, segment):

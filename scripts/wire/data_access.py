@@ -101,8 +101,8 @@ def R_7_2_5_addresses_at_the_end_of_the_space(b, role):
 @rule("R-7.2-1: the Terminate has the header of the third request, though a fourth follows",
       "R-6.2.1-1: the Terminate of the third of four Reads, compared whole", cases=both())
 def R_7_2_1_failed_read_behind_good_ones(b, role):
-    """The third of four Read Requests has a bad STag: the Terminate has the header of that one, and
-    the fourth, which is good, gets no Read Response."""
+    """The third of the peer's four Read Requests has a bad STag: the device's Terminate must have
+    the header of the third, and the fourth, which is good, gets no Read Response."""
     link = Link(b, role)
     mr = link.dut.mr(64, REMOTE_READ)
     data = random_octets(64)
@@ -148,8 +148,8 @@ def counter_of_an_error(b, name, role):
 
 @rule("R-8.1.1-1: all memory around a region into which six Writes went", cases=both())
 def R_8_1_1_1_not_an_octet_beside_the_buffer(b, role):
-    """The peer writes six times into one region. When the test ends, all memory around the region
-    is compared with what it was."""
+    """The peer sends six Writes to one region. When the test ends, verbs.Dut.end() checks that the
+    bytes around the region are still those from before the Writes."""
     link = Link(b, role)
     mr = link.dut.mr(300, MAY_WRITE, shift=4096 - 150)
     for at, size in ((0, 300), (0, 1), (299, 1), (149, 2), (150, 1), (1, 298)):
@@ -181,8 +181,8 @@ def R_8_1_1_1_each_connection_has_its_domain(b, role):
 @rule("R-8.1.1-4: the code of the Terminate",
       "R-8.1.1-6 T-22: what the program puts there behind the very call stays", cases=both())
 def R_8_1_1_6_no_octet_after_the_region_is_gone(b, role):
-    """verbs_probe deregisters a region while the peer floods it with Writes, and fills the memory
-    as soon as ibv_dereg_mr() returns. No Write may change the memory after that."""
+    """While the peer floods a region with Writes, the ULP deregisters the region, and fills its
+    memory as soon as ibv_dereg_mr() returns. No Write may change the memory after that."""
     link = Link(b, role)
     mr = link.dut.mr(60000, MAY_WRITE)
     segments = link.peer.write_segments(mr.rkey, mr.start, b"\x11" * 60000, 1400)
@@ -245,7 +245,7 @@ def R_8_1_1_4_rights_are_of_the_region(b, role):
 @rule("R-8.1.1-8: 1000 STags: how many differ, their keys, how many indices are near the one "
       "before, and how many above it", cases=[()])
 def R_8_1_1_8_stags_are_hard_to_guess(b):
-    """A peer must not be able to guess an STag from others: no pattern in 1000 new STags."""
+    """A peer must not be able to guess an STag from others: 1000 new STags must have no pattern."""
     link = Link(b, "responder")
     offset = link.dut.memory.allocate(64)
     # The regions stay registered: otherwise the index that was freed last might always be the next one.
@@ -291,7 +291,8 @@ def R_8_1_2_1_pages_of_others(b):
     for key in foreign | {0, 0x1000, 0x7ffff000, 1 << 40}:
         other.verbs.fails(f"map_key stolen {key:#x} 4096", errno.EINVAL)
     # The same mmap key belongs to different rings in different processes. One process writes a
-    # pattern to the last, still unused entry of its ring: the other ring must not have the pattern.
+    # pattern to the last, still unused entry of its ring: the other process, which maps a ring by
+    # the same key, must not find the pattern.
     size, key = link.dut.rings["scq.ring"]
     check(key in own, "the first keys are not the same")
     at = size - rings.CQE
@@ -395,8 +396,8 @@ def R_8_1_2_1_queues_that_a_process_may_not_lock(b, what):
 
 @rule(cases=[()])
 def device_says_who_it_is(b):
-    """The firmware version that ibv_devinfo and "rdma dev" show is the module's version; libsiw
-    formats it as three numbers for ibv_devinfo."""
+    """The firmware version that ibv_devinfo and "rdma dev" show is the version of the module srnic,
+    which libsiw formats as three numbers for ibv_devinfo."""
     caps = dict(word.split("=") for word in Dut(b).verbs.words("device"))
     version, = lines_of("/sys/module/srnic/version")
     numbers = re.match(r"\d+(\.\d+){,2}", version).group().split(".")

@@ -2,7 +2,7 @@
 """Kernel memory of CQs, QPs, SRQs and regions is charged to the memory cgroup of their process.
 
 These tests are not run on the kernels that the suite builds with KASAN and other detectors, as
-those have no memory controller.
+those kernels have no memory controller.
 """
 
 import os
@@ -57,9 +57,9 @@ def R_8_1_2_1_regions_are_charged_to_who_registers_them(b):
     say(f"{(group.charged('slab') - before) / MANY:.0f} octets charged for a region")
 
 
-# Kind of queue -> command of verbs_probe that creates one with ELEMENTS entries, and how many bytes
-# the kernel allocates for an entry. For a send queue it also allocates a table with a copy of each
-# entry, in which each SGE takes another 16 bytes.
+# Kind of queue -> command of verbs_probe that creates a queue of ELEMENTS entries, and least number
+# of bytes that the kernel allocates for an entry: the entry's size in the ring and, for a send
+# queue, MAX_SGE SGEs in the table to which the kernel copies the entries.
 ELEMENTS = 16384
 RINGS = {
     "completions": (f"cq big {ELEMENTS}", CQE),

@@ -14,7 +14,7 @@ MAY_WRITE = LOCAL_WRITE | REMOTE_WRITE
 
 
 def sink(link, size=64, access=MAY_WRITE, **kw):
-    """Return a region; by default the peer may write into it."""
+    """Return a region with the rights `access`, by default those that let the peer write."""
     return link.dut.mr(size, access, **kw)
 
 
@@ -29,7 +29,7 @@ def source(link, size=64, **kw):
 # --- what the device sends -------------------------------------------------------------------
 
 def message_of(link, kind, size):
-    """Have the device send one Send, Write or Read Response; return the segments that arrive."""
+    """Have the device send one Send, Write or Read Response; return the segments the peer gets."""
     data = random_octets(size)
     if kind == "send":
         link.qp.send(data)
@@ -87,7 +87,8 @@ def D_5_2_3_offsets_of_a_write(b, role):
 @rule("D-4.3-2: MSN of each Send and Read Request, which the peer counts, and its own, which are "
       "taken", cases=both())
 def D_4_3_2_message_numbers_of_each_queue(b, role):
-    """Device and peer alternate Sends and Reads; Conduct (conduct.py) checks the device's MSNs."""
+    """Device and peer send Sends and Read Requests in turn: each of these kinds has its own MSNs.
+    Conduct (conduct.py) checks the MSNs of the device."""
     link = Link(b, role)
     mr, data = source(link, 3000)
     into = link.dut.mr(3000, LOCAL_WRITE)
@@ -125,8 +126,8 @@ def D_5_2_4_messages_of_nothing(b, role):
 @rule("D-5.3-1: eight messages in the order of the list, and none amid another",
       "R-5.5-13: the order in which eight posted messages come", cases=both())
 def D_5_3_1_messages_leave_in_the_order_of_posting(b, role):
-    """The ULP posts a list of WRs by one call: the device must send the messages in that order.
-    Conduct (conduct.py) refuses interleaved segments of two messages."""
+    """The ULP posts a list of WRs by one call: the device must send the messages in the list's
+    order. Conduct (conduct.py) refuses interleaved segments of two messages."""
     link = Link(b, role)
     dut, qp = link.dut, link.qp
     sizes = [3000, 1, 0, 4000, 1442, 17, 2000, 100]
@@ -244,8 +245,8 @@ def D_5_3_3_each_message_once_and_in_order(b, count, role):
     link.verbs.tell(f"sink {link.qp.name} rcq {count} 64 64 {place.mr.start + place.at:#x} "
                     f"{place.mr.lkey:#x}")
     equal(link.verbs.answer(), "SINK", "sink")
-    # Never send more messages than receives are posted: verbs_probe reports how many receives have
-    # completed.
+    # Never send more messages than receives are posted: verbs_probe posts 64, and then one for each
+    # that completes, and reports how many have completed.
     sent = done = 0
     while done < count:
         burst = []
@@ -290,7 +291,7 @@ def D_4_3_5_opcode_changes_within_a_send(b, op, role):
 @rule("D-4.3-5: the receive has both segments", cases=both())
 def D_4_3_5_first_segment_counts(b, role):
     """The two segments of a Send differ in the field for the Invalidate STag, which is reserved in
-    a Send: the receiver ignores it."""
+    a Send: the device, which receives the Send, must ignore this field."""
     link = Link(b, role)
     place = link.qp.recv()
     msn = link.peer.next_msn(0)
@@ -501,7 +502,8 @@ def D_7_1_11_write_that_wraps(b, size, role):
 @rule("D-7.1-11: memory, of a Write that ends 16 octets before 2^64",
       "D-7.1-10: Terminate 1/1/01 for one octet behind the region", cases=both())
 def D_7_1_11_addresses_at_the_end_of_the_space(b, role):
-    """A Write just below 2^64 is placed if it ends within its region, as its TO does not wrap."""
+    """A Write to TOs just below 2^64 is placed if it ends within its region, as its TO plus length
+    does not wrap."""
     link = Link(b, role)
     top = 0xfffffffffffff000
     mr = sink(link, 0xff0, shift=0, iova=top)
@@ -548,7 +550,7 @@ def D_7_1_13_good_segments_behind_a_bad_one(b, role):
       cases=both())
 def D_7_1_12_each_segment_is_checked_for_itself(b, role):
     """The second segment of a Write has the STag of another region, which the peer may not write:
-    it is refused, though the first segment was good."""
+    the device must refuse this segment, though the first one was good."""
     link = Link(b, role)
     mr, mute = sink(link), sink(link, access=LOCAL_WRITE)
     link.peer.ulpdu(rdmap.write(mr.rkey, mr.start, b"good", last=False))

@@ -42,7 +42,8 @@ VERBS = {   # function of srnic: command of verbs_probe that calls it, least num
 
 @rule("O-05", cases=[(function,) for function in VERBS])
 def verb_of_an_application(b, function):
-    """A verb in which an allocation fails succeeds or returns an errno; the next call succeeds."""
+    """A verb in which an allocation fails succeeds or returns an errno; the verb's next call, in
+    which no allocation fails, succeeds."""
     quiet()
     dut = Dut(b)
     command, least = VERBS[function]
@@ -140,8 +141,9 @@ def stream_of_an_initiator(b, function, least):
 # --- data that is sent and received -------------------------------------------------------
 
 def on_a_link(b, function, way, least, **words):
-    """Call way(link), which has srnic run `function`, once for each allocation within `function`,
-    and make that one fail. Each time way() must succeed, and then a Send in each direction."""
+    """Call way(link), which has srnic run `function` for the connection `link`, once for each
+    allocation within `function`, and make this allocation fail. Each time way() must succeed, and
+    then a Send in each direction."""
     link = Link(b, "responder", **words)
 
     point = Point(b, function)
@@ -194,7 +196,8 @@ def fpdu_longer_than_the_receive_buffer(b):
 
 @rule("O-05")
 def terminate_message(b):
-    """If an allocation for a Terminate fails, the device sends it when there is memory again."""
+    """If an allocation for a Terminate fails, the device must send the Terminate when there is
+    memory again."""
     point = Point(b, "srnic_tx_work")
     for number in numbers(b):
         one = b.another(b.address)

@@ -3,9 +3,9 @@
 
 A stream is first made of good messages: Writes, Sends, Read Requests and Read Responses. Then bits
 are flipped, FPDUs are cut, repeated, swapped and merged, and fields get values at limits that the
-device checks, with right CRCs and wrong ones. In all cases it keeps the rules for senders to the
-end of the stream, the stream ends, no byte changes except where the peer may write, the next good
-connection works, and at the end the device has as many objects as before.
+device checks, with right CRCs and wrong ones. In all cases the device must keep the rules for
+senders to the end of the stream, the stream must end, no byte may change except where the peer may
+write, the next good connection must work, and at the end there must be no more objects than before.
 
 Processes write random elements into their rings, random bytes all over them, and random uverbs
 commands.
@@ -65,7 +65,7 @@ class Target:
     def show_ends(self, count):
         """Print how many streams ended by a Terminate, by FIN and by RST. Check that many ended by
         a Terminate and some did not: otherwise the test has hardly checked whether anything follows
-        a Terminate, or how streams end in which the device sends none."""
+        a Terminate, or how streams end without a Terminate."""
         say(", ".join(f"{number} with {how}" for how, number in sorted(self.ends.items())))
         check(self.ends["a Terminate"] >= count // 4, f"few Terminates: {dict(self.ends)}")
         others = self.ends[FIN] + self.ends[RST]
@@ -90,8 +90,8 @@ class Stream:
         return self.msn[qn] - 1
 
     def message(self):
-        """Return the ULPDUs of one well-formed message. It may exceed a region's bounds, or use a
-        region without the right, or of another PD."""
+        """Return the ULPDUs of one well-formed message. It may exceed a region's bounds, or name a
+        region that lacks the right for this message, or one of another PD."""
         dice = self.dice
         mr = dice.choice(self.target.regions())
         size = dice.choice((0, 1, 3, 64, 200, 256, 1000))
@@ -147,7 +147,7 @@ class Stream:
         return all_
 
     def octets(self, peer):
-        """Return the stream's FPDUs. In 30 % of all streams one is changed after its CRC was
+        """Return the stream's FPDUs. In 30 % of all streams one FPDU is changed after its CRC was
         computed."""
         dice = self.dice
         fpdus = [peer.make(ulpdu[:60000]) for ulpdu in self.ulpdus()]
@@ -387,7 +387,7 @@ MODIFY_QP, QUERY_QP, MODIFY_SRQ, QUERY_SRQ = 26, 25, 33, 34
 
 
 def good_commands(link):
-    """Return for each uverbs command that the device supports its number and a valid body."""
+    """Return (number, valid body) for uverbs commands on CQs, QPs, SRQs and memory regions."""
     pd, cq, srq, qp = (uverbs.handle(link, name) for name in ("pd", "scq", "srq", "qp"))
     mr = link.dut.memory.base
     wr = struct.pack("<QIIIIQII", 1, 1, 2, 2, 0, mr, 1, 0) + bytes(16) + rings.sge(mr, 8, 1)

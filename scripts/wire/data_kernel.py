@@ -478,8 +478,8 @@ def R_7_1_1_work_request_that_cannot_be(b, what, role):
 @rule("R-5.1-3: the octets of Sends whose memory changed at their completion, and of a Write of "
       "two pieces", cases=both((1,), (100,), (4096,)))
 def R_5_1_3_memory_of_a_slab(b, size, role):
-    """Storage ULPs send headers from slab memory, and reuse it when the Send completes. From the
-    completion on TCP must not refer to that memory, not even for a retransmission."""
+    """Storage ULPs send headers from slab memory, and reuse it when the Send completes. After the
+    completion, TCP must not refer to that memory, not even for a retransmission."""
     link = KernelLink(b, role)
     for turn in range(4):
         data = random_octets(size)
@@ -577,7 +577,8 @@ def D_6_2_2_1_drain_while_a_cpu_goes_offline(b, what, role):
       "it returns, though the ULP has asked for a completion queue of 4", cases=both())
 def D_6_2_2_1_drain_with_a_small_completion_queue(b, role):
     """nvmet, isert and ksmbd ask for as many CQEs as they have signaled WRs, but unsignaled WRs
-    that are flushed complete, too. ib_drain_qp() waits for the last CQE, so none may be lost."""
+    that are flushed complete, too. The device must lose no CQE, as ib_drain_qp() waits for the
+    last one."""
     before = hw_counter("cqe_lost")
     link = KernelLink(b, role, cq=4)
     for n in range(20):
@@ -600,7 +601,7 @@ SRQ_ROOM = 8
 
 
 def shared(b, role):
-    """Return a link whose QP uses an SRQ with five receives, whose wr_id is 0x20 to 0x24."""
+    """Return a connection whose QP uses an SRQ with five receives, of wr_ids 0x20 to 0x24."""
     link = KernelLink(b, role, srq=SRQ_ROOM)
     for n in range(5):
         link.kv.do(f"recv {0x20 + n} {4096 * n},100")
@@ -629,8 +630,8 @@ def R_5_3_1_shared_receives_of_a_kernel_ulp(b, role):
 @rule("D-6.2.2-1: the half-filled receive and the work requests have completed, once, when it "
       "returns; QP_LAST_WQE_REACHED; none of the SRQ's other receives does", cases=both())
 def D_6_2_2_1_drain_with_a_shared_receive_queue(b, role):
-    """In newer kernels ib_drain_qp() for a QP with an SRQ waits up to ten seconds for the event
-    QP_LAST_WQE_REACHED: the device must report it in less time."""
+    """Since Linux 6.11 ib_drain_qp() for a QP with an SRQ waits up to ten seconds for the event
+    QP_LAST_WQE_REACHED: the device must report this event in less time."""
     link = shared(b, role)
     link.peer.send(b"octets")
     link.kv.wc(0x20)

@@ -220,7 +220,7 @@ def F_4_4_3_changed_length(b, offset, role):
       "F-8-4: the Terminate, then FIN", cases=both())
 def F_6_1_nothing_is_placed_before_the_crc(b, role):
     """The peer sends a Write without the last byte of its CRC, and later that byte, which is wrong.
-    The device must place no byte of the Write, neither before nor after it."""
+    The device must place no byte of the Write, neither before that byte arrives nor after."""
     link = Link(b, role)
     mr = sink(link, 4096)
     octets = bytearray(link.peer.make(rdmap.write(mr.rkey, mr.start, random_octets(4000))))
@@ -292,8 +292,8 @@ FIRST = {
       "D-4.1-3: 1/1/04 for DV 2 in a Write",
       "R-4.1-1: 0/2/05 for RV 2 in a Write", cases=[(which,) for which in FIRST])
 def F_7_1_2_1_first_fpdu_is_good_for_mpa_alone(b, which):
-    """The first FPDU has a right CRC, but an error of DDP or RDMAP: MPA allows the responder to
-    send now, so it reports the error in a Terminate."""
+    """The first FPDU has a right CRC, but an error of DDP or RDMAP: MPA allows the responder, here
+    the device, to send now, so the device must report the error in a Terminate."""
     error, ulpdu = FIRST[which]
     link = Link(b, "responder", first=False)
     link.qp.recv()
@@ -379,8 +379,8 @@ def killed(link):
 
 
 def network_down(link):
-    """Kill verbs_probe while the device's network interface is down. Then bring the interface up,
-    so that the bytes which the device sends because of the kill reach the peer."""
+    """Kill the ULP, verbs_probe, while the device's network interface is down. Then bring the
+    interface up, so that the bytes which the device sends because of the kill reach the peer."""
     run("ip link set storm0 down")
     killed(link)
     run("ip link set storm0 up")
@@ -415,7 +415,7 @@ ENDS_OF_THIS_SIDE = {
 
 def full_write(link, size):
     """Post a Write that is longer than the peer's TCP receive window, and wait until the window is
-    closed. Return the bytes of all FPDUs of the Write."""
+    closed. Return all FPDUs of the Write, joined, as the device must send them."""
     data = random_octets(size)
     link.qp.write(data, 0x1000, 0x55)
     check(link.peer.wait_full(), "the window does not close")
@@ -534,8 +534,8 @@ def F_4_5_1_no_large_fpdus_else(b, peer, own, more, role):
     bits = {"silent": 0, "allows": large_bit(role),
             "echo": large_bit("initiator" if role == "responder" else "responder")}[peer]
     settings = {"large_fpdu": own, "markers": int(more == "markers_in")}
-    # With large_fpdu=1 the device offers large FPDUs in each Request in which it does not set M,
-    # but in a Reply only if the connection will use them.
+    # With large_fpdu=1 the device offers FPDUs longer than a TCP segment in each Request in which
+    # it does not set M, but in a Reply only if the connection will use such FPDUs.
     says = role == "initiator" and bool(own) and more != "markers_in"
     link = Link(b, role, mss=1460, large=bits, markers=markers, settings=settings, says_large=says)
     link.peer.conduct.mulpdu = link.mulpdu = fpdu.mulpdu(1460 - 12, markers)
@@ -798,7 +798,7 @@ def up_to(link, distance):
 @rule("F-4.3-5: silence behind an FPDU that ends there, and the pointer of the next, which is 0",
       cases=both())
 def F_4_3_5_marker_between_two_fpdus(b, role):
-    """A Marker between two FPDUs is sent together with the second one, and its FPDUPTR is 0."""
+    """A Marker between two FPDUs has FPDUPTR 0, and is sent together with the second FPDU."""
     link = Link(b, role, markers=True)
     link.pong(up_to(link, 0))
     equal(link.peer.inward.position % 512, 0, "end of the FPDU")
@@ -835,7 +835,7 @@ def F_4_3_8_markers_are_of_one_direction(b, markers, role):
 # --- Markers that the device receives --------------------------------------------------------
 
 def receiving(b, role, **kw):
-    """Return a link on which the device has asked for Markers, so that the peer sends them."""
+    """Return a connection for which the device asked for Markers, so that the peer sends them."""
     b.set(markers=1)
     link = Link(b, role, **kw)
     check(link.frame.flags & mpa.M, "the device does not ask for Markers")
@@ -858,8 +858,8 @@ def change_marker(change):
 @rule("F-4.3-6: memory, receive and sink have the pattern without its Markers",
       "F-4.3-8: the device's own FPDUs, which are read as ones without Markers", cases=both())
 def F_4_3_6_markers_reach_nobody(b, role):
-    """The peer sends a Write, a Send and a Read Response with 8 Markers each: the device must place
-    the data without the Markers."""
+    """The peer sends a Write, a Send and a Read Response with at least 8 Markers each: the device
+    must place the data without the Markers."""
     link = receiving(b, role)
     data = random_octets(4096)
     mr, into = sink(link, 4096), link.dut.mr(4096, LOCAL_WRITE)
@@ -1002,7 +1002,7 @@ def F_8_1_end_that_halts_within_a_message_is_an_abort(b, cut, how, role):
 @rule("F-8-1: QP_FATAL and DISCONNECTED",
       "D-6.2.2-1: both receives are flushed, once each", cases=both((0,), (1,), (30,)))
 def F_8_1_reset(b, size, role):
-    """The peer sends RST between two FPDUs, or after the first `size` bytes of an FPDU."""
+    """The peer sends RST after the first `size` bytes of an FPDU; size 0: between two FPDUs."""
     link = Link(b, role)
     link.qp.recv()
     link.qp.recv()

@@ -235,7 +235,7 @@ def R_5_2_2_1_one_response_more(b, role):
       "region's memory", cases=both((0,), (1,), (2,)))
 def R_5_2_2_2_response_to_another_stag(b, which, role):
     """Segment `which` of the peer's Read Response has the STag of a region other than the Read's
-    sink."""
+    sink: the device must refuse this segment."""
     link = Link(b, role)
     into, read = reading(link)
     mr = link.dut.mr(96, MAY_WRITE)
@@ -252,7 +252,7 @@ def R_5_2_2_2_response_to_another_stag(b, which, role):
       cases=both((0,), (1,)))
 def R_5_2_2_2_response_to_another_read(b, which, role):
     """While two Reads are open, the peer's first response has the sink STag of the second Read, or
-    that of the first Read with another key: the device must refuse it."""
+    that of the first Read with another key: the device must refuse the response."""
     link = Link(b, role)
     _, read = reading(link, 32)
     _, read2 = reading(link, 32)
@@ -266,8 +266,8 @@ def R_5_2_2_2_response_to_another_read(b, which, role):
       cases=both((0, 1), (0, -1), (1, 1), (1, -1), (1, -32), (2, 8), (2, -64),
                  (2, 1 << 40)))
 def R_5_2_2_3_response_at_another_offset(b, which, delta, role):
-    """The TO of segment `which` of the peer's Read Response is wrong by `delta` bytes: too high or,
-    if `delta` is negative, too low."""
+    """The TO of segment `which` of the peer's Read Response is `delta` bytes too high (negative:
+    too low): the device must refuse this segment."""
     link = Link(b, role)
     into, read = reading(link)
     for ulpdu in link.peer.response_segments(read, bytes(96), 32)[:which]:
@@ -282,8 +282,8 @@ def R_5_2_2_3_response_at_another_offset(b, which, delta, role):
       cases=both((97, 97, True), (97, 97, False), (97, 48, True),
                  (192, 96, False)))
 def R_5_2_2_3_response_is_too_long(b, size, cut, last, role):
-    """The peer's Read Response has one byte more than the Read asked for, or twice as many and no
-    L: the device must refuse the first segment that exceeds the sink."""
+    """The peer's Read Response has one byte more than the Read asked for, or twice as many bytes
+    and no L: the device must refuse the first segment that exceeds the sink."""
     link = Link(b, role)
     into, read = reading(link)
     ulpdus = [rdmap.response(read.sink_stag, read.sink_to + at, bytes(min(cut, size - at)),
@@ -298,8 +298,8 @@ def R_5_2_2_3_response_is_too_long(b, size, cut, last, role):
 @rule("R-5.2.2-4: Terminate 1/1/01, the Read fails, and memory",
       cases=both((95, 95), (95, 50), (1, 1)))
 def R_5_2_2_4_response_ends_early(b, size, cut, role):
-    """The peer sets L before the Read Response is complete: the device must not place that segment;
-    it places those before."""
+    """The peer sets L before the Read Response is complete: the device must not place the segment
+    with L, but must place those before it."""
     link = Link(b, role)
     into, read = reading(link)
     data = random_octets(size)
@@ -391,7 +391,8 @@ def R_5_3_1_each_send_takes_one_receive(b, role):
       "D-5.4-1: the length of the completion, to which three of five segments add nothing",
       "D-7.1-4: three segments without octets do not move the MO that is due", cases=both())
 def R_5_3_1_empty_segments_of_a_send(b, role):
-    """The peer's Send has segments without data at its start, in its midst and at its end."""
+    """The peer's Send has empty segments at its start, middle and end: they do not change what the
+    device places."""
     link = Link(b, role)
     place = link.qp.recv(8)
     msn = link.peer.next_msn(0)
@@ -566,7 +567,8 @@ def R_8_1_1_7_region_of_a_process_is_not_invalidated(b, role):
 @rule("R-5.3-7: no completion of the RTR message, without a receive; the next Send has MSN 2",
       cases=[()])
 def R_5_3_7_send_as_rtr_message(b):
-    """A Send as RTR message has MSN 1, but needs no receive: the ULP has posted none."""
+    """The peer's RTR message is a Send: it has MSN 1, but needs no receive at the device. The ULP
+    has posted no receive."""
     link = Link(b, "responder", rtr=mpa.SEND)
     equal(link.frame.rtr, mpa.SEND, "RTR message that the device takes")
     link.dut.nothing_completes()
@@ -579,7 +581,7 @@ def R_5_3_7_send_as_rtr_message(b):
 @rule("R-5.3-7: no completion of the RTR message; the ULP's first Send has MSN 2",
       "X-02-2: a Send for RTR message, where the Reply has the bits of Send and Write", cases=[()])
 def R_5_3_7_send_as_rtr_message_is_sent(b):
-    """A Send as RTR message has MSN 1, so the ULP's first Send has MSN 2."""
+    """The device's RTR message is a Send, which has MSN 1: so the ULP's first Send has MSN 2."""
     link = Link(b, "initiator", rtr=mpa.SEND)
     link.dut.nothing_completes()
     link.qp.send(b"data")
@@ -624,7 +626,7 @@ def F_4_3_8_each_message_in_every_framing(b, framing, role):
 # --- a QP that is used again -----------------------------------------------------------------
 
 class Again(Link):
-    """A link whose QP is that of the link `before`, and is connected for the second time"""
+    """A second connection of the QP whose first connection, which has ended, was `before`"""
 
     def __init__(self, b, role, before, **kw):
         self.before = before

@@ -30,8 +30,8 @@ def owing(link, size=LONG):
 
 @rule("R-5.5-10: memory, when the Send's completion is there, 20 times", cases=both())
 def R_5_5_10_writes_before_a_send_are_there(b, role):
-    """When a receive completes, the device must have placed all Writes that the peer sent before
-    the Send, whether they arrived in the same TCP segment or in earlier ones."""
+    """When a Send of the peer completes a receive, the device must have placed all Writes that the
+    peer sent before that Send, whether they arrived in the same TCP segment or in earlier ones."""
     link = Link(b, role)
     mr = link.dut.mr(20000, MAY_WRITE)
     for turn in range(20):
@@ -253,7 +253,7 @@ def R_B_3_fence(b, opcode, op, role):
       cases=both(*[(n,) for n in (1, 2, 3, 4)]))
 def R_B_3_fences_and_depths(b, ord, role):  # pylint: disable=redefined-builtin
     """The ULP posts four Reads and a fenced Send, twice: at most ORD Reads may be open at a time,
-    and none when the peer gets the Send."""
+    and no Read when the peer gets a Send."""
     link = Link(b, role, ord=ord, peer_ird=ord)
     into = link.dut.mr(8 * 16, LOCAL_WRITE)
     qp = link.qp
@@ -340,7 +340,8 @@ def R_6_1_3_one_read_too_many(b, depth, role):
                    for more in (0, 8, None)]))
 def R_5_2_1_1_reads_of_nothing(b, sizes, more, role):
     """A long Write of the device closes the peer's receive window, so that the device cannot send a
-    response: each Read, even one of 0 bytes, stays open and counts for IRD, which is 3."""
+    response: each Read of the peer, even one of 0 bytes, stays open and counts for the device's
+    IRD, which is 3."""
     link = Link(b, role, narrow=True, ird=3, peer_ord=3)
     mr = link.dut.mr(8, REMOTE_READ)
     mr.put(b"octets..")
@@ -382,7 +383,7 @@ def R_6_1_3_as_many_reads_as_agreed(b, depth, role):
       soak=both((1, 30000, 8), (4, 100000, 8)))
 def R_6_1_4_next_read_at_the_limit(b, depth, count, size, role):
     """As many Reads are open as IRD allows. As soon as the peer has a response it may send the next
-    Read: the device must accept it, and so must have freed the slot of the answered one."""
+    Read: the device must accept this Read, and so must have freed the answered Read's slot."""
     link = Link(b, role, ird=depth, peer_ord=depth)
     mr = link.dut.mr(8, REMOTE_READ)
     mr.put(b"octets..")
@@ -454,8 +455,8 @@ def as_many_reads_are_taken(link, depth):
     for _ in range(depth - 1):
         link.peer.read(1, 1, 0)
     link.peer.read(1, 1, 0, good=False)
-    # Link.refused() reads from the peer's socket: then the device can send responses, and would
-    # accept another Read. So first wait until the device has got all Reads.
+    # Link.refused() reads from the peer's socket, which lets the device send responses, after which
+    # it would accept one more Read. So first wait until the device has got all Reads.
     check(link.peer.wait_taken(), "no acknowledgement")
     link.refused(rdmap.UNTAGGED_BUFFER)
 
@@ -467,7 +468,7 @@ def as_many_reads_are_taken(link, depth):
       cases=both((2, 9), (3, 0), (6, 4), (ULP, 5), (5, ULP), (ULP, ULP)))
 def E_9_1_depths_of_the_qp(b, peer_ird, peer_ord, role):
     """In both roles the QP gets an IRD of at least the peer's ORD, and an ORD of at most the peer's
-    IRD."""
+    IRD. For a 0x3fff of the peer, the QP gets the value that the QP's ULP asked for."""
     link = Link(b, role, ird=OWN_IRD, ord=OWN_ORD, peer_ird=peer_ird, peer_ord=peer_ord,
                 narrow=True, qp={"sends": 16})
     want_ird = OWN_IRD if peer_ord == ULP else max(OWN_IRD, peer_ord)
@@ -480,8 +481,8 @@ def E_9_1_depths_of_the_qp(b, peer_ird, peer_ord, role):
 @rule("R-8.1.1-11: what query_device says, and the depths of a Reply to a peer that asks for more",
       cases=[()])
 def R_8_1_1_11_depths_have_a_cap(b):
-    """The Reply to a Request with the highest IRD and ORD has the limits that ibv_query_device()
-    reports."""
+    """The Reply to a Request with the highest IRD and ORD, 0x3ffe (0x3fff has another meaning),
+    has the limits that ibv_query_device() reports."""
     link = Link(b, "responder")
     words = link.verbs.words("device")
     caps = dict(word.split("=") for word in words)
@@ -495,7 +496,7 @@ def R_8_1_1_11_depths_have_a_cap(b):
 
 @rule("R-5.5-1: a Send leaves while a Write comes in half", cases=both())
 def R_5_5_1_no_order_between_directions(b, role):
-    """The device sends a message while it has received only half of a Write."""
+    """The device must be able to send a message while it has received only half of a Write."""
     link = Link(b, role)
     mr = link.dut.mr(100, MAY_WRITE)
     first, second = link.peer.write_segments(mr.rkey, mr.start, bytes(100), 50)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """A process misuses its own rings, its objects and uverbs, or uses them in unusual ways.
 
-Whatever the process does, only its own connections may end: the device must work on for others.
+Whatever the process does, only its own connections may end: those of other processes must work on.
 """
 
 import contextlib
@@ -334,8 +334,8 @@ class Flipped:
         self.done = self.refused = 0
 
     def stream(self, n):
-        """Make a connection; have the device use elements with the changing field, up to 16, until
-        it refuses one of them."""
+        """Make a connection; have the device use up to 16 elements, in each of which a thread keeps
+        changing one field, until the device refuses an element."""
         link = Link(self.b.another(), "responder", dut=self.dut, name=f"n{n}")
         link.peer.allow_cut()
         size = rings.SQE if self.ring == "sq" else rings.RQE
@@ -696,8 +696,8 @@ def R_5_4_3_shared_receives_stay(b, role):
       "D-6.2.2-1: one completion, and the next receive, which takes another QP's Send",
       cases=both(("long",), ("invalidate",), ("gone",)))
 def D_7_1_5_shared_receive_that_fails(b, how, role):
-    """A receive of an SRQ fails together with its Send. The QP gets QP_LAST_WQE_REACHED, and the
-    SRQ's next receive serves another QP."""
+    """The device refuses a Send, and the SRQ's receive that the Send used fails, too. The QP of the
+    Send gets QP_LAST_WQE_REACHED, and the SRQ's next receive serves another QP."""
     dut = with_srq(b)
     one = Link(b, role, dut=dut, name="1", qp={"srq": "srq"})
     two = Link(b.another(), role, dut=dut, name="2", qp={"srq": "srq"})
@@ -932,8 +932,8 @@ def R_8_1_2_1_work_requests_through_uverbs(b, opcode):
     link = Link(b, "responder")
     mr = link.dut.mr(64, MAY_WRITE)
     qp = handle(link, "qp")
-    # ib_uverbs_post_send: response, qp, wr_count, sge_count, wqe_size;
-    # ib_uverbs_send_wr: id, num_sge, opcode, flags, ex, rdma
+    # Fields of struct ib_uverbs_post_send: response, qp_handle, wr_count, sge_count, wqe_size; of
+    # struct ib_uverbs_send_wr: wr_id, num_sge, opcode, send_flags, ex, wr.rdma
     head = struct.pack("<QIIII", 0, qp, 1, 1, 56)
     wr = struct.pack("<QIIIIQII", 0x77, 1, opcode, 2, 0, mr.start, mr.rkey, 0) + bytes(16)
     wrote(link, command(POST_SEND, head + wr + sge(mr.start, 8, mr.lkey), out_words=1), 8, 4)

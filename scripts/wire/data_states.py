@@ -191,9 +191,9 @@ FOUND_S = 60        # seconds after which srnic hides the QP of a connected resp
 
 @rule(cases=[("found",)], soak=[("hidden",)])
 def qp_of_a_live_responder_is_not_for_another_request(b, state):
-    """A program can call rdma_accept() with the number of any QP. That of a connected responder
-    must be refused: by iw_mpa with EBUSY; but with EINVAL if the QP has been connected for FOUND_S
-    seconds, as iw_cm then no longer finds the QP."""
+    """A program can call rdma_accept() with the number of any QP. If this QP belongs to a connected
+    responder, the call must fail: with EBUSY from iw_mpa or, if the QP has been connected for more
+    than FOUND_S seconds, with EINVAL, as srnic then hides the QP from iw_cm."""
     link = Link(b, "responder")
     if state == "hidden":
         time.sleep(FOUND_S + 2)

@@ -67,9 +67,9 @@ LONG = 8000
 
 
 def slowly_added(b):
-    """Add the RDMA device siw9 on new0, and delay its registration: the RDMA core does not find
-    siw9 until the delay ends. Return the process that adds siw9, and the SlowPoint, which can end
-    the delay."""
+    """Add the RDMA device siw9 on the network device new0, and delay siw9's registration: the RDMA
+    core does not find siw9 until the delay ends. Return the process that adds siw9, and the
+    SlowPoint, which can end the delay."""
     b.things.append(lambda: run("rdma link delete siw9 2>/dev/null || true; "
                                 "ip link delete new0 2>/dev/null || true"))
     run("ip link add new0 type dummy")
@@ -273,9 +273,9 @@ def port_goes_down_and_up(b):
 
 @rule("L-03")
 def netdev_changes_under_connections(b):
-    """The network device gets another hardware address and another name. Endpoints in each state
-    of storms.HOLD must stay in it, except LINGER, which a timer may end. New connections must work,
-    and no event reports the new address to programs."""
+    """The network device gets another hardware address and another name. iw_mpa's endpoints in each
+    state of storms.HOLD must stay in their state, except LINGER, which a timer may end. New
+    connections must work, and programs get no asynchronous event for the new address."""
     quiet()
     ground = Ground(b)
     verbs = Dut(b.another(ground.address)).verbs
@@ -338,7 +338,7 @@ class Storm:
 
     def is_over(self):
         """Has the storm lasted long enough? Programs that are killed print no counts: until other
-        programs have counted a connection and a completed WR, it lasts up to twice as long."""
+        programs have counted a connection and a completed WR, the storm may last twice as long."""
         took = time.monotonic() - self.start
         return took > self.seconds * (1 if self.is_good() else 2)
 
@@ -391,8 +391,8 @@ ANEW = ("ip link add storm0 type veth peer name storm1; ip link set storm1 up; i
         "ip addr add 10.1.0.1/24 dev storm0; rdma link add siw1 type srnic netdev storm0")
 
 # Commands of an administrator, of which a Storm executes random ones: name and shell command.
-# "module" also removes siw0, the device of the other tests, and adds it again. The exit status is 0
-# if the command has had its effect.
+# The one named "module" also removes siw0, the device of the other tests, and adds it again. Each
+# command's exit status is 0 if the command has had its effect.
 DEEDS = (
     ("link", "rdma link delete siw1 2>/dev/null; rdma link add siw1 type srnic netdev storm0"),
     ("link", "rdma link delete siw1 2>/dev/null; rdma link add siw1 type srnic netdev storm0"),

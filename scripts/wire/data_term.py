@@ -87,7 +87,7 @@ def flushed_behind_successes(link):
       cases=both(("write",), ("send",), ("response",)))
 def R_5_4_7_terminate_at_the_end_of_an_fpdu(b, kind, role):
     """The peer sends a bad FPDU while its receive window is closed, and the device has half a MiB
-    to send. Before its Terminate it may only complete an FPDU of which TCP has a part."""
+    to send. Before its Terminate the device may only complete an FPDU of which TCP has a part."""
     link = Link(b, role, narrow=True)
     if kind == "response":
         mr = link.dut.mr(LONG, REMOTE_READ)
@@ -109,8 +109,8 @@ def R_5_4_7_terminate_at_the_end_of_an_fpdu(b, kind, role):
       "R-5.5-14: no more Sends succeed than came whole",
       "D-6.2.2-1: Sends that did not succeed are flushed, in order", cases=both())
 def R_5_4_7_what_did_not_leave_did_not_succeed(b, role):
-    """The peer sends a bad FPDU while its receive window is closed, and many Sends of the device
-    are not sent: those in whose place it sends its Terminate must not complete with success."""
+    """The peer sends a bad FPDU while its receive window is closed. The device then sends a
+    Terminate in place of the unsent Sends: these Sends must not complete with success."""
     link = Link(b, role, narrow=True, qp={"sends": 64})
     sge = link.dut.out(random_octets(3000))
     link.qp.post(*(link.qp.wr(WR_SEND, [sge]) for _ in range(50)))
@@ -335,8 +335,8 @@ def R_5_4_3_received_terminate_flushes_all(b, role):
       "R-5.5-15: the Send and the Write, which had left, are flushed behind the Read",
       cases=both(("terminate",), ("reset",), ("fault",)))
 def R_5_4_3_sent_behind_an_open_read(b, how, role):
-    """A Send and a Write were sent, but the Read before them gets no response. WRs complete in
-    order, so all three are flushed."""
+    """A Send and a Write were sent, but the stream ends before the peer answers the Read that was
+    posted before them. WRs complete in order, so all three are flushed."""
     link = Link(b, role)
     into = link.dut.mr(8, LOCAL_WRITE)
     link.qp.read(into.sge(), 1, 2)

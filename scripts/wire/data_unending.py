@@ -75,7 +75,7 @@ class Mover:
             self.peer.sock.settimeout(LIMIT)
 
     def acks(self):
-        """Read some of the device's data, so that TCP's window opens little by little."""
+        """Read some of the device's data, so that the peer's TCP window opens little by little."""
         data = self.peer.sock.recv(SIP)
         check(data, "the device has sent all")
         self.peer.inward.feed(data)
@@ -107,7 +107,7 @@ def post_long_write(link):
 
 
 def post_behind_a_read(link):
-    """Post a Read, which the peer does not answer, and a Send with a fence, which waits for it."""
+    """Post a Read, which the peer does not answer, and a fenced Send, which waits for the Read."""
     if isinstance(link, KernelLink):
         link.kv.do(f"post read {SIGNALED} 1 0x9000 0x99 0,64; "
                    f"send {FENCE | SIGNALED} 2 0 0 0,64")
@@ -129,7 +129,8 @@ def disconnected(link, limit):
 
 
 def on_ground_of_its_own(b, make, role):
-    """Return the link that make() makes on an RDMA device which only this test uses and deletes."""
+    """Have `make` (user_link or kernel_link) connect an RDMA device that only this test uses and
+    deletes. Return the connection."""
     ground = Ground(b)
     one = b.another(ground.address)
     one.listen_address = ground.address
@@ -245,8 +246,8 @@ def L_02_device_does_not_wait_for_an_end(b, who, role):
 @rule("L-02: the connection has gone at linger_timeout_ms though finish_timeout_ms is far away",
       cases=[(role,) for role in ROLES])
 def L_02_end_on_a_device_that_goes_is_short(b, role):
-    """A kernel ULP gets DEVICE_REMOVAL and disconnects. As its device is being removed, the close by
-    FIN is limited by linger_timeout_ms, and not by the longer finish_timeout_ms."""
+    """A kernel ULP gets DEVICE_REMOVAL and disconnects. As its device is being removed, the close
+    by FIN is limited by linger_timeout_ms, and not by the longer finish_timeout_ms."""
     quiet()
     b.set(linger_timeout_ms=3000, finish_timeout_ms=600000)
     link = on_ground_of_its_own(b, kernel_link, role)

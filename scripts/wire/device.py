@@ -72,7 +72,7 @@ OWN = "srnic", "siw_mpa"
 CHOSEN = ["srnic"]
 
 # Optional features: name, function that returns whether a device has the feature, and a regular
-# expression for the rules, as "ID" or "MODULE ID", whose tests need the feature
+# expression for the rules whose tests need it: "ID" or, if only those of one module, "MODULE ID"
 FEATURES = (
     ("MPA revision 2", lambda it: it.rev >= 2, r"(E|X)-.*|F-rtr"),
     ("to ask for an RTR message", lambda it: it.asks_rtr,
@@ -108,8 +108,9 @@ def need_repeats():
 
 
 def lacks(module, ids):
-    """Return the name of an optional feature that a test of the rules `ids` needs and the device
-    lacks, or None. For srnic and siw_mpa always None: there the tests themselves call device()."""
+    """Return the name of an optional feature that the device lacks and a test of `module` for the
+    rules `ids` needs, else None. For srnic and siw_mpa always return None: tests find out the
+    features of these two by device()."""
     if driver_name() in OWN:
         return None
     return next((name for name, has, rules in FEATURES if not has(device()) and

@@ -31,14 +31,14 @@ def data_of_syns(sniffer):
 
 def allow(b, ours=1):
     """Enable Fast Open for clients and servers in this host's TCP. ours: the value of the sysctl
-    net.iw_mpa.fast_open, by which iw_mpa uses it"""
+    net.iw_mpa.fast_open; 1 has iw_mpa use Fast Open"""
     b.put("/proc/sys/net/ipv4/tcp_fastopen", 3)
     b.set(fast_open=ours)
 
 
 def call(b, sock, pd=b""):
-    """Have a cm_probe connect to `sock`, at which the test listens. Return the cm_probe, the peer,
-    and the MPA Request."""
+    """Have a process of cm_probe, as ULP of the device, connect to the test's listening `sock`.
+    Return this Probe, the test's end of the connection, and the MPA Request."""
     client = b.client()
     client.do(f"connect 4 4 {pd.hex() or '-'}")
     peer = b.take(sock)

@@ -93,7 +93,7 @@ class Refusals:
 
     def of_an_initiator(self, fpdu, peer):
         """Check `fpdu`, the first FPDU of the device, which is the initiator: if it is a Terminate,
-        it must have code 5, and FIN has to follow."""
+        it must have layer 2, type 0 and code 5, and FIN has to follow."""
         if fpdu.op == "TERM":
             equal(fpdu.raw.hex(), mpa.terminate(5).hex(), "Terminate message")
             peer.expect_fin()
@@ -112,8 +112,9 @@ class Refusals:
         self.heard = True
 
     def judge(self):
-        """If iw_mpa's counter LOCAL has grown, check that the peer got a Terminate. The caller
-        makes sure that all connections have ended before: only then they are counted."""
+        """If iw_mpa's counter LOCAL, of local errors, has grown, check that the peer got a
+        Terminate. The caller first waits for the end of all connections, when errors are counted.
+        """
         if counter("LOCAL") > self.counted:
             check(self.heard, "a local error of which the peer was told nothing")
             self.of_frames += 1
@@ -171,7 +172,7 @@ def connect(b):
 
 
 def accepts(server, peer):
-    """Expect the event that has to follow an rdma_accept() without an error. Return true if it is
+    """Expect the event that has to follow a successful rdma_accept(). Return true if the event is
     ESTABLISHED, false if it reports a failure."""
     try:
         peer.recv_reply()

@@ -3,7 +3,7 @@
 
 A position counts the bytes that one end has sent after its MPA Request or Reply. FPDUs and Markers
 are multiples of 4 bytes long, and Markers are 512 bytes apart, so a Marker never divides
-ULPDU_Length or the CRC field. The length of the Request or Reply does not matter.
+ULPDU_Length or the CRC field.
 """
 
 import ctypes
@@ -39,8 +39,8 @@ def crc32c_slowly(data):
 
 
 def _load(path=os.path.join(os.path.dirname(os.path.abspath(__file__)), "crc32c.so")):
-    """Return the function crc32c() of crc32c.c, if crc32c.so has been built, else crc32c_slowly():
-    in Python the CRC of 64 KiB takes a second in a guest."""
+    """Return the function crc32c() of crc32c.c, if crc32c.so has been built, else crc32c_slowly(),
+    which takes a second in a virtual machine for the CRC of 64 KiB."""
     if not os.path.exists(path):
         return crc32c_slowly
     function = ctypes.CDLL(path).crc32c
@@ -114,7 +114,8 @@ class Writer:
         return bytes(out)
 
     def skip(self, size):
-        """Count `size` bytes that the test sent without fpdu(), as they move the next Markers."""
+        """Count `size` bytes that the test sent without fpdu(): the next Marker's position depends
+        on them."""
         self.position += size
 
 
