@@ -3,9 +3,10 @@
 
 peer.py passes every DDP segment of the device under test to a Conduct, which raises Bad unless the
 MSNs of each queue are consecutive; MO or TO continues from one segment of a message to the next;
-messages are not interleaved; a Read Response matches the peer's oldest unanswered Read Request; the
-device's unanswered Read Requests do not exceed the negotiated ORD; and nothing follows a Terminate,
-whose code must not be for errors of MPA startup.
+messages are not interleaved; no segment exceeds MULPDU, and only a message's last one may be empty;
+a Read Response matches the peer's oldest unanswered Read Request; the device's unanswered Read
+Requests do not exceed the negotiated ORD; and nothing follows a Terminate, whose code must not be
+for errors of MPA startup.
 """
 
 import rdmap
@@ -13,8 +14,8 @@ from rdmap import Bad
 
 
 class Conduct:
-    """What one end of a stream, the "checked end", has sent and received: heard() checks this end's
-    next segment by that."""
+    """What one end of a stream, the "checked end", has sent and has to answer. heard() checks
+    whether the next segment of this end conforms to that."""
 
     def __init__(self, mulpdu=None, depth=None):
         self.is_strict = True       # match Read Responses with the Read Requests given to ask()?
@@ -28,11 +29,11 @@ class Conduct:
         self.terminated = False
 
     def ask(self, read):
-        """Record a Read Request that the checked end has received and has to answer."""
+        """Record a Read Request that is sent to the checked end, which has to answer it."""
         self.asked.append(read)
 
     def answered(self):
-        """Record that the checked end's oldest Read was answered in full; return this Read."""
+        """Record that the checked end's oldest unanswered Read was answered; return this Read."""
         return self.reads.pop(0)
 
     def heard(self, segment):

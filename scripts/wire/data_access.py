@@ -396,8 +396,8 @@ def R_8_1_2_1_queues_that_a_process_may_not_lock(b, what):
 
 @rule(cases=[()])
 def device_says_who_it_is(b):
-    """The firmware version that ibv_devinfo and "rdma dev" show is the version of the module srnic,
-    which libsiw formats as three numbers for ibv_devinfo."""
+    """ibv_devinfo and "rdma dev" show the version of the module srnic as firmware version. For
+    ibv_devinfo, libsiw formats this version as three numbers."""
     caps = dict(word.split("=") for word in Dut(b).verbs.words("device"))
     version, = lines_of("/sys/module/srnic/version")
     numbers = re.match(r"\d+(\.\d+){,2}", version).group().split(".")

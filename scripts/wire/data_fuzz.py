@@ -5,7 +5,7 @@ A stream is first made of good messages: Writes, Sends, Read Requests and Read R
 are flipped, FPDUs are cut, repeated, swapped and merged, and fields get values at limits that the
 device checks, with right CRCs and wrong ones. In all cases the device must keep the rules for
 senders to the end of the stream, the stream must end, no byte may change except where the peer may
-write, the next good connection must work, and at the end there must be no more objects than before.
+write, later connections and those of other processes must work, and no kernel object may leak.
 
 Processes write random elements into their rings, random bytes all over them, and random uverbs
 commands.

@@ -292,8 +292,8 @@ FIRST = {
       "D-4.1-3: 1/1/04 for DV 2 in a Write",
       "R-4.1-1: 0/2/05 for RV 2 in a Write", cases=[(which,) for which in FIRST])
 def F_7_1_2_1_first_fpdu_is_good_for_mpa_alone(b, which):
-    """The first FPDU has a right CRC, but an error of DDP or RDMAP: MPA allows the responder, here
-    the device, to send now, so the device must report the error in a Terminate."""
+    """The peer's first FPDU has a right CRC, but an error of DDP or RDMAP: MPA allows the
+    responder, here the device, to send now, so the device must report the error in a Terminate."""
     error, ulpdu = FIRST[which]
     link = Link(b, "responder", first=False)
     link.qp.recv()

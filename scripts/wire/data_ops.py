@@ -567,8 +567,8 @@ def R_8_1_1_7_region_of_a_process_is_not_invalidated(b, role):
 @rule("R-5.3-7: no completion of the RTR message, without a receive; the next Send has MSN 2",
       cases=[()])
 def R_5_3_7_send_as_rtr_message(b):
-    """The peer's RTR message is a Send: it has MSN 1, but needs no receive at the device. The ULP
-    has posted no receive."""
+    """The peer's RTR message is a Send: it has MSN 1, but uses no receive of the device. The ULP
+    posts its first receive later, for the Send with MSN 2."""
     link = Link(b, "responder", rtr=mpa.SEND)
     equal(link.frame.rtr, mpa.SEND, "RTR message that the device takes")
     link.dut.nothing_completes()

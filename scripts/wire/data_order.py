@@ -468,7 +468,7 @@ def as_many_reads_are_taken(link, depth):
       cases=both((2, 9), (3, 0), (6, 4), (ULP, 5), (5, ULP), (ULP, ULP)))
 def E_9_1_depths_of_the_qp(b, peer_ird, peer_ord, role):
     """In both roles the QP gets an IRD of at least the peer's ORD, and an ORD of at most the peer's
-    IRD. For a 0x3fff of the peer, the QP gets the value that the QP's ULP asked for."""
+    IRD. Where the peer sends 0x3fff, the QP gets the IRD or ORD that the device's ULP asked for."""
     link = Link(b, role, ird=OWN_IRD, ord=OWN_ORD, peer_ird=peer_ird, peer_ord=peer_ord,
                 narrow=True, qp={"sends": 16})
     want_ird = OWN_IRD if peer_ord == ULP else max(OWN_IRD, peer_ord)

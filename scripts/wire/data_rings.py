@@ -696,8 +696,9 @@ def R_5_4_3_shared_receives_stay(b, role):
       "D-6.2.2-1: one completion, and the next receive, which takes another QP's Send",
       cases=both(("long",), ("invalidate",), ("gone",)))
 def D_7_1_5_shared_receive_that_fails(b, how, role):
-    """The device refuses a Send, and the SRQ's receive that the Send used fails, too. The QP of the
-    Send gets QP_LAST_WQE_REACHED, and the SRQ's next receive serves another QP."""
+    """A Send ends its stream, as it is too long, has a bad Invalidate STag, or takes a receive
+    whose region is gone: this receive of the SRQ fails, too. The QP must get QP_LAST_WQE_REACHED,
+    and the SRQ's next receive must serve another QP."""
     dut = with_srq(b)
     one = Link(b, role, dut=dut, name="1", qp={"srq": "srq"})
     two = Link(b.another(), role, dut=dut, name="2", qp={"srq": "srq"})

@@ -129,8 +129,8 @@ def disconnected(link, limit):
 
 
 def on_ground_of_its_own(b, make, role):
-    """Have `make` (user_link or kernel_link) connect an RDMA device that only this test uses and
-    deletes. Return the connection."""
+    """Return the connection that make(), which is user_link() or kernel_link(), sets up for an RDMA
+    device that only this test uses and deletes."""
     ground = Ground(b)
     one = b.another(ground.address)
     one.listen_address = ground.address

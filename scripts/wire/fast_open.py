@@ -38,7 +38,8 @@ def allow(b, ours=1):
 
 def call(b, sock, pd=b""):
     """Have a process of cm_probe, as ULP of the device, connect to the test's listening `sock`.
-    Return this Probe, the test's end of the connection, and the MPA Request."""
+    Return the harness.Probe of this process, the test's end of the connection, and the MPA Request.
+    """
     client = b.client()
     client.do(f"connect 4 4 {pd.hex() or '-'}")
     peer = b.take(sock)

@@ -113,8 +113,8 @@ class Refusals:
 
     def judge(self):
         """If iw_mpa's counter LOCAL, of local errors, has grown, check that the peer got a
-        Terminate. The caller first waits for the end of all connections, when errors are counted.
-        """
+        Terminate. The caller first waits until all connections have ended: an error is counted only
+        when its connection ends."""
         if counter("LOCAL") > self.counted:
             check(self.heard, "a local error of which the peer was told nothing")
             self.of_frames += 1
