@@ -14,8 +14,7 @@ from rdmap import Bad
 
 
 class Conduct:
-    """What one end of a stream, the "checked end", has sent and has to answer. heard() checks
-    whether the next segment of this end conforms to that."""
+    """The state of one end of a stream, the "checked end", whose segments are passed to heard()"""
 
     def __init__(self, mulpdu=None, depth=None):
         self.is_strict = True       # match Read Responses with the Read Requests given to ask()?
