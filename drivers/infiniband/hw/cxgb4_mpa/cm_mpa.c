@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * This file replaces the MPA functions of iw_cxgb4's cm.c by calls of mpa.c.
- * The file "edits" says how scripts/lib/stage-edit.py takes those functions out
- * of cm.c, and includes this file at its end. So static functions of cm.c can
- * be used here.
+ * scripts/lib/stage-edit.py takes those functions out of a copy of cm.c, as the
+ * file "edits" says, and makes the copy include this file in its last line. So
+ * static functions of cm.c can be used here.
  *
- * Callers hold com.mutex of the endpoint, with these exceptions: rx_data(),
- * peer_close(), abort_rpl() and c4iw_accept_cr() take it; cm_begin_anew() runs
- * without it; some callers of connect_reply_upcall() do not hold it.
+ * The callers of these functions hold com.mutex of the endpoint, with these
+ * exceptions: rx_data(), peer_close(), abort_rpl() and c4iw_accept_cr() take
+ * the mutex themselves; cm_begin_anew() runs without it; some callers of
+ * connect_reply_upcall() do not hold it.
  */
 
 static struct c4iw_ep *cm_ep(struct c4mpa_conn *conn)
@@ -134,7 +135,7 @@ static int cm_raise_request(struct c4iw_ep *ep, struct iw_cm_event *event)
 /*
  * Raise CONNECT_REPLY. An event with an error is the last one, so the reference
  * on the cm_id is dropped then; but not if iw_cm had no memory to copy private
- * data, since c4mpa_tell_reply() then raises the event without private data.
+ * data: c4mpa_tell_reply() then raises the event again, without private data.
  */
 static int cm_raise_reply(struct c4iw_ep *ep, struct iw_cm_event *event)
 {
@@ -189,8 +190,9 @@ static bool cm_disarm(struct c4mpa_conn *conn)
 }
 
 /*
- * ops->abort(). c4iw_ep_disconnect() cannot do this:
- *  - it takes com.mutex itself: if the mutex were dropped for this, another
+ * The op abort() of struct c4mpa_ops: send RST. c4iw_ep_disconnect() cannot be
+ * used for that:
+ *  - it takes com.mutex itself: if the mutex were dropped for the call, another
  *    context could end the connection first;
  *  - it leaves the flag CLOSE_SENT set: so it could not close the endpoint's
  *    next connection, with revision 1, if the peer closed that one first;
@@ -245,7 +247,7 @@ static void cm_init(struct c4iw_ep *ep, bool initiator, int rev)
 
 /*
  * act_establish() calls this when TCP is connected. c4iw_connect() has stored
- * in @ep what the ULP asks for.
+ * the ULP's IRD, ORD and private data in @ep.
  */
 static int send_mpa_req(struct c4iw_ep *ep, struct sk_buff *skb,
 			u8 mpa_rev_to_use)
@@ -303,11 +305,12 @@ static void connect_reply_upcall(struct c4iw_ep *ep, int status)
 }
 
 /**
- * c4mpa_reset_is_final - the peer has reset TCP before its Reply
+ * c4mpa_reset_is_final - TCP was aborted before the Reply: does connect fail?
  * @ep: endpoint of an initiator
- * @status: the device's code for the reset
+ * @status: the device's code for the cause, CPL_ERR_CONN_RESET for a peer's RST
  *
- * Return: true if the ULP gets an error; false if revision 1 is to be tried.
+ * Return: true if the ULP gets an error; false if the peer has sent RST, and
+ * revision 1 is to be tried.
  */
 bool c4mpa_reset_is_final(struct c4iw_ep *ep, u8 status)
 {
@@ -341,7 +344,7 @@ static int cm_accept(struct c4iw_ep *ep, struct iw_cm_id *cm_id,
 /**
  * c4iw_accept_cr - the verb iw_accept of iw_cxgb4
  * @cm_id: the cm_id of the CONNECT_REQUEST
- * @conn_param: number of the QP, IRD, ORD and private data
+ * @conn_param: QP number, IRD, ORD and private data
  *
  * Return: 0 or a negative errno.
  */

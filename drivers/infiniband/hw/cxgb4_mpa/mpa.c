@@ -11,7 +11,7 @@
 #define C4MPA_RTR	(IW_MPA_RTR_WRITE | IW_MPA_RTR_READ)
 
 /**
- * c4mpa_init - begin a startup, also a second one with revision 1
+ * c4mpa_init - begin a startup, also if revision 1 is tried after revision 2
  * @conn: connection
  * @ops: functions of the device, the timer and iw_cm
  * @settings: parameters of the module and limits of the device
@@ -41,7 +41,7 @@ void c4mpa_init(struct c4mpa_conn *conn, const struct c4mpa_ops *ops,
 /*
  * Return: the one RTR type with which the QP is programmed: conn->rtr, the type
  * of the settings, if the peer names it, or if the peer names no type that the
- * device has; else the type that the peer names and the device has.
+ * device supports; else the type that the peer names and the device supports.
  */
 static u8 c4mpa_rtr(const struct c4mpa_conn *conn)
 {
@@ -124,7 +124,8 @@ static int c4mpa_tell(struct c4mpa_conn *conn, enum c4mpa_event_type type,
 
 /*
  * Raise CONNECT_REPLY. If iw_cm has no memory to copy the private data, raise
- * the event again without private data; a connection that came up is aborted.
+ * the event again without private data: with the same error or, if there was
+ * none, with -ENOMEM, and the connection is aborted.
  */
 static enum c4mpa_verdict c4mpa_tell_reply(struct c4mpa_conn *conn,
 					   enum iw_mpa_reason why,
@@ -163,8 +164,8 @@ static void c4mpa_add_v1_rtr(struct c4mpa_conn *conn)
 
 /*
  * Send a Terminate message of the startup phase (RFC 6581 8). No QP has the
- * stream yet, so ops->send() sends the message, as it has sent the Request. A
- * peer that wants Markers could not parse it: then the connection is aborted.
+ * stream yet, so ops->send() sends the message, as it has sent the Request. The
+ * message has no Markers: if the peer asks for them the connection is aborted.
  */
 static enum c4mpa_verdict c4mpa_terminate(struct c4mpa_conn *conn, u8 code)
 {
@@ -228,9 +229,10 @@ enum c4mpa_verdict c4mpa_rx_reply(struct c4mpa_conn *conn, const void *octets,
  * @octets: bytes in the driver's buffer
  * @len: how many
  *
- * Once CONNECT_REQUEST is raised the timer limits the time for the ULP's
- * answer. Bytes after the Request, in the same buffer or a later one, cannot be
- * kept until the QP is bound: they end the connection.
+ * The startup timer is not stopped when CONNECT_REQUEST is raised: it also
+ * limits the time for the ULP's answer. Bytes after the Request, in the same
+ * buffer or a later one, cannot be kept until the QP is bound: they end the
+ * connection.
  *
  * Return: what to do with the connection.
  */
@@ -254,7 +256,7 @@ enum c4mpa_verdict c4mpa_rx_request(struct c4mpa_conn *conn, const void *octets,
 
 /**
  * c4mpa_accept - the ULP accepts: program the QP, send the Reply
- * @conn: connection with a Request that the ULP was asked about
+ * @conn: connection whose CONNECT_REQUEST waits for the ULP's answer
  * @ird: IRD that the ULP asks for
  * @ord: ORD that the ULP asks for
  * @pd: private data
@@ -291,7 +293,7 @@ int c4mpa_accept(struct c4mpa_conn *conn, u16 ird, u16 ord, const void *pd,
 
 /**
  * c4mpa_reject - the ULP rejects: send a Reply with the flag R
- * @conn: connection with a Request that the ULP was asked about
+ * @conn: connection whose CONNECT_REQUEST waits for the ULP's answer
  * @pd: private data
  * @pd_len: bytes of @pd
  *
@@ -355,8 +357,8 @@ enum c4mpa_fin c4mpa_rx_fin(struct c4mpa_conn *conn)
  * c4mpa_take_again - the device has closed a connection after an abort
  * @conn: connection
  *
- * Return: true, once, if c4mpa_rx_fin() has aborted it to connect again with
- * revision 1; false after a later abort.
+ * Return: true at the first call after c4mpa_rx_fin() has aborted the
+ * connection, to connect again with revision 1; else false.
  */
 bool c4mpa_take_again(struct c4mpa_conn *conn)
 {

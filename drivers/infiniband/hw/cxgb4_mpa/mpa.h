@@ -53,10 +53,9 @@ enum c4mpa_event_type {
  * struct c4mpa_event - an event of a connection, for iw_cm
  * @type: which event
  * @status: 0 or a negative errno
- * @depths: IRD and ORD of the peer or, if its frame has none, those that match
- *	the device's limits; 0..255
- * @pd: private data of the peer's frame, or NULL; valid as long as the
- *	connection
+ * @depths: IRD and ORD, 0..255: the peer's or, if its frame has none, the
+ *	device's limit of ORD as IRD, and its limit of IRD as ORD
+ * @pd: private data of the peer's frame, in @rx of &struct c4mpa_conn; or NULL
  * @pd_len: bytes of @pd
  */
 struct c4mpa_event {
@@ -72,8 +71,8 @@ struct c4mpa_event {
 
 /**
  * struct c4mpa_ops - functions of the device, the timer and iw_cm
- * @send: send @head, then private data, which may be NULL, as bytes that the
- *	device does not frame; 0 or a negative errno
+ * @send: send the bytes of @head, then those of @pd, which may be NULL, without
+ *	the framing of FPDUs; 0 or a negative errno
  * @start: bind the QP to the connection, and program it with @params of &struct
  *	c4mpa_conn: the device takes FPDUs from now on, and for an initiator
  *	sends the RTR message by itself; 0 or a negative errno

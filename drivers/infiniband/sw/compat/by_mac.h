@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Kbuild includes this before register.c for a kernel whose rdma_cm finds a device by its GID, the
- * MAC address: such an rdma_cm cannot tell two devices apart whose interfaces have one MAC address.
+ * Kbuild includes this before register.c for kernels whose rdma_cm finds a device by its GID, which
+ * is the MAC address of its interface: of devices with one MAC address rdma_cm takes the first.
  */
 #ifndef _COMPAT_BY_MAC_H
 #define _COMPAT_BY_MAC_H

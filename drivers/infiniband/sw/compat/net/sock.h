@@ -5,9 +5,9 @@
 #include_next <net/sock.h>
 
 /*
- * A socket made by the kernel has no reference on its network namespace: sk_net_refcnt_upgrade() of
- * newer kernels takes one. In Linux 6.2 and later sk->ns_tracker of a socket without such a
- * reference is in use, too, for an entry in net->notrefcnt_tracker: that is freed first.
+ * A socket made by the kernel has no reference on its network namespace. This takes one, for
+ * kernels without sk_net_refcnt_upgrade(). In Linux 6.2 and later sk->ns_tracker of such a
+ * socket is in use already, for an entry in net->notrefcnt_tracker: that entry is freed first.
  */
 #ifndef COMPAT_HAS_NETNS_WEAK_TRACKER
 #define __netns_tracker_free(net, tracker, refcounted) ((void)0)
@@ -27,7 +27,7 @@ static inline void sk_net_refcnt_upgrade(struct sock *sk)
 
 /*
  * In newer kernels sk_owner_set() has a socket hold the module that its lockdep class is in. In
- * older ones an accepted socket cannot hold a module, so it keeps TCP's class.
+ * older ones an accepted socket cannot hold a module, so it keeps TCP's lockdep class.
  */
 #ifndef COMPAT_HAS_SOCK_OWNER
 static inline void compat_lock_set_class(struct lockdep_map *lock, const char *name,
