@@ -108,8 +108,9 @@ static struct iw_mpa_crowd *backlog_find_crowd(struct iw_mpa_device *dev,
 }
 
 /*
- * Set up the backlog of a new listener, until iw_mpa_backlog_close(). @net is
- * the listener's network namespace, NULL if that is being destroyed.
+ * Set up the backlog of a new listener, and the listener's own reference, which
+ * iw_mpa_backlog_close() drops. @net is the listener's network namespace, NULL
+ * if that is being destroyed.
  *
  * Return: false if there is no memory.
  */
@@ -311,8 +312,9 @@ void iw_mpa_backlog_asked(struct iw_mpa_ep *ep)
 }
 
 /*
- * The ULP has answered a Request. So iw_cm has handled the event
- * CONNECT_REQUEST, and may have room for another event.
+ * The ULP has answered an endpoint's Request, or the endpoint ends: the first
+ * Request that waits may be reported now. After an answer iw_cm may have room
+ * for an event, too, since iw_cm has handled CONNECT_REQUEST.
  */
 void iw_mpa_backlog_answered(struct iw_mpa_ep *ep)
 {
@@ -350,11 +352,11 @@ void iw_mpa_backlog_queue(struct iw_mpa_ep *ep)
 }
 
 /*
- * Must a listener accept no more connections for now? Connections whose Request
- * waits for room in iw_cm or the ULP are never closed to make place for others.
- * So if the listener has any, they count against half_open_listener_max and
- * half_open_max, together with the connections that wait for their Request or,
- * after a Reject, for the peer to close.
+ * Must a listener accept no more connections for now? A half-open connection,
+ * which waits for its Request or, after a Reject, for the peer to close, is
+ * closed to make place for another one. A connection whose Request waits for
+ * room in iw_cm or the ULP is not. So while the listener has one of the latter,
+ * both kinds together count against half_open_listener_max and half_open_max.
  */
 bool iw_mpa_backlog_is_full(struct iw_mpa_listener *lis,
 			    const struct iw_mpa_config *config)

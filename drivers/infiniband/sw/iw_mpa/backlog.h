@@ -18,16 +18,16 @@ struct net;
  * struct iw_mpa_crowd - a device's connections in one network namespace
  * @node: entry in @crowds of &struct iw_mpa_device, whose @lock protects all
  *	members
- * @net: the network namespace, only compared: each endpoint and each listening
- *	socket holds it, a listener without a socket does not
+ * @net: the network namespace; compared, but not dereferenced, since a listener
+ *	without a socket has no reference on it
  * @listeners: the device's listeners in @net; the last one frees the crowd
  * @half_open: endpoints that wait for the MPA Request, or after a Reject for
  *	the peer to close; the oldest first
  * @half_open_count: entries of @half_open
  * @no_room_count: Requests that wait for room in iw_cm or the ULP
  *
- * half_open_max is a limit per network namespace: connections in one namespace
- * must not cause connections in another to be closed.
+ * half_open_max limits each crowd, not the device as a whole: connections in
+ * one namespace must not cause connections in another to be closed.
  */
 struct iw_mpa_crowd {
 	struct list_head	node;

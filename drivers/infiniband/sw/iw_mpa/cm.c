@@ -7,9 +7,9 @@
  * returned, provider_data of a passive cm_id is the connection's number. The
  * number is odd: 0 and even numbers stand for no connection. A pointer would
  * need a reference, which nothing would drop: iw_cm sometimes does not deliver
- * a CONNECT_REQUEST, or answers for a connection that has ended, and never
- * reports that it frees a cm_id. The number finds the endpoint as long as the
- * endpoint is live, and never finds another one.
+ * a CONNECT_REQUEST, and never reports that it frees a cm_id. And an answer may
+ * come after the connection has ended. The number finds the endpoint as long as
+ * the endpoint is live, and never finds another one.
  */
 
 #include "main.h"
@@ -37,10 +37,10 @@ static void cm_choose_model(struct iw_mpa_ep *ep, struct iw_cm_id *id)
 /*
  * iw_cm's iw_connect. This function does not wait for the peer.
  *
- * Return: 0, then exactly one CONNECT_REPLY follows, maybe before the return;
- * or a negative errno, then no event follows: -EINVAL for private data that is
- * too long, for a QP that does not exist and, with strict_ird_ord, for an IRD
- * or ORD above the device's limit; -EBUSY if the QP has a connection;
+ * Return: 0, and exactly one CONNECT_REPLY is raised, before or after the
+ * return; or a negative errno, and no event is raised: -EINVAL for private data
+ * that is too long, for a QP that does not exist and, with strict_ird_ord, for
+ * an IRD or ORD above the device's limit; -EBUSY if the QP has a connection;
  * -EADDRINUSE if TCP uses the source port and must not choose another port;
  * -EADDRNOTAVAIL if the ULP's network namespace does not have the source
  * address; -ENETUNREACH and other errors of TCP; -ENODEV; -ENOMEM.
@@ -71,9 +71,10 @@ int iw_mpa_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	ep->ifindex = iw_mpa_iwcm_ifindex(id);
 	cm_choose_model(ep, id);
 	/*
-	 * All attempts to connect share one time limit, the sum of those for
-	 * TCP and for the Reply: a program that is killed waits until its
-	 * attempt has ended, and must not wait several times as long.
+	 * An initiator may connect again, to offer revision 2 once more, or
+	 * revision 1. All its attempts share one time limit, the sum of those
+	 * for TCP and for the Reply: a program that is killed waits until the
+	 * last attempt has ended.
 	 */
 	tcp_ms = READ_ONCE(ep->config->connect_timeout_ms);
 	reply_ms = READ_ONCE(ep->config->reply_timeout_ms);
@@ -97,10 +98,10 @@ put_device:
  * again: a further call with the same QP changes nothing, one with another QP
  * ends the connection.
  *
- * Return: 0, then exactly one ESTABLISHED follows, maybe before the return, but
- * none after or during iw_reject; or a negative errno, then no event follows:
- * -ECONNRESET if the connection has ended; -EINVAL, -EBUSY, -ENOMEM as for
- * iw_mpa_connect(); other errors of the hand-off.
+ * Return: 0, and exactly one ESTABLISHED is raised, before or after the return,
+ * but none after or during iw_reject; or a negative errno, and no event is
+ * raised: -ECONNRESET if the connection has ended; -EINVAL, -EBUSY, -ENOMEM as
+ * for iw_mpa_connect(); other errors of the hand-off.
  */
 int iw_mpa_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {

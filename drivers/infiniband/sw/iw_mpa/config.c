@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Settings: sysctl net.iw_mpa.* of each network namespace; a device's own
- * settings, in sysfs, override them.
+ * Settings: sysctl net.iw_mpa.* of each network namespace. A device may have a
+ * value of its own for some of them, in sysfs, which overrides the sysctl.
  */
 
 #include "config.h"

@@ -100,9 +100,9 @@ EXPORT_SYMBOL_GPL(iw_mpa_ep_put);
 
 /*
  * Return: false if a driver must not call iw_mpa about a connection: after
- * stop() it needs a reference to do so. A call without one is logged, if the
- * endpoint is not freed yet. Only @ep itself is read, nothing that it points
- * to.
+ * stop() the driver needs a reference on the endpoint, and has none. The call
+ * is logged. The check works only until @ep is freed; what @ep points to may be
+ * freed earlier, so it is not read.
  */
 bool iw_mpa_ep_check_call(const struct iw_mpa_ep *ep, const char *call)
 {

@@ -49,10 +49,10 @@ enum iw_mpa_upcall_phase {
  *
  * An event out of order makes iw_cm crash the kernel. @phase allows only these
  * sequences for a connection: CONNECT_REPLY(0), CLOSE; CONNECT_REPLY(<0);
- * ESTABLISHED, CLOSE; and a first part of the last one if the ULP rejects what
- * it has accepted. No lock is needed: the context that handles the endpoint's
- * events (the runner) alone writes the members, except @rejected, which is set
- * within iw_reject.
+ * ESTABLISHED, CLOSE; and, if the ULP rejects what it has accepted, ESTABLISHED
+ * alone, or no event. No lock is needed: the context that handles the
+ * endpoint's events (the runner) alone writes the members, except @rejected,
+ * which is set within iw_reject.
  */
 struct iw_mpa_upcall {
 	struct iw_cm_id			*cm_id;
@@ -71,8 +71,8 @@ struct iw_mpa_upcall {
  * @rtr_end: TCP sequence number after the RTR message, or after its last repeat
  *
  * No lock is needed: the context that handles the endpoint's events (the
- * runner) alone writes the members. Others may check whether @qp is NULL, and
- * read @qpn.
+ * runner) alone writes the members. Other contexts may check whether @qp is
+ * NULL, and read @qpn.
  */
 struct iw_mpa_offload {
 	struct ib_qp			*qp;

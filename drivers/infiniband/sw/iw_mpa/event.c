@@ -4,9 +4,9 @@
  * any context; run.c handles them. Only event.c and run.c take the endpoint's
  * lock.
  *
- * A raised event is a bit in ep->events: no memory is allocated for it, so none
- * is lost. If no context handles the endpoint's events (is the runner), the
- * work item is queued. A runner checks for further events, under ep->lock,
+ * A raised event is a bit in ep->events: no memory is allocated for it, so no
+ * event is lost. If no context handles the endpoint's events (is the runner),
+ * the work item is queued. A runner checks for further events, under ep->lock,
  * before it stops. So every event is handled that has an entry in the state
  * table for the present state.
  */
@@ -78,9 +78,9 @@ void iw_mpa_raise(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 }
 
 /*
- * Return: the phase of the present state. ep->lock orders this with a change of
- * the phase: either the context that changes the phase reads what the caller
- * wrote before this call, or the caller gets the new phase.
+ * Return: the phase (START, UP or END) of the present state. ep->lock orders
+ * this with a change of the phase: either the context that changes the phase
+ * reads what the caller wrote before this call, or the caller gets the new one.
  */
 static enum iw_mpa_phase event_phase(struct iw_mpa_ep *ep)
 {

@@ -127,7 +127,8 @@ EXPORT_SYMBOL_GPL(iw_mpa_fpdu_rtr);
 
 /**
  * iw_mpa_fpdu_term - make a Terminate message of the startup phase
- * @code: MPA error code (RFC 6581 8): 5 local, 6 IRD, 7 RTR
+ * @code: MPA error code (RFC 6581 8): 5 local catastrophic error,
+ *	6 insufficient IRD, 7 no matching RTR type
  * @crc: fill in the CRC field; otherwise it is 0
  * @fpdu: room for the FPDU; all of it is written
  *

@@ -10,8 +10,8 @@ void iw_mpa_frame_decode_head(const void *buf, bool reply,
 
 /*
  * RFC 6581 data (IRD, ORD, RTR flags), in MPA frames and SCTP session messages.
- * @pd: IW_MPA_ENHANCED_SIZE bytes, of any alignment. Decoding only sets bits
- * in @frame->rtr, which has to be 0 before.
+ * @pd: IW_MPA_ENHANCED_SIZE bytes, of any alignment. Decoding sets bits in
+ * @frame->rtr, and clears none: so @frame->rtr has to be 0 before.
  */
 void iw_mpa_enhanced_decode(const u8 *pd, struct iw_mpa_frame *frame);
 void iw_mpa_enhanced_encode(const struct iw_mpa_frame *frame, u8 *pd);
