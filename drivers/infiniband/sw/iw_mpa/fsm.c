@@ -17,8 +17,8 @@
  *  - DEAD is entered only with RELEASE, and DEV_GONE leads to DEAD from every
  *    state in which the connection waits for an event;
  *  - every state that waits for the peer, the ULP or the driver, except that of
- *    an established connection, has a timer; and no order of events makes a
- *    startup or a close by FIN last longer than the time limit of its phase.
+ *    an established connection, has a timer; and no order of events makes the
+ *    states that share a time limit (TOTAL in fsm.h) last longer than that.
  */
 
 #include "fsm.h"
@@ -40,9 +40,9 @@
 #define DO(name) IW_MPA_DO_##name
 
 /*
- * Actions that end a connection: FAIL_QUIETLY if iw_cm expects no event,
- * FAIL_CONNECT if it expects one, CLOSE if it expects one and the driver has
- * the stream
+ * Actions that end a connection: FAIL_QUIETLY if iw_cm expects no event;
+ * FAIL_CONNECT if iw_cm expects CONNECT_REPLY; CLOSE if the driver has the
+ * stream: iw_cm then expects the event ESTABLISHED or CLOSE.
  */
 #define FAIL_QUIETLY	DO(RELEASE)
 #define FAIL_CONNECT	(DO(UNBIND) | DO(REPORT_DOWN) | DO(RELEASE))
@@ -84,9 +84,9 @@
 
 /*
  * RFC 6581 10: if a responder reads a Request of revision 2 and closes without
- * a Reply, the initiator takes it for one that supports revision 1 only. So a
- * responder whose device is being removed sends a Reject, though it does not
- * wait until the peer has read it.
+ * a Reply, the initiator assumes that this responder supports revision 1 only.
+ * So a responder whose device is being removed sends a Reject, but does not
+ * wait until the peer has read the Reject.
  */
 #define REJECT_AND_GO	(DO(SEND_REJECT) | DO(RELEASE))
 

@@ -34,9 +34,9 @@
  *
  * A close by FIN goes on while bytes move: a peer could prolong it for ever, by
  * one byte at a time. An initiator may connect more than once, and waits for a
- * Reply each time. So all states of a close by FIN share one time limit, and so
- * do all attempts of a startup: see iw_mpa_fsm_deadline(). In state LINGER the
- * timer is never restarted.
+ * Reply each time. A Request may wait for room more than once. So each of these
+ * three has one time limit as a whole: see iw_mpa_fsm_deadline(). State LINGER
+ * does not need such a limit: its timer is never restarted.
  */
 #define IW_MPA_STATES(X)						\
 	X(IDLE,		NONE,	START,	OWN,				\

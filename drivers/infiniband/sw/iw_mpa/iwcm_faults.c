@@ -125,7 +125,7 @@ static void faults_look(struct iw_mpa_ep *ep, void *arg)
 
 	/*
 	 * Pairs with WRITE_ONCE() in iw_mpa_upcall_expect(). The endpoint has a
-	 * reference on its cm_id: so no other cm_id has the same address.
+	 * reference on its cm_id: no other cm_id has that memory address.
 	 */
 	if (!search->found && READ_ONCE(ep->up.cm_id) == search->id &&
 	    kref_get_unless_zero(&ep->ref))
@@ -133,7 +133,7 @@ static void faults_look(struct iw_mpa_ep *ep, void *arg)
 }
 
 /*
- * @word is provider_data. If it is not a connection's number, all endpoints are
+ * @word is provider_data. If it is the number of a QP, all endpoints are
  *	searched: that may take long, but few ULPs answer a connection twice.
  *
  * Return: the connection of a passive cm_id, referenced; NULL if it has ended.
@@ -200,8 +200,8 @@ static void faults_put_qp(struct iw_mpa_device *dev, u32 qpn)
  * If @word is 0, iw_reject has begun, and there is nothing to do. If @word has
  * the number of a QP, this is a further accept: iw_cm has replaced its
  * reference on that QP by one on QP @qpn. If QP @qpn is not the connection's
- * QP, the connection ends: from now on iw_cm would close QP @qpn, and hold it
- * as long as the connection exists.
+ * QP, the connection ends: otherwise iw_cm would at a disconnect modify QP
+ * @qpn, and hold QP @qpn as long as the connection exists.
  */
 int iw_mpa_iwcm_accept_again(struct iw_cm_id *id, unsigned long word, u32 qpn)
 {
@@ -351,13 +351,13 @@ static void faults_log_lent(struct iw_mpa_device *dev)
 /*
  * The network namespace for a socket that is not bound to the device's
  * interface: that of the ULP, whose addresses and routes apply. Mostly the
- * device is in it, too. But rdma_cm of Linux before 6.5 finds a device by its
+ * device is in it as well. But rdma_cm before Linux 6.5 finds a device by its
  * hardware address, which an interface in another namespace, such as an IPVLAN,
  * may share; and a cm_id stays valid if its device is moved to another
  * namespace. Call this only within iw_connect and iw_create_listen.
  *
- * Return: the network namespace, with a reference; NULL if the ULP's is unknown
- * and the device's is being destroyed.
+ * Return: the ULP's network namespace or, if unknown, the device's, with a
+ * reference; NULL if the ULP's is unknown and the device's is being destroyed.
  */
 struct net *iw_mpa_iwcm_get_net(struct iw_mpa_device *dev, struct iw_cm_id *id)
 {
@@ -376,8 +376,9 @@ struct net *iw_mpa_iwcm_get_net(struct iw_mpa_device *dev, struct iw_cm_id *id)
 /*
  * The interface that rdma_cm has chosen: it has the local address, or the route
  * uses it. The device of the cm_id may belong to another interface: to one with
- * the same hardware address, to a VLAN of the chosen interface, or to its
- * parent. Call this only within iw_connect and iw_create_listen.
+ * the same hardware address, to a VLAN of the chosen interface, or to the
+ * interface of which the chosen one is a VLAN. Call this only within iw_connect
+ * and iw_create_listen.
  *
  * Return: index of the interface in the ULP's namespace; 0 if none or unknown
  */
@@ -451,12 +452,13 @@ static const struct ib_device *faults_device(struct iw_cm_id *id)
 }
 
 /*
- * A connection belongs to the listener's device, and the ULP has made its QP on
- * the device that rdma_cm has chosen. If these two devices differ, the number
- * of the QP is invalid on the listener's device, or is that of another ULP's
- * QP. Called within iw_connect and iw_accept, before the QP is bound.
+ * A responder's connection belongs to the listener's device, and the ULP has
+ * made its QP on the device that rdma_cm has chosen. If these two devices
+ * differ, the number of the QP is invalid on the listener's device, or is that
+ * of another ULP's QP. For an initiator both are one device. Called within
+ * iw_connect and iw_accept, before the QP is bound.
  *
- * Return: 0; -EINVAL if the devices differ, with ep->reason set.
+ * Return: 0; -EINVAL if the two devices differ, with ep->reason set.
  */
 int iw_mpa_iwcm_check_device(struct iw_mpa_ep *ep)
 {

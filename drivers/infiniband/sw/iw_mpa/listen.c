@@ -100,9 +100,9 @@ static int listen_look_at_other(struct iw_mpa_device *other, void *arg)
  * socket that is bound to the interface of one device may get a connection for
  * an address of another device. rdma_cm finds a connection's device by its
  * address. A wildcard listener does not report such a connection: its cm_id
- * belongs to the device of the interface. The peer gets a Reject, since a peer
- * without an answer assumes that this host lacks revision 2. Connections for
- * all other addresses are accepted: for those of the interface, even if another
+ * belongs to the device of the interface. The peer gets a Reject: without an
+ * answer it would assume that this host lacks revision 2. Connections for all
+ * other addresses are accepted: for those of the interface, even if another
  * device has them, too; for those of its VLANs; and for those of interfaces on
  * which iw_mpa has no device: often lo, a bridge or a VRF device.
  */
@@ -152,8 +152,8 @@ static int listen_adopt(struct iw_mpa_listener *lis, struct socket *sock)
 }
 
 /*
- * Accept connections of a listener. Return: when to call this again, in ms; < 0
- * if TCP reports the next connection.
+ * Accept connections of a listener. Return: after how many ms to call this
+ * again; < 0: not before the listener's socket reports the next connection.
  */
 static int listen_take(struct iw_mpa_listener *lis)
 {
@@ -287,15 +287,16 @@ static int listen_ifindex(const struct iw_mpa_listener *lis, struct net *net)
  * all devices. If a device that is being added refuses one, rdma_cm does not
  * attach the device: then no ULP could use it, only because some process has a
  * TCP port. So a wildcard listener has no socket, and is not refused, on
- *  - a device that cannot be responder, or is not in the listener's namespace;
+ *  - a device that cannot be responder, since the setting fence is on and the
+ *    device lacks IW_MPA_CAP_TX_FENCE, or that is not in the ULP's namespace;
  *  - the second device of an interface: rdma_cm listens on both, and only one
  *    socket can have the port on the interface, so that socket accepts the
  *    connections of both;
  *  - a device that is being added, if TCP already uses the port on its
- *    interface; the log says so. A ULP that listens later, when the RDMA core
- *    has added the device to its client iw_mpa, gets the error. The core adds
- *    it to the client rdma_cm, which makes these listeners, before that, if the
- *    module rdma_cm was loaded before iw_mpa, as modprobe does it.
+ *    interface; the log says so. A ULP that listens later gets the error. A
+ *    device counts as added once the RDMA core has called its client iw_mpa.
+ *    The core calls its client rdma_cm, which makes these listeners, before
+ *    iw_mpa, if rdma_cm was loaded first, as modprobe does it.
  */
 static int listen_open(struct iw_mpa_listener *lis, struct net *net)
 {

@@ -14,8 +14,8 @@
 /**
  * DOC: iw_mpa_ib_device_ops
  *
- * The verbs of iw_cm that iw_mpa implements. A driver passes the address of
- * this table to ib_set_device_ops(), and leaves the five verbs out of its own
+ * The five verbs of iw_cm that iw_mpa implements. A driver passes the address
+ * of this table to ib_set_device_ops(), and leaves these verbs out of its own
  * table. The table also brings the attributes in the device's sysfs folder
  * iw_mpa, unless the driver has already set a device_group; and the counters of
  * "rdma statistic", unless it has set both alloc_hw_port_stats and

@@ -20,7 +20,7 @@ static u8 neg_can_send(const struct iw_mpa_local *local)
 
 /**
  * iw_mpa_make_request - fill in the MPA Request that an initiator sends
- * @local: what this end can do and its ULP wants
+ * @local: what this end can do, and what its ULP asks for
  * @req: result: the Request, without private data
  *
  * Context: any.
@@ -45,7 +45,7 @@ EXPORT_SYMBOL_GPL(iw_mpa_make_request);
 
 /*
  * Return: the ORD of this end. It must not exceed the peer's IRD, unless the
- * peer leaves the depths to the ULPs (IW_MPA_DEPTH_ULP). A local ORD of
+ * peer leaves IRD and ORD to the ULPs (IW_MPA_DEPTH_ULP). A local ORD of
  * IW_MPA_DEPTH_ULP is above any device's limit, so min() gives that limit.
  */
 static u16 neg_ord(const struct iw_mpa_local *local, u16 peer_ird)
@@ -58,8 +58,8 @@ static u16 neg_ord(const struct iw_mpa_local *local, u16 peer_ird)
 /*
  * RFC 5044 7.1.1: CRC is on if either end asks for it; Markers are sent only if
  * the receiver asks for them. Markers are for receivers that place each TCP
- * segment by itself. Large FPDUs are for the other receivers, so they exclude
- * Markers.
+ * segment by itself. Large FPDUs, of more than one TCP segment, are for the
+ * other receivers, so they exclude Markers.
  */
 static void neg_stream(const struct iw_mpa_local *local,
 		       const struct iw_mpa_frame *own,
@@ -107,11 +107,11 @@ static enum iw_mpa_reason neg_responder_depths(const struct iw_mpa_local *local,
 }
 
 /*
- * RFC 6581 9.2. Return: the RTR types that both ends support; if there is none,
- * those that this end accepts. A Read as RTR message needs an IRD of at least
- * 1: so Read is left out if the device supports none, or if the ULP wants none
- * and the peer's ORD leaves IRD and ORD to the ULPs. But a device that accepts
- * only Reads names Read nevertheless.
+ * RFC 6581 9.2. Return: the RTR types that both ends support or, if they have
+ * no type in common, those that this end accepts. A Read as RTR message needs
+ * an IRD of at least 1. So Read is left out if the device's limit of IRD is 0;
+ * or if the ULP asks for an IRD of 0, and the peer's ORD leaves IRD and ORD to
+ * the ULPs. But if Read is the only type that the device accepts, it is kept.
  */
 static u8 neg_responder_rtr(const struct iw_mpa_local *local,
 			    const struct iw_mpa_frame *req, u16 ird)
@@ -127,7 +127,7 @@ static u8 neg_responder_rtr(const struct iw_mpa_local *local,
 
 /**
  * iw_mpa_negotiate_request - decide on a Request, as responder
- * @local: what this end can do and its ULP wants
+ * @local: what this end can do, and what its ULP asks for
  * @req: the Request received
  * @rep: result: the Reply, without private data; always filled in, with
  *	@rep->reject set unless the return value is IW_MPA_R_OK
@@ -230,7 +230,7 @@ static enum iw_mpa_reason neg_initiator_rtr(const struct iw_mpa_local *local,
 
 /**
  * iw_mpa_negotiate_reply - decide on a Reply, as initiator
- * @local: what this end can do and its ULP wants
+ * @local: what this end can do, and what its ULP asks for
  * @req: the Request that was sent
  * @rep: the Reply received
  * @params: result: parameters for the device. On error crc is valid, for a
@@ -242,8 +242,10 @@ static enum iw_mpa_reason neg_initiator_rtr(const struct iw_mpa_local *local,
  *
  * Context: any.
  *
- * Return: IW_MPA_R_OK; REJECTED; MARKERS; BAD_REV if the Reply is enhanced and
- * the Request was not; INSUFFICIENT_IRD or NO_RTR: a Terminate message is due.
+ * Return: IW_MPA_R_OK; REJECTED if the Reply has flag R; BAD_REV if the Reply
+ * is enhanced and the Request was not; MARKERS if the peer wants Markers and
+ * this end cannot send them; INSUFFICIENT_IRD or NO_RTR: a Terminate message is
+ * due.
  */
 enum iw_mpa_reason iw_mpa_negotiate_reply(const struct iw_mpa_local *local,
 					  const struct iw_mpa_frame *req,
