@@ -84,10 +84,10 @@ int iw_mpa_qp_bind(struct iw_mpa_ep *ep, u32 qpn)
 	ep->user = ep->off.qp->uobject;
 	/*
 	 * If the work item was queued before ep->user was set, it is in
-	 * iw_mpa_wq. There it might run for a later event, wait for the
-	 * application, and hold up storage. So cancel it: this context, within
-	 * iw_connect or iw_accept, handles the pending events, or queues the
-	 * work item again.
+	 * iw_mpa_wq, as those of storage are. There it might run for a later
+	 * event, wait for the application, and hold up storage. So cancel it:
+	 * this context, within iw_connect or iw_accept, handles the pending
+	 * events, or queues the work item again, in iw_mpa_user_wq.
 	 */
 	if (ep->user && cancel_work(&ep->work))
 		iw_mpa_ep_drop(ep);
@@ -110,8 +110,8 @@ void iw_mpa_qp_unbind(struct iw_mpa_ep *ep)
 /*
  * wake_up_var() checks for waiters without a barrier. qp_set_free() and this
  * function take the lock of the same bucket, which serves as the barrier:
- * either this finds the endpoint unbound, or wake_up_var() finds the task that
- * waits here.
+ * either this function finds the endpoint unbound, or wake_up_var() finds the
+ * task that waits for that.
  */
 static bool qp_is_unbound(struct hlist_bl_head *bucket,
 			  const struct iw_mpa_ep *ep)

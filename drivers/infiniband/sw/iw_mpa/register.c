@@ -200,9 +200,9 @@ static int device_look_for_first(struct iw_mpa_device *first, void *arg)
 
 /*
  * Log what may surprise an administrator of a new device: rdma_cm takes another
- * device for the addresses of its interface; or another interface, of which
- * this one is a port, has the addresses; or a program that connects has to
- * choose its source address, since the interface is in a VRF.
+ * device for the addresses of the new device's interface; or a bridge or bond,
+ * of which the interface is a port, has the addresses; or a program that
+ * connects has to choose its source address, since the interface is in a VRF.
  */
 static void device_tell_surprises(struct iw_mpa_device *dev)
 {
@@ -231,10 +231,10 @@ static void device_tell_surprises(struct iw_mpa_device *dev)
  * may take minutes. ULPs wait for closes by FIN, too. Only after that are the
  * QPs destroyed and is the driver called. So iw_mpa is a client, too: it ends
  * at once the connections that are coming up or ending, and refuses new ones.
- * Established connections end when their ULPs end them, in linger_timeout_ms at
- * most. A client that registered after iw_mpa is called before iw_mpa, and may
- * still wait up to finish_timeout_ms for a close by FIN: so load rdma_cm before
- * iw_mpa.
+ * Established connections end when their ULPs close them: a close then takes
+ * linger_timeout_ms at most. A client that registered after iw_mpa is called
+ * before iw_mpa, and may still wait up to finish_timeout_ms for a close by FIN:
+ * so load rdma_cm before iw_mpa.
  *
  * A device that is moved to another network namespace is removed from its
  * clients and added again.

@@ -69,7 +69,7 @@ static unsigned int run_timeout_ms(const struct iw_mpa_ep *ep,
 }
 
 /*
- * Return: the time limit, in jiffies, of a close by FIN that begins now. The
+ * Return: when a close by FIN that begins now has to end, in jiffies. The
  * removal of a device waits until its connections have ended: meanwhile the
  * limit for the whole close is linger_timeout_ms at most, which otherwise
  * limits only the wait for the next byte.
@@ -103,9 +103,9 @@ static void run_enter(struct iw_mpa_ep *ep, enum iw_mpa_state state)
 }
 
 /*
- * The ULP may ask for an IRD or ORD above the device's limit: for 255, which
- * stands for "as many as possible", or for the depth that the peer has offered.
- * 0x3fff leaves IRD and ORD to the ULPs (RFC 6581 9.1).
+ * Lower the IRD or ORD that the ULP asks for to the device's limit: the ULP may
+ * ask for 255, which stands for "as many as possible", or for what the peer has
+ * offered. 0x3fff stays: it leaves IRD and ORD to the ULPs (RFC 6581 9.1).
  */
 static u16 run_depth(u32 wanted, u16 limit)
 {
@@ -217,10 +217,10 @@ static enum iw_mpa_event run_open(struct iw_mpa_ep *ep)
 /*
  * RFC 6581 10: a peer without revision 2 reads the Request and closes. A peer
  * that closes without reading the Request may have another reason: too many
- * connections, or a listener that was destroyed. So it is offered revision 2
- * once more. If it closes again without a Reply it is offered revision 1: a
- * peer without revision 2 may also send RST, which does not show whether it has
- * read the Request.
+ * connections, or a listener that was destroyed. So such a peer is offered
+ * revision 2 once more. If it closes again without a Reply it is offered
+ * revision 1: a peer without revision 2 may also send RST, which does not show
+ * whether the peer has read the Request.
  */
 static void run_choose_revision(struct iw_mpa_ep *ep)
 {
@@ -380,7 +380,7 @@ static enum iw_mpa_event run_drain(struct iw_mpa_ep *ep)
 }
 
 /*
- * RELEASE is each endpoint's last action. No context uses the endpoint later:
+ * RELEASE is each endpoint's last action. No event is handled after it:
  *  - socket callbacks, also the driver's, were unhooked under sk_callback_lock;
  *  - the driver: stop() has returned; a driver needs a reference for later
  *    calls;
@@ -721,8 +721,8 @@ static bool run_try_claim(struct iw_mpa_ep *ep, enum iw_mpa_event event,
  * iw_accept or iw_reject. There may be a runner already: the ULP may answer on
  * another CPU before the upcall of CONNECT_REQUEST has returned, and may reject
  * while the connection is coming up or ending. Then this waits until that
- * runner has handled one event: it may be in an op of the driver, but does not
- * wait for the peer.
+ * runner has handled one event: the runner may be in an op of the driver, but
+ * does not wait for the peer.
  *
  * Return: true if the caller may handle the event now; false if the accept or
  * reject comes too late: the state table has no entry for it any more.
