@@ -5,7 +5,7 @@
  * file "edits" says, and makes the copy include this file in its last line. So
  * static functions of cm.c can be used here.
  *
- * The callers of these functions hold com.mutex of the endpoint, with these
+ * Callers of this file's functions hold com.mutex of the endpoint, with these
  * exceptions: rx_data(), peer_close(), abort_rpl() and c4iw_accept_cr() take
  * the mutex themselves; cm_begin_anew() runs without it; some callers of
  * connect_reply_upcall() do not hold it.

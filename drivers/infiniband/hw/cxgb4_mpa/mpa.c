@@ -124,8 +124,8 @@ static int c4mpa_tell(struct c4mpa_conn *conn, enum c4mpa_event_type type,
 
 /*
  * Raise CONNECT_REPLY. If iw_cm has no memory to copy the private data, raise
- * the event again without private data: with the same error or, if there was
- * none, with -ENOMEM, and the connection is aborted.
+ * the event again without private data, and with the same error. But if there
+ * was no error, the second event has -ENOMEM, and the connection is aborted.
  */
 static enum c4mpa_verdict c4mpa_tell_reply(struct c4mpa_conn *conn,
 					   enum iw_mpa_reason why,
@@ -165,7 +165,8 @@ static void c4mpa_add_v1_rtr(struct c4mpa_conn *conn)
 /*
  * Send a Terminate message of the startup phase (RFC 6581 8). No QP has the
  * stream yet, so ops->send() sends the message, as it has sent the Request. The
- * message has no Markers: if the peer asks for them the connection is aborted.
+ * message has no Markers. A peer that asks for Markers could not parse it: then
+ * no message is sent, and the connection is aborted.
  */
 static enum c4mpa_verdict c4mpa_terminate(struct c4mpa_conn *conn, u8 code)
 {

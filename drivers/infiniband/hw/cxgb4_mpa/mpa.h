@@ -55,7 +55,8 @@ enum c4mpa_event_type {
  * @status: 0 or a negative errno
  * @depths: IRD and ORD, 0..255: the peer's or, if its frame has none, the
  *	device's limit of ORD as IRD, and its limit of IRD as ORD
- * @pd: private data of the peer's frame, in @rx of &struct c4mpa_conn; or NULL
+ * @pd: private data of the peer's frame, or NULL; it is in @rx of &struct
+ *	c4mpa_conn, and valid as long as that structure
  * @pd_len: bytes of @pd
  */
 struct c4mpa_event {
@@ -71,8 +72,8 @@ struct c4mpa_event {
 
 /**
  * struct c4mpa_ops - functions of the device, the timer and iw_cm
- * @send: send the bytes of @head, then those of @pd, which may be NULL, without
- *	the framing of FPDUs; 0 or a negative errno
+ * @send: send the bytes of @head, then those of @pd, which may be NULL, as they
+ *	are: the device does not make FPDUs of them; 0 or a negative errno
  * @start: bind the QP to the connection, and program it with @params of &struct
  *	c4mpa_conn: the device takes FPDUs from now on, and for an initiator
  *	sends the RTR message by itself; 0 or a negative errno

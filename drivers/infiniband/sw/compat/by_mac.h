@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Kbuild includes this before register.c for kernels whose rdma_cm finds a device by its GID, which
- * is the MAC address of its interface: of devices with one MAC address rdma_cm takes the first.
+ * is the MAC address of its interface. Of several devices with the same MAC address such an rdma_cm
+ * takes the first.
  */
 #ifndef _COMPAT_BY_MAC_H
 #define _COMPAT_BY_MAC_H

@@ -313,8 +313,8 @@ void iw_mpa_backlog_asked(struct iw_mpa_ep *ep)
 
 /*
  * The ULP has answered an endpoint's Request, or the endpoint ends: the first
- * Request that waits may be reported now. After an answer iw_cm may have room
- * for an event, too, since iw_cm has handled CONNECT_REQUEST.
+ * Request that waits may be reported now. After an answer iw_cm, too, may have
+ * room for another event, since it has handled CONNECT_REQUEST.
  */
 void iw_mpa_backlog_answered(struct iw_mpa_ep *ep)
 {
@@ -353,10 +353,11 @@ void iw_mpa_backlog_queue(struct iw_mpa_ep *ep)
 
 /*
  * Must a listener accept no more connections for now? A half-open connection,
- * which waits for its Request or, after a Reject, for the peer to close, is
+ * which waits for its Request or, after a Reject, for the peer to close, can be
  * closed to make place for another one. A connection whose Request waits for
- * room in iw_cm or the ULP is not. So while the listener has one of the latter,
- * both kinds together count against half_open_listener_max and half_open_max.
+ * room in iw_cm or the ULP is never closed for that. So while the listener has
+ * any of the latter, connections of both kinds together count against
+ * half_open_listener_max and half_open_max.
  */
 bool iw_mpa_backlog_is_full(struct iw_mpa_listener *lis,
 			    const struct iw_mpa_config *config)

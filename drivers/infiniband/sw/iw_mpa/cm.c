@@ -74,7 +74,7 @@ int iw_mpa_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	 * An initiator may connect again, to offer revision 2 once more, or
 	 * revision 1. All its attempts share one time limit, the sum of those
 	 * for TCP and for the Reply: a program that is killed waits until the
-	 * last attempt has ended.
+	 * last attempt has ended, and must not wait for several such sums.
 	 */
 	tcp_ms = READ_ONCE(ep->config->connect_timeout_ms);
 	reply_ms = READ_ONCE(ep->config->reply_timeout_ms);

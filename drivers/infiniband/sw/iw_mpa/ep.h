@@ -47,12 +47,13 @@ enum iw_mpa_upcall_phase {
  * @phase: the event that iw_cm expects next; no other can be raised
  * @rejected: iw_reject was called: iw_cm expects no event any more
  *
- * An event out of order makes iw_cm crash the kernel. @phase allows only these
- * sequences for a connection: CONNECT_REPLY(0), CLOSE; CONNECT_REPLY(<0);
- * ESTABLISHED, CLOSE; and, if the ULP rejects what it has accepted, ESTABLISHED
- * alone, or no event. No lock is needed: the context that handles the
- * endpoint's events (the runner) alone writes the members, except @rejected,
- * which is set within iw_reject.
+ * An event out of order makes iw_cm crash the kernel. @phase and @rejected
+ * allow only these sequences for a connection, with the event's status in
+ * parentheses: CONNECT_REPLY(0), CLOSE; CONNECT_REPLY(<0); ESTABLISHED, CLOSE;
+ * and, if the ULP rejects what it has accepted, ESTABLISHED alone, or no event.
+ * No lock is needed: the context that handles the endpoint's events (the
+ * runner) alone writes the members, except @rejected, which is set within
+ * iw_reject.
  */
 struct iw_mpa_upcall {
 	struct iw_cm_id			*cm_id;

@@ -67,8 +67,8 @@ static const char *frame_key(bool reply)
 
 /*
  * Each byte of the key is checked as it arrives, to reject early a stream that
- * is not MPA. A Request in place of a Reply, or a Reply in place of a Request,
- * shows that the peer has this end's role: SAME_ROLE, once the key is complete.
+ * is not MPA. But only a whole key, that of a Request in place of a Reply or
+ * the reverse, shows that the peer has this end's role (SAME_ROLE).
  */
 static enum iw_mpa_reason frame_check_key(const u8 *buf, size_t len, bool reply)
 {

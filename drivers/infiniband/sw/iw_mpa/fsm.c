@@ -18,7 +18,7 @@
  *    state in which the connection waits for an event;
  *  - every state that waits for the peer, the ULP or the driver, except that of
  *    an established connection, has a timer; and no order of events makes the
- *    states that share a time limit (TOTAL in fsm.h) last longer than that.
+ *    states that share a time limit (TOTAL in fsm.h) exceed it together.
  */
 
 #include "fsm.h"

@@ -34,9 +34,11 @@
  *
  * A close by FIN goes on while bytes move: a peer could prolong it for ever, by
  * one byte at a time. An initiator may connect more than once, and waits for a
- * Reply each time. A Request may wait for room more than once. So each of these
- * three has one time limit as a whole: see iw_mpa_fsm_deadline(). State LINGER
- * does not need such a limit: its timer is never restarted.
+ * Reply each time. A Request that a responder has received may wait for room
+ * more than once. So there is one time limit for the whole close, one for all
+ * attempts to connect, and one for all waits for room: see
+ * iw_mpa_fsm_deadline(). State LINGER needs no such limit: its timer is never
+ * restarted.
  */
 #define IW_MPA_STATES(X)						\
 	X(IDLE,		NONE,	START,	OWN,				\

@@ -200,8 +200,9 @@ static void faults_put_qp(struct iw_mpa_device *dev, u32 qpn)
  * If @word is 0, iw_reject has begun, and there is nothing to do. If @word has
  * the number of a QP, this is a further accept: iw_cm has replaced its
  * reference on that QP by one on QP @qpn. If QP @qpn is not the connection's
- * QP, the connection ends: otherwise iw_cm would at a disconnect modify QP
- * @qpn, and hold QP @qpn as long as the connection exists.
+ * QP, the connection ends: otherwise a disconnect would make iw_cm modify QP
+ * @qpn, not the connection's, and iw_cm would hold QP @qpn as long as the
+ * connection exists.
  */
 int iw_mpa_iwcm_accept_again(struct iw_cm_id *id, unsigned long word, u32 qpn)
 {

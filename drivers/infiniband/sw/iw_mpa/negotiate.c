@@ -243,9 +243,10 @@ static enum iw_mpa_reason neg_initiator_rtr(const struct iw_mpa_local *local,
  * Context: any.
  *
  * Return: IW_MPA_R_OK; REJECTED if the Reply has flag R; BAD_REV if the Reply
- * is enhanced and the Request was not; MARKERS if the peer wants Markers and
- * this end cannot send them; INSUFFICIENT_IRD or NO_RTR: a Terminate message is
- * due.
+ * is enhanced and the Request was not; MARKERS if the peer asks for Markers and
+ * this end cannot send them; INSUFFICIENT_IRD if one end's IRD is too small for
+ * the other's ORD, NO_RTR if the ends have no usable RTR type in common: in
+ * both cases a Terminate message is due.
  */
 enum iw_mpa_reason iw_mpa_negotiate_reply(const struct iw_mpa_local *local,
 					  const struct iw_mpa_frame *req,

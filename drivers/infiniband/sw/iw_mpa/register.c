@@ -200,8 +200,8 @@ static int device_look_for_first(struct iw_mpa_device *first, void *arg)
 
 /*
  * Log what may surprise an administrator of a new device: rdma_cm takes another
- * device for the addresses of the new device's interface; or a bridge or bond,
- * of which the interface is a port, has the addresses; or a program that
+ * device for the addresses of the new device's interface; or the interface is a
+ * port of a bridge, bond or team, which has the addresses; or a program that
  * connects has to choose its source address, since the interface is in a VRF.
  */
 static void device_tell_surprises(struct iw_mpa_device *dev)

@@ -380,7 +380,8 @@ static enum iw_mpa_event run_drain(struct iw_mpa_ep *ep)
 }
 
 /*
- * RELEASE is each endpoint's last action. No event is handled after it:
+ * RELEASE is each endpoint's last action. No event is handled after it, and no
+ * context uses the endpoint after its memory was freed:
  *  - socket callbacks, also the driver's, were unhooked under sk_callback_lock;
  *  - the driver: stop() has returned; a driver needs a reference for later
  *    calls;

@@ -5,9 +5,10 @@
 #include_next <net/sock.h>
 
 /*
- * A socket made by the kernel has no reference on its network namespace. This takes one, for
- * kernels without sk_net_refcnt_upgrade(). In Linux 6.2 and later sk->ns_tracker of such a
- * socket is in use already, for an entry in net->notrefcnt_tracker: that entry is freed first.
+ * A socket made by the kernel has no reference on its network namespace. Newer kernels have
+ * sk_net_refcnt_upgrade(), which takes one; older kernels get it here. In Linux 6.2 and later
+ * sk->ns_tracker of a socket without such a reference is in use already, for an entry in
+ * net->notrefcnt_tracker: that entry is freed first.
  */
 #ifndef COMPAT_HAS_NETNS_WEAK_TRACKER
 #define __netns_tracker_free(net, tracker, refcounted) ((void)0)
