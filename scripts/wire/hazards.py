@@ -2,8 +2,8 @@
 """Hazards: behaviour of peers and ULPs that has harmed other implementations must not harm iw_mpa.
 
 The ids of hazards are those of Documentation/infiniband/iw_mpa_conformance.rst. If a rule of an RFC
-says how to react to a hazard, the test names the ids of the rule and of the hazard, and is in most
-cases in initiator.py or responder.py.
+says how to react to a hazard, the hazard's test names the ids of both, and is in most cases in
+initiator.py or responder.py.
 """
 
 import errno
@@ -28,8 +28,8 @@ FAR_MS = 300000     # milliseconds: a timer that must not expire during the test
 
 
 def qp_is(probe, state):
-    """Is the QP of cm_probe, the ULP, in this state, and does ibv_query_qp() return the sq_sig_all
-    with which cm_probe created it?"""
+    """Is the QP of cm_probe, the ULP, in `state`, and does ibv_query_qp() return the sq_sig_all
+    with which cm_probe created the QP?"""
     said, = probe.do("query_qp")
     return said.split()[:3] == ["QP", str(state), "1"]
 
@@ -152,8 +152,9 @@ def listener_goes_while_requests_wait(b, count):
 
 @rule("B-08", "B-09", "R-04", cases=[(60,)])
 def rtr_as_early_as_can_be(b, count):
-    """The peer sends the RTR message together with the Request, so it is in TCP's receive queue
-    when the driver takes over the stream: the driver must process it without new data from TCP."""
+    """The peer sends the RTR message together with the Request. So the RTR message is in TCP's
+    receive queue when the driver takes over the stream: the driver must process it without new data
+    from TCP."""
     server = b.server()
     for _ in range(count):
         peer = b.dial()
@@ -169,8 +170,8 @@ def rtr_as_early_as_can_be(b, count):
 
 @rule("B-08", "D-01", "R-04", cases=[(20,)])
 def fpdu_as_early_as_can_be(b, count):
-    """The peer sends its Reply and its first Send in one TCP segment: iw_mpa reads the Reply alone,
-    and the driver must receive the Send."""
+    """The peer sends its Reply and its first Send in one TCP segment: iw_mpa reads only the Reply
+    from TCP, and the RDMA driver must receive the Send."""
     b.set(peer_to_peer=0)
     for _ in range(count):
         client, peer, _ = b.connecting()
@@ -318,8 +319,8 @@ def longest_private_data_of_the_ulp(b, kind, size):
 # --- the kernel's log ------------------------------------------------------------------------
 
 def log_line(b, role, port, text):
-    """Return the line that iw_mpa logs about a connection. role: that of the device; port: the
-    initiator's port, as b.port is the responder's; text: the last words of the line"""
+    """Return the line that iw_mpa must log about a connection. role: the device's; port: the
+    initiator's (the responder's port is b.port); text: the last words of the line"""
     ends = [f"[{b.address}]:{n}" if ":" in b.address else f"{b.address}:{n}"
             for n in (b.port, port)]
     own, peer = ends if role == "responder" else ends[::-1]
@@ -376,8 +377,8 @@ def send_arrives_while_the_qp_is_locked(b):
 
 @rule("H-05")
 def sockmap_has_the_connection_first(b):
-    """A BPF sockmap owns the callbacks of an accepted socket, so iw_mpa cannot use it: it must
-    close this connection, and the next one, without the sockmap, must reach ESTABLISHED."""
+    """A BPF sockmap owns the callbacks of an accepted socket, so iw_mpa cannot use the socket, and
+    must close it. The next connection, without the sockmap, must reach ESTABLISHED."""
     quiet()
     server = b.server()
     before = counter("TCP_ERROR")

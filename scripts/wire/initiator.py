@@ -47,8 +47,8 @@ def fails(client, names, status=None):
 
 def any_crc_field_will_do(probe, peer):
     """No CRCs were negotiated: have the peer send one Send for each of CRC_FIELDS, with that value,
-    or for None the right CRC, in the CRC field; each must complete a receive. The caller has sent
-    MSN 1."""
+    or for None the right CRC, in the CRC field; each Send must complete a receive. The caller has
+    sent the Send with MSN 1."""
     for msn, field in enumerate(CRC_FIELDS, 2):
         octets = mpa.send(b"pong", msn)
         probe.do("recv")
@@ -57,8 +57,8 @@ def any_crc_field_will_do(probe, peer):
 
 
 def data_flows(client, peer, crc=True):
-    """Check that the client sends and receives a Send. The caller has read the client's RTR
-    message, if any."""
+    """Check that the client, the device's ULP, sends and receives a Send. The caller has read the
+    client's RTR message, if any."""
     client.do("send 8")
     equal(peer.recv_fpdu(crc).op, "SEND", "what the client sends first")
     client.do("recv")
@@ -216,8 +216,8 @@ def ends_by_answer(client, peer, answer):
 
 
 def asked_by_read(b):
-    """Connect a client to the test, whose Reply selects Read as RTR type. Return the client, the
-    peer, and the Read Request that is the RTR message."""
+    """Connect a client, the device's ULP, to the test, whose Reply selects Read as RTR type. Return
+    the client, the test's end of the connection, and the Read Request that is the RTR message."""
     client, peer, _ = b.connecting()
     peer.send(mpa.reply2(a=1, rtr=READ, ird=4, ord=4))
     read = peer.recv_fpdu()
@@ -249,7 +249,7 @@ def rtr_answered_with_another_stag_does_not_complete(b):
 
 @rule("F-rtr", only="srnic")
 def rtr_answered_with_another_stag_is_answered(b):
-    """A Read Response without data must be accepted whatever STag it has (RFC 5041, 5.2)."""
+    """The device must accept a Read Response without data, whatever STag it has (RFC 5041, 5.2)."""
     client, peer, read = asked_by_read(b)
     equal(client.event("ESTABLISHED").status, 0, "status")
     peer.send(answer_with_another_stag(read))
@@ -345,8 +345,8 @@ def read_rtr_with_ord_0(b):
 @rule("E-9-1: IRD and ORD of the Request", "E-9.1-6: ORD of the QP", "R-03",
       cases=[(0, 0), (0, 1), (1, 0), (127, 128), (128, 127), (255, 255)])
 def own_depths(b, ird, ord):  # pylint: disable=redefined-builtin
-    """For an IRD or ORD of 255 librdmacm takes the device's limit. The values 129 to 254 are not
-    tested, as librdmacm itself refuses them."""
+    """The ULP asks for an IRD and an ORD. For 255 librdmacm takes the device's limit, 128 with
+    srnic and siw_mpa. The values 129 to 254 are not tested, as librdmacm itself refuses them."""
     client, peer, req = b.connecting(ird=ird, ord=ord)
     equal((req.ird, req.ord), (min(ird, device().most_ird), min(ord, device().most_ord)), "IRD and ORD")
     up(client, peer, mpa.reply2(a=1, rtr=WRITE, ird=req.ord, ord=req.ird))
@@ -354,8 +354,8 @@ def own_depths(b, ird, ord):  # pylint: disable=redefined-builtin
 
 
 def programmed(own, peer_ird, peer_ord):
-    """Return IRD and ORD that the initiator's QP must have if its Request had own as IRD and as
-    ORD, and the Reply peer_ird and peer_ord (RFC 6581, 9.1)."""
+    """Return IRD and ORD that the initiator's QP must have if its Request had `own` as IRD and as
+    ORD, and the Reply had peer_ird as IRD and peer_ord as ORD (RFC 6581, 9.1)."""
     return device().depths(own if peer_ord == ULP else max(own, peer_ord),
                       own if peer_ird == ULP else min(own, peer_ird))
 
@@ -477,9 +477,9 @@ def bad_reply_is_closed(b, name):
 
 @contextlib.contextmanager
 def one_end_is_counted(timeout):
-    """Check that the sum of two counters of iw_mpa, TCP_ERROR and `timeout`, grows by one: iw_mpa
-    ended one connection because it could not read on from TCP or, if TCP reported no error, by the
-    timer whose expiry `timeout` counts."""
+    """Check that during the with statement's body iw_mpa ends one connection: either because it
+    cannot read on from TCP, or by a timer. The first is counted by iw_mpa's counter TCP_ERROR, the
+    second by the one with the name `timeout`: their sum must grow by one."""
     total = lambda: counter("TCP_ERROR") + counter(timeout)
     before = total()
     yield
@@ -557,8 +557,8 @@ def timers_end_with_their_states(b):
 
 @rule("E-9.2-8: each octet of the RTR message, and of its repeats")
 def rtr_is_repeated_for_a_peer_that_names_one_type(b):
-    """The device repeats an RTR message that is a zero-length Write until the peer sends an
-    FPDU."""
+    """If the Reply offers only Write as RTR type, the device repeats the RTR message, at most five
+    times, until the peer sends an FPDU: here after the second repeat."""
     need_repeats()
     b.set(rtr_repeat_ms=250)     # the interval grows: the third repeat is due 4 s after the second
     client, peer, _ = b.connecting()
@@ -589,8 +589,8 @@ def rtr_of_the_reply_by_default(b):
 
 @rule("E-9.2-8: one RTR message, and not a second", cases=[(0, WRITE), (20, WRITE | READ)])
 def rtr_is_not_repeated(b, repeat_ms, rtr):
-    """The device does not repeat the RTR message if rtr_repeat_ms is 0, or if the Reply offers more
-    RTR types than Write."""
+    """The device does not repeat the RTR message if rtr_repeat_ms is 0, or if the Reply offers
+    another RTR type besides Write."""
     b.set(rtr_repeat_ms=repeat_ms)
     client, peer, _ = b.connecting()
     peer.send(mpa.reply2(a=1, rtr=rtr, ird=4, ord=4))
@@ -792,7 +792,7 @@ def v1_is_tried_when_v2_was_read_and_refused(b, name):
       cases=[("unread",), ("reset",)])
 def v2_is_offered_again_when_nothing_shows_that_it_was_refused(b, how):
     """The peer sends RST, or FIN before its TCP has acknowledged the Request. A restart or overload
-    of a peer that supports revision 2 can cause that, too: the device must try it once more."""
+    of a peer that supports revision 2 can cause that, too: the device must try revision 2 again."""
     moved = counted("v2_again", "v1_fallback")
     client, sock = called(b, b"abc")
     if how == "unread":
@@ -954,8 +954,9 @@ LOST_WHY = {        # how the peer grants less than the Request asks for -> the 
 
 
 def v1_peer_takes(b, sock, how):
-    """Play peers that support only revision 1: end connections with a Request of revision 2. Return
-    the peer that gets one of revision 1, and a Reply, which the caller has to send."""
+    """Play peers that support only revision 1: end each connection on which the device sends a
+    Request of revision 2. Return the peer that gets a Request of revision 1, and a Reply, which the
+    caller has to send."""
     while True:
         peer = b.take(sock)
         if peer.recv_request().rev == 1:

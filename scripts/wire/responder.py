@@ -21,7 +21,7 @@ NOT_BY_TIME = 600000    # ms: longer than any test waits
 
 
 def up(server, peer, rtr=None, **kw):
-    """Send the peer's first FPDU, which is rtr or else a zero-length Write, and expect ESTABLISHED
+    """Send the peer's first FPDU, `rtr` or by default a zero-length Write, and expect ESTABLISHED
     at the server, the device's ULP. Return that event."""
     peer.send(rtr or mpa.rtr_write(**kw))
     ev = server.event("ESTABLISHED")
@@ -30,8 +30,8 @@ def up(server, peer, rtr=None, **kw):
 
 
 def data_flows(server, peer, crc=True, responses=0, msn=1):
-    """Check that the device answers the peer's Reads, receives a Send and sends one. responses: how
-    many Read Responses it has to send first, and nothing else; msn: MSN of the peer's Send"""
+    """Check that the device answers the peer's Reads, receives a Send and sends one. responses:
+    number of Read Responses that must come before any other FPDU; msn: MSN of the peer's Send"""
     for _ in range(responses):
         equal(peer.recv_fpdu(crc).op, "RESPONSE", "answer to the Read")
     server.do("recv")
@@ -300,8 +300,8 @@ def rtr_offer(b, rtr):
 
 
 def draft_02(send, write, read):
-    """Return the control flags of draft -02 of RFC 6581 as the bits A, B and C of the RFC (9): Send
-    has the place of A, Write that of B (RTR type Send), and Read that of C (Write)."""
+    """Return the control flags of draft -02 of RFC 6581 as bits A, B and C of the RFC (section 9):
+    Send has the place of A, Write that of B (RTR type Send), and Read that of C (Write)."""
     return {"a": send, "rtr": (SEND if write else 0) | (WRITE if read else 0)}
 
 
@@ -313,9 +313,9 @@ DRAFT_02 = [(send, write, read) for send in (0, 1) for write in (0, 1) for read 
       cases=[(*flags, first) for flags in DRAFT_02
              for first in (("send", "write", "read") if flags[0] else ("send",))])
 def request_of_draft_02(b, send, write, read, first):
-    """The test's initiator follows draft -02 of RFC 6581, and takes A, B and C of the Reply for
-    Send, Write and Read. The device must accept each of these as the first FPDU; if A is 0, a
-    Send."""
+    """The test's initiator follows draft -02 of RFC 6581, where A, B and C mean Send, Write and
+    Read. If A of its Request is 1, the device must accept a Send, a Write or a Read as the first
+    FPDU; if A is 0, a Send."""
     server, peer, reply = b.accepted(mpa.request2(ird=8, ord=8, **draft_02(send, write, read)))
     offered = draft_02(send, write, read)["rtr"]
     equal((reply.a, reply.rtr), (send, (offered & device().rtr or device().rtr) if send else 0),
@@ -391,8 +391,8 @@ def first_fpdu_with_data_in_segments_of(b, size):
 
 
 def failed_by_crc(said, size):
-    """Check said, cm_probe's line for the completion of a receive: the Send for it had a wrong
-    CRC."""
+    """Check that `said`, cm_probe's line for the completion of a receive, is the one that this
+    device causes by a Send with a wrong CRC; of an unknown device any error is right."""
     want = device().bad_crc
     check(said == want.format(size=size) if want else " success " not in said,
           f"receive with a bad CRC: {said}")
@@ -466,8 +466,9 @@ def first_fpdu_is_too_short_for_its_opcode(b, name):
 
 @rule("M-8-1: DISCONNECTED, and one stream is counted as ended for it")
 def urgent_data_ends_the_connection(b):
-    """The peer sends urgent data within an FPDU. The bytes behind it are no FPDU, either, but the
-    device must end the stream for the urgent data, and the counter of such ends must grow."""
+    """The peer sends urgent data within an FPDU, then bytes that are no FPDU. The device must end
+    the stream because of the urgent data, not because of these bytes: the counter for urgent data
+    must grow."""
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
     up(server, peer)
     before = hw_counter(device().urgent)
@@ -843,8 +844,8 @@ def deepest(wanted):
       cases=[(strict, *depths) for strict in (0, 1)
              for depths in ((4, 8), (0, 0), (300, 500), (ULP, 3), (3, ULP), (ULP, ULP))])
 def depths_of_a_reject(b, strict, ird, ord):  # pylint: disable=redefined-builtin
-    """rdma_reject() passes no IRD and ORD: the Reject has to have those of the Request, crosswise,
-    as far as the device supports them."""
+    """rdma_reject() passes no IRD and ORD: the Reject must have the Request's ORD as IRD, and its
+    IRD as ORD, but at most the device's limit; for 0x3FFF it must have 0x3FFF."""
     b.set(strict_ird_ord=strict)
     server, peer, _ = b.asked(mpa.request2(ird=ird, ord=ord))
     server.do("reject -")
