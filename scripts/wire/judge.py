@@ -74,8 +74,8 @@ LONGEST = 60000             # most bytes of data in a packet that is written her
 ANY_END = "RST", OWN_RST, "FIN"
 
 # Two kinds of pieces for segments(). Uncaptured: bytes that the capture does not have. Ahead: a
-# segment without data, captured before `octets`, the next piece, but with the sequence number
-# behind them
+# segment without data that is captured before the next piece, which has the bytes `octets`, but
+# whose sequence number is the one behind these bytes
 Uncaptured = namedtuple("Uncaptured", "octets")
 Ahead = namedtuple("Ahead", "octets")
 
@@ -100,7 +100,8 @@ def segments(index, out, back):
     responder.
 
     A piece is the data of a segment; or FIN or RST, for a segment without data; or a tuple with the
-    data of two segments, the second of which overtakes the first; or an Uncaptured or Ahead.
+    data of two segments, the second of which overtakes the first; or an Uncaptured, bytes for which
+    there is no packet; or an Ahead, a segment without data that overtakes the next piece.
     """
     yield segment(index, True, 0, SYN, b"")
     yield segment(index, False, 0, SYN | ACK, b"")
@@ -139,15 +140,15 @@ def write_capture(path, streams):
 
 # --- the verdict -------------------------------------------------------------------------------
 
-# number: the packet's number in the capture; items: the frames and FPDUs in it as tshark reads
-# them; flaws: those that judge_own.py found in its bytes; complaints: tshark's messages, and
-# differences of its items from judge_own.py's
+# number: the packet's number in the capture; items: the frames and FPDUs in the packet as tshark
+# reads them; flaws: those that judge_own.py found in the packet's bytes; complaints: tshark's
+# messages, and differences between the items of tshark and those of judge_own.py
 Packet = namedtuple("Packet", "number items flaws complaints")
 
 
 def read_packet(octets, number, span, seen):
-    """Return the Packet, as tshark and judge_own.py read it, with the bytes of span, a pair of
-    offsets in the stream of `octets`. seen: tshark's reading of the packet"""
+    """Return a Packet: the packet with the number `number` as tshark (seen) and judge_own.py
+    (octets) read it. span: the offsets of its bytes in the stream of `octets`"""
     own = octets.items_in(*span)
     is_beside = [octets.by_marker(item) for item in own]
     complaints = [words for words in seen.complaints if not limited(words, own, is_beside)]
@@ -221,7 +222,9 @@ class Side:
                     packet.complaints.append("an FPDU behind a Reject")
 
     def _captured(self, start, end):
-        """Return the number of the captured packet with the bytes at these offsets in a stream."""
+        """Return the number, in the original capture, of the packet in which the first frame or
+        FPDU begins that ends between these offsets of the stream; if no frame or FPDU ends there,
+        that of the packet with the byte at `start`."""
         items = self.octets.items_in(start, end)
         return self.octets.packet_of(items[0].offset if items else start)
 
@@ -237,7 +240,7 @@ class Side:
 
     def overlooked(self):
         """Yield the flaws that tshark does not report, or only by messages for other flaws: (packet
-        number, words)"""
+        number, text for the report)"""
         for flaw in self.octets.flaws:
             words = sorted({words for packet in self.packets if flaw in packet.flaws
                             for words in packet.complaints})
@@ -246,8 +249,8 @@ class Side:
                        f"{flaw.words}, but tshark says: {'; '.join(words) or 'nothing'}")
 
     def unfounded(self):
-        """Yield tshark's complaints in packets without a flaw that they match: (packet number,
-        words)"""
+        """Yield tshark's complaints in packets without a flaw that one of them matches: (packet
+        number, complaint)"""
         for packet in self.packets:
             if not any(is_found_out(flaw, words) for flaw in packet.flaws
                        for words in packet.complaints):
@@ -255,7 +258,7 @@ class Side:
 
 
 def is_found_out(flaw, words):
-    """Are words, a complaint of tshark, the message for this flaw?"""
+    """Is `words`, a complaint of tshark, the message by which tshark has to report this flaw?"""
     return any(what.search(flaw.words) and said.search(words) for what, said in REASONS)
 
 
@@ -322,8 +325,8 @@ def judge_all(path, names, cuts):
 def read_map(path):
     """Read the file of run.py --map. Return names: port -> test, None if it is not judged; peers:
     (role of the test's end, ports) -> number of connections; cuts: the same keys -> ends (FIN, RST)
-    by which the device's stream may stop within an FPDU; may: port -> what else the device may do
-    """
+    by which the device's stream may stop within an FPDU; may: port -> exceptions for the device,
+    which run.py's may() lists"""
     names, peers, cuts, cut_ports, may = {}, Counter(), {}, set(), {}
     with open(path, encoding="ascii") as file:
         for line in file:
@@ -381,8 +384,8 @@ class Report:
             self.count["frames"] += bool(side.octets.frame) and not exchange.behind_reject
 
     def add_breaches(self, name, role, side, but_terminates):
-        """Report what breaks a rule for senders. but_terminates: leave out Terminates, as siw makes
-        those of siw_mpa's device, and only siw_mpa is under test then"""
+        """Report what breaks a rule for senders. but_terminates: leave out Terminates. With
+        siw_mpa, which is siw on iw_mpa, siw makes them, and is not under test."""
         for item in side.octets.items:
             if item.breach and not (but_terminates and item.what[2] == TERMINATE):
                 self.fail("dissects", name, side.octets.packet_of(item.offset), role, item.breach)
@@ -409,9 +412,9 @@ class Report:
         self.failures[kind].append(f"{name}: packet {packet}, {role}: {words}")
 
     def expect(self, peers, exchanges):
-        """Report a failure if the capture has fewer complete exchanges than `exchanges`, or if
-        connections of the test's own peers are missing in it, which `peers` counts: otherwise a
-        capture in which packets are missing would pass."""
+        """Report a failure if the capture has fewer complete exchanges than `exchanges`. Report the
+        connections of the test's own peers that the capture lacks: peers has their number for each
+        (role, ports). Otherwise a capture in which packets are missing would pass."""
         if exchanges and not self.count["connections"]:
             self.failures["capture"].append("no connection in the capture")
         if self.count["exchanges"] < exchanges:

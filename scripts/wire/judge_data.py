@@ -2,12 +2,12 @@
 """For judge.py: compare the DDP and RDMAP headers of each FPDU as tshark and this file read them.
 
 tshark has four limits. (1) In a Terminate of layer RDMAP, tshark takes the copied DDP header for 14
-bytes at a protection error, else for 18, whatever bit T of that header is: so at most these bytes
-of the copy are compared, and tshark calls a packet with fewer malformed. (2) tshark calls a
-truncated Atomic Request of RFC 7306 malformed, though RFC 5040 does not define its opcode. (3)
-tshark takes a Marker between two FPDUs for part of the first FPDU, although the CRC of the second
-one covers it; but it reads the Marker at the start of a stream right. (4) If an FPDU does not begin
-at the start of a TCP segment, tshark does not find the Markers from there on.
+bytes at a protection error, else for 18, whatever bit T of that header is: so at most that many
+bytes of the copy are compared, and tshark calls a packet malformed if the copy has fewer. (2)
+tshark calls a truncated Atomic Request of RFC 7306 malformed, though RFC 5040 does not define its
+opcode. (3) tshark takes a Marker between two FPDUs for part of the first FPDU, although the CRC of
+the second one covers it; but it reads the Marker at the start of a stream right. (4) If an FPDU
+does not begin at the start of a TCP segment, tshark does not find the Markers from there on.
 """
 
 import struct
@@ -59,7 +59,8 @@ class Queues:
 
 
 def details_seen(row, opcodes):
-    """Return the Details (header fields) of each FPDU in a packet. row: tshark's fields of it"""
+    """Return the Details (header fields) of each FPDU in a packet. row: tshark's fields of the
+    packet; opcodes: of its FPDUs"""
     queues = Queues(row)
     return [_seen(queues, opcode) for opcode in opcodes]
 
@@ -109,8 +110,8 @@ def details_read(ulpdu):
 
 
 def terminate_size(body):
-    """Return the length that a Terminate's body must have by its bits D and R, and by bit T of the
-    DDP header that it copies."""
+    """Return the length that a Terminate's body must have by bits D and R of its HdrCt, and by bit
+    T of the DDP header that it copies."""
     size = 4
     if body[2] & 0x40:
         size += 2 + (14 if len(body) > 6 and body[6] & TAGGED else 18)
@@ -131,8 +132,9 @@ def is_of_startup(ulpdu):
 
 
 def agree(own, seen):
-    """Are own, the header fields of a DDP segment as this file read them, equal to seen, tshark's?
-    Of the headers that a Terminate copies, only the bytes are compared that tshark dissects."""
+    """Are `own`, the header fields of a DDP segment as this file read them, equal to `seen`, those
+    of tshark? Of the headers that a Terminate copies, only the bytes are compared that tshark
+    dissects."""
     if own is None:
         return True
     if own.copies and not copy_is_dissected(own):

@@ -64,7 +64,8 @@ def flaw_of_ulpdu(ulpdu):
 
 
 def is_short(flaw):
-    """Is flaw an FPDU shorter than its headers? In a segment with one tshark dissects no FPDU."""
+    """Is `flaw` an FPDU shorter than its headers? If a TCP segment has such an FPDU, tshark
+    dissects no FPDU of the segment."""
     return flaw.words.startswith("an FPDU of")
 
 
@@ -146,7 +147,7 @@ class Octets:
 
     def pieces(self):
         """Return the data of the segments to write for tshark: Request or Reply, FPDUs (several in
-        one segment, if tshark can dissect them), and the bytes that are left."""
+        one segment, if tshark can dissect them), and at most TAIL bytes behind these."""
         if self.markers:
             parts = [self._as_tshark_counts(item) for item in self.items]
         else:
@@ -215,7 +216,7 @@ class Exchange:
     def __init__(self, connection, behind_reject=False, cuts=None):
         """cuts: (role, ports) of the test's end -> by which segments the device's stream may end
         within an FPDU: only by the test's RST, or also by the device's own FIN or RST.
-        behind_reject: is this the copy by exchanges_of(), to judge what follows a Reject?"""
+        behind_reject: is `connection` exchanges_of()'s copy, to judge what follows a Reject?"""
         self.connection = connection
         self.behind_reject = behind_reject
         self.has_old_ports = False  # has an earlier connection of the capture the same ports?
@@ -238,8 +239,8 @@ class Exchange:
         return self.connection.is_out(packet) == (role == "initiator")
 
     def end_of_half(self, role):
-        """Return what ended the stream that role sent: its "FIN", OWN_RST, the other end's "RST",
-        or None if none of these was captured."""
+        """Return what ended the stream of role's end, the first of: "FIN" or OWN_RST, which that
+        end sent, or "RST", which the other end sent. None if none of these was captured."""
         for packet in self.connection.packets:
             if packet.rst:
                 return OWN_RST if self.is_of(packet, role) else "RST"
@@ -283,7 +284,7 @@ class Exchange:
     def streams(self):
         """Return the connections to write for tshark, each as the data of both ends' segments. That
         is one connection; if only one direction has Markers, two: one with the FPDUs of that
-        direction, and one with those of the other, in which the flag M is cleared."""
+        direction, and one with those of the other, in whose Request and Reply M is cleared."""
         sides = self.sides.values()
         if not self.has_mixed_markers():
             return [[side.pieces() for side in sides]]
@@ -329,8 +330,8 @@ def side_blind_spot(side):
 
 
 def exchanges_of(connection, cuts=None):
-    """Return a list with the Exchange of a connection. If bytes follow a Reject, it has a second
-    Exchange for these bytes: a copy of the connection with R of the Reply cleared, as tshark
+    """Return a list with the Exchange of a connection. If bytes follow a Reject, the list has a
+    second Exchange for these bytes: a copy of the connection with R of the Reply cleared, as tshark
     dissects no FPDU after a Reply with R."""
     request, reply = connection.request, connection.reply
     if not (request and reply and reply.r and len(connection.back.data) > reply.size):

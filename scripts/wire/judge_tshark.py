@@ -47,8 +47,8 @@ NOBODY = 65534
 
 # tshark's output for a packet. items: tuples like judge_own.Item.what; complaints: messages
 Seen = namedtuple("Seen", "items complaints")
-# Verdicts on the CRCs in a packet. good: 1 or 0 for each FPDU with a CRC; words: messages of a bad
-# CRC
+# Verdicts on the CRCs in a packet. good: 1 or 0 for each FPDU with a CRC; words: tshark's messages
+# about bad CRCs
 Checks = namedtuple("Checks", "good words")
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Counters, endpoints and logs of iw_mpa and the driver; slab caches and delays of the kernel"""
+"""Functions that read counters, endpoints and log lines of iw_mpa, the driver's counters, and the
+kernel's slab caches, and that delay calls of kernel functions"""
 
 import contextlib
 import os
@@ -41,8 +42,8 @@ def errors_counted():
 
 @contextlib.contextmanager
 def counted_as(name):
-    """Check that during the with statement's body the device's counter name grows by one, and that
-    no other counter of errors changes: one stream ended, by that error."""
+    """Check that during the with statement's body the device's counter `name` grows by one, and
+    that no other counter of errors changes: one stream ended, by that error."""
     quiet()
     time.sleep(AGE)
     want = errors_counted()
@@ -81,7 +82,8 @@ def gone():
 
 
 def endpoints(*ports):
-    """Yield role and state of each endpoint of iw_mpa that has one of the ports; () is any port."""
+    """Yield role and state of each endpoint of iw_mpa that has one of `ports`; without ports, of
+    all endpoints."""
     for line in lines_of(DEBUGFS + "endpoints"):
         role, state, *addresses = ENDPOINT.search(line).groups()
         if not ports or any(int(address.rpartition(":")[2]) in ports for address in addresses):
@@ -89,8 +91,8 @@ def endpoints(*ports):
 
 
 def fresh_log(b):
-    """Sleep until iw_mpa's rate limit allows LOG_BURST lines again. Return b.kernel_log(), which is
-    a function that returns the lines that iw_mpa has logged about the device since."""
+    """Sleep until iw_mpa's rate limit allows LOG_BURST lines again. Return what b.kernel_log()
+    returns: a function that returns the lines that iw_mpa has logged about the device since."""
     time.sleep(LOG_INTERVAL + 0.1)
     return b.kernel_log()
 
@@ -110,12 +112,12 @@ class SlowPoint:
         return lines_of(self.FOLDER + "calls") != ["0"]
 
     def end(self):
-        """Delay no further calls. The delay of a call that has begun is not shortened."""
+        """Delay no further calls of the function. A delay that has begun is not shortened."""
         with open(self.FOLDER + "ms", "w", encoding="ascii") as f:
             f.write("0")
 
     def release(self):
-        """End the present delay at once, and delay no further calls."""
+        """End the present delay at once, and delay no further calls of the function."""
         with open(self.FOLDER + "release", "w", encoding="ascii") as f:
             f.write("1")
 
