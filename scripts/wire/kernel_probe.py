@@ -35,8 +35,8 @@ def say(line):
 
 
 class Lacks(Exception):
-    """The test needs something that kverbs cannot do, which the argument names: a command that it
-    does not have, or a second connect request."""
+    """The test needs what kverbs cannot do. The argument names it: a command of cm_probe that is
+    not possible with kverbs, or to take a second connect request."""
 
 
 class KernelUlp:

@@ -191,7 +191,7 @@ class CpuGoes:
             file.write(online)
 
     def lasts(self):
-        """Does kverbs still delay that CPU 1 goes offline? It does so for 30 seconds at most."""
+        """Does kverbs still keep CPU 1 from going offline? It does so for 30 seconds at most."""
         return self.kv.do("cpu look") == ["CPU 1"]
 
     def end(self):
@@ -204,8 +204,8 @@ class CpuGoes:
 
 
 class KernelLink(Link):
-    """A Link whose ULP is kverbs, in the kernel. WRs are not recorded, as those of verbs_probe are:
-    the test itself names each WR that has to complete."""
+    """A Link whose ULP is kverbs, in the kernel. Unlike verbs_probe's WRs, those of kverbs are not
+    recorded: the test itself names each WR that has to complete."""
 
     def __init__(self, b, role, prepare=None, srq=0, cq=0, **kw):
         """srq: size of the QP's SRQ, 0 for a QP without SRQ; cq: size of the CQ, 0 for one that

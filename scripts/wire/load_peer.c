@@ -3,9 +3,10 @@
  * load_peer plays up to thousands of MPA peers over plain TCP sockets, to load an RDMA listener
  * (the server) in the wire tests.
  *
- *	load_peer ADDRESS PORT MODE ARGUMENTS; HEX are the bytes of an MPA Request
+ *	load_peer ADDRESS PORT MODE ARGUMENTS
  *
- * Modes:
+ * Modes, where HEX, REQUEST and RTR are bytes in hexadecimal: REQUEST is an MPA Request, RTR an RTR
+ * message, HEX an MPA Request or any other bytes:
  *	leave N fin|rst [HEX]	N connections, one after the other; each sends HEX, then FIN or RST
  *	stop N HEX		N connections, all open; one after the other sends 0, 1, 2... bytes
  *				of HEX, up to all but one, then again from 0

@@ -5,49 +5,57 @@
  * followed by 4 KiB from kmalloc(). AT is an offset in that memory. The process writes a command to
  * the file, and reads the command's output, whose last line is "OK" or "ERROR errno".
  *
- * The commands, and in quotes, or in the lines below "take", what they print: its first word is
- * printed as it is here. ID is a wr_id; FLAGS of a WR to post are ib_send_flags, those of a WC
- * ib_wc_flags; ACCESS is ib_access_flags; STATE is an ib_qp_state:
+ * The commands follow. What a command prints is in quotes, or for "take" in the lines below it: the
+ * first word is printed literally, the others stand for values. HEX are bytes in hexadecimal, for
+ * accept, connect, reject and EVENT the private data; ID is a wr_id; FLAGS of a WR to post are
+ * ib_send_flags, those of a WC ib_wc_flags; ACCESS is ib_access_flags; STATE is an ib_qp_state:
  *	srq MAX					the QP gets an SRQ of MAX entries
  *	cq MAX					the QP gets a completion queue of MAX entries
  *	listen ADDRESS PORT			of IPv4 or IPv6
- *	resolve ADDRESS PORT			"KEY LKEY": the PD's local_dma_lkey, for SGEs
+ *	resolve ADDRESS PORT			resolve, and make the QP for "connect": "KEY LKEY",
+ *							the PD's local_dma_lkey, for SGEs
  *	limits					of the listener's device: "LIMITS IRD ORD"
- *	prepare					make the QP of a request: "KEY LKEY"
- *	accept IRD ORD [HEX], connect IRD ORD [HEX]
- *	reject [HEX]				rdma_reject() the request; the next is not refused
- *	unlisten
- *	unsafe					allocate a PD with IB_PD_UNSAFE_GLOBAL_RKEY
- *	mr N PD MAX TYPE			allocate region N. TYPE: 0 memory, 1 with gaps;
- *							PD: 0 that of the QP, 1 the other one
- *	map N PAGE-SIZE SG-OFFSET AT,LENGTH...	"MAP ELEMENTS IOVA LENGTH RKEY"
- *	user N START LENGTH [ACCESS]		"KEY RKEY": memory of the process, START in hex
+ *	prepare					make the QP for "accept": "KEY LKEY", as above
+ *	accept IRD ORD [HEX]			rdma_accept() the connect request
+ *	connect IRD ORD [HEX]
+ *	reject [HEX]				rdma_reject() the connect request, and destroy its
+ *							id: the next request is not refused
+ *	unlisten				destroy the listener's id
+ *	unsafe					allocate a PD with IB_PD_UNSAFE_GLOBAL_RKEY, free it
+ *	mr N PD MAX TYPE			region N, by ib_alloc_mr() with max_num_sg MAX.
+ *							TYPE: 0 MEM_REG, 1 SG_GAPS; PD: 0 the QP's,
+ *							1 the other PD
+ *	map N PAGE-SIZE SG-OFFSET AT,LENGTH...	ib_map_mr_sg(): "MAP ELEMENTS IOVA LENGTH RKEY"
+ *	user N START LENGTH [ACCESS]		register the process's memory at START, which is in
+ *							hexadecimal, as region N: "KEY RKEY"
  *	key N KEY				set the last byte of the STag: "KEY RKEY"
  *	free N					free region N
  *	many COUNT MAX				allocate COUNT regions, then free them: for both
  *							"NS FIRST LAST ALL", the mean time for a
  *							region: first thousand, last thousand, all
- *	recv ID AT,LENGTH...			post to the SRQ, if there is one
- *	srq_limit N
+ *	recv ID AT,LENGTH...			post to the SRQ if there is one, else to the RQ
+ *	srq_limit N				arm the SRQ's limit
  *	post WR [; WR ...]			post a list; WR is one of
  *		send|write|read FLAGS ID REMOTE-ADDRESS RKEY AT,LENGTH...
  *		send_inv|read_inv FLAGS ID REMOTE-ADDRESS RKEY STAG AT,LENGTH...
  *		reg FLAGS ID N ACCESS
  *		inv FLAGS ID STAG
- *	take MS					wait up to MS for an event; print the oldest one:
+ *	take MS					wait up to MS ms for an event; print the oldest one:
  *		WC ID STATUS OPCODE LENGTH FLAGS STAG
  *		EVENT NUMBER STATUS IRD ORD HEX	of rdma_cm, with the peer's depths and private data
  *		ASYNC NUMBER			of the QP or the SRQ
  *		BUSY				another request was refused
- *	modify STATE, query			"STATE STATE IRD ORD"
- *	drain, disconnect, destroy		the QP
+ *	modify STATE				ib_modify_qp()
+ *	query					"STATE STATE IRD ORD" of the QP
+ *	drain, destroy				ib_drain_qp(), rdma_destroy_qp()
+ *	disconnect				rdma_disconnect()
  *	cpu hold				a CPU that goes offline next waits for "cpu go",
  *							for 30 seconds at most
  *	cpu look, cpu go			"CPU 1" if one waits, else "CPU 0"
  *	memory ORDER				replace the 64 KiB by 2^ORDER pages, before there is
  *							a connection
- *	peek AT LENGTH, poke AT HEX		"DATA HEX"
- *	set AT LENGTH OCTET
+ *	peek AT LENGTH				read memory: "DATA HEX"
+ *	poke AT HEX, set AT LENGTH OCTET	write memory
  *	fill ID AT LENGTH OCTET			the completion handler of the WR ID fills memory,
  *							before "take" prints the completion
  *
@@ -419,8 +427,8 @@ static int kv_destroy(struct kv *kv, char *args)
 
 /*
  * A CPU that goes offline waits for the I/O of block devices, and until it is offline each call of
- * cpus_read_lock() blocks. A driver on which that I/O depends must not call it. In place of the I/O
- * a callback here has the CPU wait until the command "cpu go".
+ * cpus_read_lock() blocks. So a driver on which that I/O depends must not call cpus_read_lock(). In
+ * place of the I/O a callback here has the CPU wait until the command "cpu go".
  */
 static DECLARE_COMPLETION(cpu_may_go);
 static int cpu_state = -1;

@@ -411,8 +411,8 @@ static int parse_rdma(struct kv *kv, const char *verb, char *args, struct kv_wr 
 }
 
 /*
- * Parse one WR of the command "post". kv_wr.rdma.wr is also the ib_send_wr of a kv_wr.reg, as it is
- * the first member both of ib_rdma_wr and of ib_reg_wr.
+ * Parse one WR of the command "post". In struct kv_wr, rdma and reg are a union, and ib_send_wr is
+ * the first member of both: so for a "reg", too, rdma.wr is the ib_send_wr.
  */
 static struct kv_wr *parse_wr(struct kv *kv, char *args)
 {
