@@ -48,15 +48,16 @@ FRAMINGS = {
 
 def usual_rtr(role):
     """Return the RTR type for tests whose result does not depend on it: Write, or another one if
-    the device does not support that, or 0 if it cannot send any in this role."""
+    the device does not support Write. Return 0 if the device supports no RTR message, or is the
+    initiator and does not ask for one."""
     if role == "initiator" and not device().asks_rtr:
         return 0
     return next((kind for kind in (mpa.WRITE, mpa.READ, mpa.SEND) if device().rtr & kind), 0)
 
 
 def has_rtr(role, rtr):
-    """Return rtr, the RTR type that a test is about. Skip the test if the device lacks that
-    type."""
+    """Return rtr, the RTR type that a test is about. Skip the test if the device does not support
+    that type, or is the initiator and does not ask for an RTR message."""
     if rtr and role == "initiator" and not device().asks_rtr:
         raise needs.Unsupported("to ask for an RTR message")
     if rtr & ~device().rtr:
@@ -88,9 +89,9 @@ class Link:
     the peer's Request or Reply; mss: TCP_MAXSEG, None for TCP's default; narrow: the peer has a
     small receive buffer; setup(dut, qp): called before the connection is made; qp: arguments of
     verbs.Qp; first=False: the test itself sends or reads the first FPDU; pd, dut_pd: private data
-    of peer and device; large: reserved bits of the peer's Request or Reply, by which iw_mpa's peers
-    offer FPDUs longer than a TCP segment; says_large: the device's Request or Reply must offer
-    them, too
+    of peer and device; large: reserved bits of the peer's Request or Reply, by one of which an
+    extension of iw_mpa offers FPDUs longer than a TCP segment; says_large: must the device's
+    Request or Reply offer such FPDUs?
     """
 
     def __init__(self, b, role, *, crc=True, markers=False, rtr=None, rev=None, ird=4, ord=4,
@@ -114,8 +115,8 @@ class Link:
             b.set(peer_to_peer=0)
         b.set(**(settings or {}))
         if narrow:
-            # With a small send buffer the device's TCP takes few bytes that the peer does not read:
-            # the others remain in the driver.
+            # With a small send buffer the device's TCP takes only a few of the bytes that the peer
+            # does not read: the others remain in the driver.
             b.put("/proc/sys/net/ipv4/tcp_wmem", "4096 16384 32768")
         self._make_qp(dut, qp or {})
         if setup:
@@ -289,8 +290,9 @@ class Link:
         return int(lines[0].split()[2]) + self.peer.unread()
 
     def note_what_is_on_its_way(self):
-        """Record how many bytes the device has passed to TCP so far, for only_that_came(). TCP's
-        window has to be closed, so that the device cannot pass on more in the meantime."""
+        """Record how many bytes the device has passed to TCP so far, for only_that_came(). The
+        caller has to let the peer's receive window close before, so that the device passes no more
+        bytes to TCP now."""
         self.on_its_way = self.peer.taken() + self.in_tcp()
 
     def only_that_came(self):
@@ -350,8 +352,8 @@ class Link:
 
     def overflowed(self, cq, ulpdu=b""):
         """Expect what must follow when a CQ was full: a Terminate, and the events CQ_ERR and
-        QP_FATAL. ulpdu: of the peer's message whose receive found no CQE; empty if a WR of the
-        device's send queue found none"""
+        QP_FATAL. ulpdu: the ULPDU of the peer's message whose receive got no CQE; empty if it was a
+        WR of the device's send queue that got no CQE"""
         self.peer.hear_terminate_of(rdmap.STREAM_CATASTROPHIC_MD if ulpdu else rdmap.STREAM_CATASTROPHIC, ulpdu)
         self.peer.hear_end()
         equal({self.verbs.any_async() for _ in range(2)},

@@ -52,8 +52,8 @@ class Crowd:
 
 @contextlib.contextmanager
 def memory_comes_back():
-    """Check that after the with statement's body the slab caches of sockets have as many objects in
-    use as before it."""
+    """Check that after the with statement's body each slab cache for objects of connections has at
+    most SPARE more objects in use than before it."""
     before = slabs()
 
     def rest():

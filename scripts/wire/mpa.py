@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """The formats of MPA Requests, Replies and the first FPDUs, which a test sends and checks.
 
-No code is shared with iw_mpa, so that a test fails if either of the two misreads an RFC. Formats of
-Requests and Replies: RFC 5044 7.1.1, RFC 6581 6 and 9. FPDUs: RFC 5044 4.1, RFC 5040 4, RFC 5041 4.
+No code is shared with iw_mpa, so that a test fails if iw_mpa or this file misreads an RFC. Formats
+of Requests and Replies: RFC 5044 7.1.1, RFC 6581 6 and 9; of FPDUs: RFC 5044 4.1, RFC 5040 4,
+RFC 5041 4.
 """
 
 import struct

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """The needs of tests besides a connection, such as access to the device's host: are they met?
 
-A test that has such a need calls need() with its name, or a function that does. If the need is not
-met, the test is skipped, and report.py names the need. Features of the device are in device.py.
+A test that has such a need calls need() with the need's name, or a function that calls need(). If
+the need is not met, the test is skipped, and report.py names the need. Features of the device are
+in device.py.
 """
 
 import os
@@ -51,7 +52,7 @@ class Unsupported(Skipped):
 
 
 class Place:
-    """Where the device under test is, and which needs are met there"""
+    """Where the device under test is, and which needs of the tests are met there"""
 
     ib_device = "siw0"
     ours = True         # is the driver srnic or siw_mpa?
@@ -87,8 +88,8 @@ def has(name):
     # and with it the files by which the functions in FOUND decide.
     if Place.ours and os.path.exists(GUEST):
         return True
-    # With the device in another host only two needs can be met: "user", as survey.py has run
-    # cm_probe there, which calls the verbs of the device, and "hazards", by the option --hazards.
+    # With the device in another host only two needs can be met: "user", which is user space verbs,
+    # as survey.py has run cm_probe there, which calls them, and "hazards", by the option --hazards.
     if Place.over:
         return name == "user" or name == "hazards" and Place.hazards
     if name not in Place.known:

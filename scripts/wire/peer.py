@@ -102,7 +102,7 @@ class RdmapPeer:
         return msn
 
     def send_segments(self, data=b"", size=None, op=rdmap.SEND, msn=None, mo=0, **kw):
-        """Return the ULPDUs of a Send message of data: each has at most `size` bytes of it."""
+        """Return the ULPDUs of a Send message with the bytes `data`, at most `size` in each."""
         msn = self.next_msn(0) if msn is None else msn
         return rdmap.cut(lambda part, offset, last: rdmap.untagged(
             op, part, msn=msn, mo=mo + offset, last=last, **kw), data, size or max(len(data), 1))
@@ -124,8 +124,8 @@ class RdmapPeer:
     @contextlib.contextmanager
     def writing(self, *args):
         """Call write() in a second thread, so that the device places the data while the with
-        statement's body runs: over loopback its TCP, and so the placement, runs in the task that
-        sends."""
+        statement's body runs: over loopback the device's TCP, and so the placement, runs in the
+        task that sends."""
         thread = threading.Thread(target=self.write, args=args)
         thread.start()
         try:
@@ -316,7 +316,7 @@ class RdmapPeer:
 
     def finish(self):
         """End the stream after the test: send FIN, read until the device ends the stream, and check
-        these last segments, too."""
+        the segments that it sent until then, too."""
         if self.ended or self.sock.fileno() < 0:
             return
         try:

@@ -36,8 +36,9 @@ remote_close() {
 	rm -rf "${REMOTE_HERE:?}"
 }
 
-# Build the programs, or take them from the cache, a folder named by the checksum of their sources.
-# Copy them to REMOTE_PROGRAMS, as a run in another source tree may delete that folder at any time.
+# Build the programs in a folder of the cache that is named by the checksum of their sources, unless
+# that folder exists. Copy them to REMOTE_PROGRAMS, as a run in another source tree may delete the
+# folder of the cache at any time.
 remote_build() {
 	REMOTE_PROGRAMS=$REMOTE_HERE/programs
 	locked probes remote_build_locked
