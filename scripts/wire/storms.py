@@ -33,8 +33,8 @@ RDMA_CM_IS_FIRST = os.path.exists("/sys/module/rdma_cm/initstate")
 # --- one endpoint in each state ------------------------------------------------------------
 
 class Held:
-    """A cm_probe whose endpoint stays in a state, and the peer, which does nothing to end that
-    state"""
+    """A cm_probe, the ULP, whose endpoint stays in a state, and the peer, which does nothing to end
+    that state"""
 
     def __init__(self, b, role, state):
         self.b = b
@@ -71,8 +71,9 @@ def hold_await_rep(b):
 
 
 def hold_unanswered(b, repeat_ms=1000):
-    """The Reply offers one RTR type, and the peer sends no FPDU: the device may have to repeat the
-    RTR message, and keeps the endpoint in UNANSWERED, unless repeat_ms is 0."""
+    """The Reply offers one RTR type, and the peer sends no FPDU. The endpoint is in UNANSWERED, as
+    the device may have to repeat the RTR message; if repeat_ms is 0 it need not, and the endpoint
+    is in OFFLOADED."""
     b.set(rtr_repeat_ms=repeat_ms)
     client, peer, _ = b.connecting()
     peer.send(mpa.reply2(a=1, rtr=WRITE, ird=4, ord=4))
@@ -250,7 +251,7 @@ class Ground:
 
 def hold_all(b, ground, linger_ms=5000 * SLOW):
     """Return one Held, an endpoint kept in a state, for each state in HOLD. The endpoints use the
-    device and the address of ground."""
+    device and the address of `ground`, a Ground."""
     settings = {**TIMERS, "linger_timeout_ms": linger_ms}
     if ground.netns:
         ground.inside("; ".join(f"echo {value} >/proc/sys/net/iw_mpa/{name}"
@@ -401,8 +402,8 @@ def movable(b):
 # open: siw cannot.
 @rule("L-04", only="srnic")
 def device_moves_to_another_namespace(b):
-    """Move a device to another network namespace and back. Each time the RDMA core removes it from
-    all of its clients, and adds it again."""
+    """Move a device to another network namespace and back. Each time the RDMA core calls the
+    functions remove() and add() of all RDMA clients."""
     quiet()
     ground = movable(b)
     run("rdma dev set siw1 netns moved")
@@ -474,8 +475,8 @@ def dial_with_patience(b):
 
 
 def client_comes_up(b, failed):
-    """Connect until TCP's backlog has room. Then the ULP must accept, and the connection must work;
-    otherwise append an error to failed."""
+    """Try to connect until the listener's TCP backlog has room. Then the ULP must accept, and the
+    connection must work; otherwise append an error to `failed`."""
     try:
         peer = None
         while not peer:

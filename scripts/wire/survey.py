@@ -26,8 +26,8 @@ class NoConnection(Exception):
 
 
 def _asks(bench, it):
-    """Connect from the device to the test. Set it.rev, it.asks_rtr (bit A) and it.asks_crc (flag C)
-    from the device's MPA Request. Return the RTR types that the Request offers."""
+    """Connect from the device to the test. Set rev, asks_rtr (bit A) and asks_crc (flag C) of `it`,
+    the device's class, from its MPA Request. Return the RTR types that the Request offers."""
     client, peer, request = bench.connecting()
     it.rev = request.rev
     it.asks_rtr = bool(request.rev >= 2 and request.a)
@@ -92,7 +92,7 @@ def _ended(bench):
 
 
 def _depths(*program):
-    """Return the device's limits of IRD and ORD, which program prints, or None if it does not."""
+    """Run `program`. Return the device's limits of IRD and ORD if it prints them, else None."""
     said = subprocess.run(program, check=False, text=True, stdout=subprocess.PIPE).stdout
     found = re.search(r"^DEPTHS (\d+) (\d+)$", said, re.MULTILINE)
     return found and tuple(map(int, found.groups()))

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Verbs runs verbs_probe, a program that calls the verbs of the device under test; Dut, Qp, Memory
-and Mr are the objects that verbs_probe makes for a test.
+"""Verbs runs verbs_probe, a program that calls the verbs of the device under test. Dut is the
+device, as verbs_probe uses it; Qp, Memory and Mr are objects that verbs_probe makes for a test.
 
-verbs_probe and the test map the same file as memory. When the test ends, each byte of the memory
-is compared with its expected value, to find bytes that the device placed at a wrong address. All
-completions are compared with the WRs that were posted: each WR completes at most once, in order.
+If verbs_probe runs in the test's host, both map the same file as memory. When the test ends, each
+byte of the memory is compared with its expected value, to find bytes that the device placed at a
+wrong address. All completions are compared with the WRs that were posted: each WR completes at most
+once, in order.
 """
 
 import collections
@@ -155,7 +156,7 @@ class Verbs:
         return said
 
     def words(self, line):
-        """Run a command with one line of output. Return the words of that line but the first."""
+        """Run a command with one line of output. Return the words of that line after the first."""
         return self.do(line)[0].split()[1:]
 
     def calm(self):
@@ -597,8 +598,8 @@ class Dut:
         self.arenas = {}
 
     def end(self):
-        """End verbs_probe, so that the device places no more bytes, then check all of its
-        memory."""
+        """End verbs_probe, so that the device places no more bytes, then check the memory. Memory
+        that the test cannot map is checked before, as it is not accessible afterwards."""
         far = [memory for memory in self.memories if isinstance(memory.octets, Far)]
         try:
             # A Far is no longer accessible when its program has ended: compare it before.
@@ -628,7 +629,7 @@ class Dut:
         return kernel_verbs.LocalMr(self, size)
 
     def out(self, data, pd="pd"):
-        """Put data into memory of the device. Return an SGE of it, for a WR that sends data."""
+        """Put `data` into memory for local WRs. Return an SGE for a WR that sends these bytes."""
         arena = self.arenas.setdefault(("out", pd), Arena(self, 0, pd))
         place = arena.place(len(data))
         place.mr.put(data, place.at)

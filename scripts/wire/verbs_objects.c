@@ -48,8 +48,8 @@ const char *name_of(enum kind kind, const void *ptr)
 }
 
 /*
- * Record @ptr as an object of @kind and @name. Return NULL if @ptr is NULL, which the function that
- * creates the object returned: it has set errno.
+ * Record @ptr as an object of @kind and @name. Return NULL if @ptr is NULL: the function that had
+ * to create the object failed, and set errno.
  */
 struct object *add(enum kind kind, const char *name, void *ptr)
 {

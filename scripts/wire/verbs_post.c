@@ -106,8 +106,8 @@ static int parse_recv_wrs(int argc, char **argv)
 }
 
 /*
- * Check @rv, which ibv_post_*() returned: libsiw's is -1 with errno set, or an errno with either
- * sign. For an error print @bad, the index of the first WR that was not posted.
+ * Check @rv, the result of ibv_post_*(). libsiw reports an error by -1 with errno set, or by an
+ * errno of either sign. For an error print @bad, the index of the first WR that was not posted.
  */
 static int posted(int rv, long bad)
 {
