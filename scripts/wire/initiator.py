@@ -477,9 +477,9 @@ def bad_reply_is_closed(b, name):
 
 @contextlib.contextmanager
 def one_end_is_counted(timeout):
-    """Check that during the with statement's body iw_mpa ends one connection: either because it
-    cannot read on from TCP, or by a timer. The first is counted by iw_mpa's counter TCP_ERROR, the
-    second by the one with the name `timeout`: their sum must grow by one."""
+    """Check that during the with statement's body iw_mpa ends one connection: because it cannot
+    read on from TCP or, if TCP reports no error, by a timer. iw_mpa counts the first in TCP_ERROR,
+    the second in the counter that `timeout` names: the sum of both counters must grow by one."""
     total = lambda: counter("TCP_ERROR") + counter(timeout)
     before = total()
     yield

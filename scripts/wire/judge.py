@@ -74,8 +74,8 @@ LONGEST = 60000             # most bytes of data in a packet that is written her
 ANY_END = "RST", OWN_RST, "FIN"
 
 # Two kinds of pieces for segments(). Uncaptured: bytes that the capture does not have. Ahead: a
-# segment without data that is captured before the next piece, which has the bytes `octets`, but
-# whose sequence number is the one behind these bytes
+# segment without data. It is captured before the next piece, which has the bytes `octets`, but its
+# sequence number is the one behind these bytes.
 Uncaptured = namedtuple("Uncaptured", "octets")
 Ahead = namedtuple("Ahead", "octets")
 
@@ -239,8 +239,8 @@ class Side:
             not any(map(self.octets.by_marker, self.octets.items_in(flaw.offset, flaw.end)))
 
     def overlooked(self):
-        """Yield the flaws that tshark does not report, or only by messages for other flaws: (packet
-        number, text for the report)"""
+        """Yield (packet number, text for the report) for each flaw that tshark can find, but does
+        not report, or reports only by messages for other flaws."""
         for flaw in self.octets.flaws:
             words = sorted({words for packet in self.packets if flaw in packet.flaws
                             for words in packet.complaints})
@@ -249,8 +249,8 @@ class Side:
                        f"{flaw.words}, but tshark says: {'; '.join(words) or 'nothing'}")
 
     def unfounded(self):
-        """Yield tshark's complaints in packets without a flaw that one of them matches: (packet
-        number, complaint)"""
+        """Yield (packet number, complaint) for all complaints about each packet in which no
+        complaint is the right message for a flaw of the packet: see is_found_out()."""
         for packet in self.packets:
             if not any(is_found_out(flaw, words) for flaw in packet.flaws
                        for words in packet.complaints):
@@ -384,8 +384,9 @@ class Report:
             self.count["frames"] += bool(side.octets.frame) and not exchange.behind_reject
 
     def add_breaches(self, name, role, side, but_terminates):
-        """Report what breaks a rule for senders. but_terminates: leave out Terminates. With
-        siw_mpa, which is siw on iw_mpa, siw makes them, and is not under test."""
+        """Report what breaks a rule for senders. but_terminates: leave out Terminates. This is set
+        for siw_mpa, which is siw on iw_mpa: siw makes the Terminates of Full Operation, and is not
+        under test."""
         for item in side.octets.items:
             if item.breach and not (but_terminates and item.what[2] == TERMINATE):
                 self.fail("dissects", name, side.octets.packet_of(item.offset), role, item.breach)

@@ -216,7 +216,8 @@ class Exchange:
     def __init__(self, connection, behind_reject=False, cuts=None):
         """cuts: (role, ports) of the test's end -> by which segments the device's stream may end
         within an FPDU: only by the test's RST, or also by the device's own FIN or RST.
-        behind_reject: is `connection` exchanges_of()'s copy, to judge what follows a Reject?"""
+        behind_reject: is `connection` the copy by which exchanges_of() has the bytes behind a
+        Reject judged?"""
         self.connection = connection
         self.behind_reject = behind_reject
         self.has_old_ports = False  # has an earlier connection of the capture the same ports?

@@ -82,8 +82,8 @@ def gone():
 
 
 def endpoints(*ports):
-    """Yield role and state of each endpoint of iw_mpa that has one of `ports`; without ports, of
-    all endpoints."""
+    """Yield role and state of each endpoint of iw_mpa that has one of `ports`; if none are given,
+    of all endpoints."""
     for line in lines_of(DEBUGFS + "endpoints"):
         role, state, *addresses = ENDPOINT.search(line).groups()
         if not ports or any(int(address.rpartition(":")[2]) in ports for address in addresses):

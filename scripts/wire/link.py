@@ -89,9 +89,9 @@ class Link:
     the peer's Request or Reply; mss: TCP_MAXSEG, None for TCP's default; narrow: the peer has a
     small receive buffer; setup(dut, qp): called before the connection is made; qp: arguments of
     verbs.Qp; first=False: the test itself sends or reads the first FPDU; pd, dut_pd: private data
-    of peer and device; large: reserved bits of the peer's Request or Reply, by one of which an
-    extension of iw_mpa offers FPDUs longer than a TCP segment; says_large: must the device's
-    Request or Reply offer such FPDUs?
+    of peer and device; large: reserved bits to set in the peer's Request or Reply, where by one
+    of them an extension of iw_mpa offers FPDUs longer than a TCP segment; says_large: must the
+    device's Request or Reply offer such FPDUs?
     """
 
     def __init__(self, b, role, *, crc=True, markers=False, rtr=None, rev=None, ird=4, ord=4,

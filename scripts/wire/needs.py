@@ -88,8 +88,8 @@ def has(name):
     # and with it the files by which the functions in FOUND decide.
     if Place.ours and os.path.exists(GUEST):
         return True
-    # With the device in another host only two needs can be met: "user", which is user space verbs,
-    # as survey.py has run cm_probe there, which calls them, and "hazards", by the option --hazards.
+    # With the device in another host only two needs can be met: "user" (user space verbs), as
+    # survey.py has run cm_probe there, which calls these verbs; and "hazards", by option --hazards.
     if Place.over:
         return name == "user" or name == "hazards" and Place.hazards
     if name not in Place.known:

@@ -21,7 +21,7 @@ def rule(*cited, cases=((),), soak=(), only=None, defaults=False):
     cited: "E-9.2-4 E-9.2-5: what the test checks that would be different if the rules were broken";
     for a hazard, which is no RFC rule, only its id. cases: tuples of arguments; each makes a test.
     only: the name of the only device that the test runs against. defaults: the test is about the
-    default settings, so run.py changes none for it; for every other test run.py sets rtr_repeat_ms.
+    default settings, so run.py changes none for it; for all others run.py sets rtr_repeat_ms to 0.
     """
     shown = read(cited)
 

@@ -313,9 +313,9 @@ DRAFT_02 = [(send, write, read) for send in (0, 1) for write in (0, 1) for read 
       cases=[(*flags, first) for flags in DRAFT_02
              for first in (("send", "write", "read") if flags[0] else ("send",))])
 def request_of_draft_02(b, send, write, read, first):
-    """The test's initiator follows draft -02 of RFC 6581, where A, B and C mean Send, Write and
-    Read. If A of its Request is 1, the device must accept a Send, a Write or a Read as the first
-    FPDU; if A is 0, a Send."""
+    """The test's initiator follows draft -02 of RFC 6581, which has flags Send, Write and Read in
+    the places of A, B and C, in Request and Reply. If A of the Request is 1, the device must accept
+    a Send, a Write or a Read as the first FPDU; if A is 0, a Send."""
     server, peer, reply = b.accepted(mpa.request2(ird=8, ord=8, **draft_02(send, write, read)))
     offered = draft_02(send, write, read)["rtr"]
     equal((reply.a, reply.rtr), (send, (offered & device().rtr or device().rtr) if send else 0),
@@ -391,8 +391,8 @@ def first_fpdu_with_data_in_segments_of(b, size):
 
 
 def failed_by_crc(said, size):
-    """Check that `said`, cm_probe's line for the completion of a receive, is the one that this
-    device causes by a Send with a wrong CRC; of an unknown device any error is right."""
+    """Check `said`, cm_probe's line for the completion of a receive after a Send with a wrong CRC:
+    for srnic and siw_mpa it must be device().bad_crc, for other devices a line with any error."""
     want = device().bad_crc
     check(said == want.format(size=size) if want else " success " not in said,
           f"receive with a bad CRC: {said}")
@@ -467,8 +467,8 @@ def first_fpdu_is_too_short_for_its_opcode(b, name):
 @rule("M-8-1: DISCONNECTED, and one stream is counted as ended for it")
 def urgent_data_ends_the_connection(b):
     """The peer sends urgent data within an FPDU, then bytes that are no FPDU. The device must end
-    the stream because of the urgent data, not because of these bytes: the counter for urgent data
-    must grow."""
+    the stream because of the urgent data, not because of these bytes: the device's counter of such
+    ends must grow."""
     server, peer, _ = b.accepted(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
     up(server, peer)
     before = hw_counter(device().urgent)
@@ -844,8 +844,8 @@ def deepest(wanted):
       cases=[(strict, *depths) for strict in (0, 1)
              for depths in ((4, 8), (0, 0), (300, 500), (ULP, 3), (3, ULP), (ULP, ULP))])
 def depths_of_a_reject(b, strict, ird, ord):  # pylint: disable=redefined-builtin
-    """rdma_reject() passes no IRD and ORD: the Reject must have the Request's ORD as IRD, and its
-    IRD as ORD, but at most the device's limit; for 0x3FFF it must have 0x3FFF."""
+    """rdma_reject() passes no IRD and ORD: the Reject must have the Request's ORD as IRD, and the
+    Request's IRD as ORD, but at most the device's limit; for 0x3FFF it must have 0x3FFF."""
     b.set(strict_ird_ord=strict)
     server, peer, _ = b.asked(mpa.request2(ird=ird, ord=ord))
     server.do("reject -")

@@ -27,7 +27,8 @@ class NoConnection(Exception):
 
 def _asks(bench, it):
     """Connect from the device to the test. Set rev, asks_rtr (bit A) and asks_crc (flag C) of `it`,
-    the device's class, from its MPA Request. Return the RTR types that the Request offers."""
+    the device's class, from the device's MPA Request. Return the RTR types that the Request offers.
+    """
     client, peer, request = bench.connecting()
     it.rev = request.rev
     it.asks_rtr = bool(request.rev >= 2 and request.a)

@@ -2,10 +2,10 @@
 """Verbs runs verbs_probe, a program that calls the verbs of the device under test. Dut is the
 device, as verbs_probe uses it; Qp, Memory and Mr are objects that verbs_probe makes for a test.
 
-If verbs_probe runs in the test's host, both map the same file as memory. When the test ends, each
-byte of the memory is compared with its expected value, to find bytes that the device placed at a
-wrong address. All completions are compared with the WRs that were posted: each WR completes at most
-once, in order.
+If verbs_probe runs in the test's host, it and the test map the same file as memory. When the test
+ends, each byte of the memory is compared with its expected value, to find bytes that the device
+placed at a wrong address. All completions are compared with the WRs that were posted: each WR
+completes at most once, in order.
 """
 
 import collections

@@ -6,9 +6,10 @@
  * the file, and reads the command's output, whose last line is "OK" or "ERROR errno".
  *
  * The commands follow. What a command prints is in quotes, or for "take" in the lines below it: the
- * first word is printed literally, the others stand for values. HEX are bytes in hexadecimal, for
- * accept, connect, reject and EVENT the private data; ID is a wr_id; FLAGS of a WR to post are
- * ib_send_flags, those of a WC ib_wc_flags; ACCESS is ib_access_flags; STATE is an ib_qp_state:
+ * first word is printed literally, further words in capitals stand for values. HEX are bytes in
+ * hexadecimal, for accept, connect, reject and EVENT the private data; ID is a wr_id; FLAGS of a WR
+ * to post are ib_send_flags, those of a WC ib_wc_flags; ACCESS is ib_access_flags; STATE is an
+ * ib_qp_state:
  *	srq MAX					the QP gets an SRQ of MAX entries
  *	cq MAX					the QP gets a completion queue of MAX entries
  *	listen ADDRESS PORT			of IPv4 or IPv6
@@ -22,13 +23,13 @@
  *							id: the next request is not refused
  *	unlisten				destroy the listener's id
  *	unsafe					allocate a PD with IB_PD_UNSAFE_GLOBAL_RKEY, free it
- *	mr N PD MAX TYPE			region N, by ib_alloc_mr() with max_num_sg MAX.
+ *	mr N PD MAX TYPE			make region N: ib_alloc_mr(), max_num_sg MAX.
  *							TYPE: 0 MEM_REG, 1 SG_GAPS; PD: 0 the QP's,
  *							1 the other PD
  *	map N PAGE-SIZE SG-OFFSET AT,LENGTH...	ib_map_mr_sg(): "MAP ELEMENTS IOVA LENGTH RKEY"
  *	user N START LENGTH [ACCESS]		register the process's memory at START, which is in
  *							hexadecimal, as region N: "KEY RKEY"
- *	key N KEY				set the last byte of the STag: "KEY RKEY"
+ *	key N KEY				set the last byte of N's STag: "KEY RKEY"
  *	free N					free region N
  *	many COUNT MAX				allocate COUNT regions, then free them: for both
  *							"NS FIRST LAST ALL", the mean time for a
