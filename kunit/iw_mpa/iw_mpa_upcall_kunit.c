@@ -31,8 +31,8 @@ static struct iw_mpa_ep *line_new(struct kunit *test)
 }
 
 /*
- * Make an endpoint in @phase, as after iw_connect (IW_MPA_UP_REPLY) or iw_accept
- * (IW_MPA_UP_ESTABLISHED). Return its cm_id.
+ * Make an endpoint in @phase, which it has after iw_connect (IW_MPA_UP_REPLY) or iw_accept
+ * (IW_MPA_UP_ESTABLISHED). Return the fake cm_id of the endpoint.
  */
 static struct fake_id *line_up(struct kunit *test, struct iw_mpa_ep **ep,
 			       enum iw_mpa_upcall_phase phase)

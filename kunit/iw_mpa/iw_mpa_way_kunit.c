@@ -14,8 +14,9 @@
 #define MAIN	254
 
 /*
- * rdma_cm has chosen eth1, whose best route to the peer is @chosen; TCP would use the route @host.
- * @tie: the routing tables rank both routes alike, so iw_mpa may bind the socket to eth1.
+ * rdma_cm has chosen eth1, whose best route to the peer is @chosen; a socket that is bound to no
+ * interface would use the route @host. @tie: the routing tables rank both routes alike, so iw_mpa
+ * may bind the socket to eth1.
  */
 static const struct way_case {
 	const char		*desc;
@@ -55,8 +56,8 @@ static void way_is_tie_as_the_tables_rank(struct kunit *test)
 }
 
 /*
- * Return the interface that iw_mpa binds a connection from @local to @remote to, if rdma_cm has
- * chosen @netdev; 0 if TCP may choose the interface.
+ * rdma_cm has chosen @netdev (NULL: none) for a connection from @local to @remote: return the index
+ * of the interface to which iw_mpa binds the socket, or 0 if TCP may choose the interface.
  */
 static int way_of(__be32 local, __be32 remote, const struct net_device *netdev)
 {
