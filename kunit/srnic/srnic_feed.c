@@ -49,8 +49,8 @@ int feed_init(struct kunit *test)
 }
 
 /*
- * Keep srnic's sender from running: it would report the fault of a stream to iw_mpa, by an
- * endpoint, and these tests have no endpoint.
+ * Keep srnic's sender from running: after a fault of the stream it would pass the QP's endpoint to
+ * iw_mpa_stream_down(), and in these tests the QP has no endpoint.
  */
 static void feed_silence_sender(struct srnic_qp *qp)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A QP on a real TCP socket, whose receive queue the test fills by itself, with segments (skbs) of
- * any layout that TCP can queue there, also rare ones.
+ * A QP on a real TCP socket. In place of TCP a test fills the socket's receive queue, with segments
+ * (skbs) of any layout that TCP can queue there, also rare ones.
  */
 #ifndef _SRNIC_FEED_H
 #define _SRNIC_FEED_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * RX holds a region: it keeps the region found for one segment, with the region's lock taken, for
- * the next segments, so as not to look up their STag. These tests show that each segment is checked
- * all the same, what ends a hold, and that nothing of a hold remains after its end.
+ * RX holds a region: it keeps the region found for one DDP segment, with the region's lock taken,
+ * for the next DDP segments, so as not to look up their STag. These tests show that RX still checks
+ * each segment, what ends a hold, and that nothing of a hold remains after its end.
  */
 
 #include <kunit/test.h>
@@ -182,8 +182,8 @@ static void hold_ends_before_the_next_access_for_a_change(struct kunit *test)
 
 /*
  * RX holds (keeps locked) a region with softirqs off, so it releases the region after
- * SRNIC_MEM_HOLD bytes, counted from the first FPDU that uses the region. An FPDU of less than
- * SRNIC_FPDU_COST bytes counts for that many.
+ * SRNIC_MEM_HOLD bytes, counted from the first FPDU that uses the region. A shorter FPDU counts for
+ * SRNIC_FPDU_COST bytes.
  */
 static const struct hold_quota {
 	const char	*desc;
@@ -260,8 +260,8 @@ static void hold_ends_with_the_quota(struct kunit *test)
 
 /*
  * RX releases a region that it held (kept locked), and the region is registered with other memory
- * under the same STag. The next read is at the following address of the region, and must return
- * bytes of the new memory.
+ * under the same STag. RX then reads at the address after the bytes that it has read before: it
+ * must get bytes of the new memory.
  */
 static void hold_begins_anew_in_other_memory(struct kunit *test)
 {

@@ -112,8 +112,8 @@ KUNIT_ARRAY_PARAM(mem_shift, mem_shifts, mem_shift_desc);
 #define MEM_BLOCKS	6
 
 /*
- * A region of pinned blocks of equal size, in any order, which begins and ends within a block. The
- * memory is not accessed, so there need not be memory at these addresses.
+ * A region of pinned blocks of equal size, which begins and ends within a block. The blocks'
+ * addresses are in no order, and there need not be memory at them, since no byte is accessed.
  */
 static void mem_walk_blocks_each_octet_where_it_is(struct kunit *test)
 {
@@ -216,8 +216,8 @@ static void mem_map_sg_too_many_pieces_as_many_as_fit(struct kunit *test)
 		sg_dma_len(&sg[i]) = i == 1 ? 10 : 4096;
 	}
 	/*
-	 * The region has one entry: the first two pieces are adjacent and fit in it, the third is
-	 * apart.
+	 * The region can have one extent. The first two pieces are adjacent, so they fit in one
+	 * extent; the third piece is apart.
 	 */
 	KUNIT_EXPECT_EQ(test, srnic_map_mr_sg(&mr->ibmr, sg, 3, NULL), 2);
 	KUNIT_EXPECT_EQ(test, mr->ibmr.length, 4106);
@@ -461,8 +461,8 @@ static void mem_map_sg_of_nothing_refused(struct kunit *test)
 }
 
 /*
- * Which addresses and lengths of 64 bits can memory of an application have, if the kernel's
- * addresses have 32 or 64 bits?
+ * srnic_stag_is_possible() accepts the address and the length of an application's memory, of 64
+ * bits each, if the last byte is at the greatest address of a kernel with 32 or 64 bits, or below.
  */
 static void mem_of_an_application_where_it_can_be(struct kunit *test)
 {

@@ -47,8 +47,8 @@ struct oracle_msg {
 	const u8	*payload;	/* bytes of the message */
 	u32		len;		/* number of bytes */
 	/*
-	 * for a message that ends too early: only segments within its first @begun bytes are
-	 * generated
+	 * for oracle_begin_message(), which makes only those segments that end within the first
+	 * @begun bytes of the message
 	 */
 	u32		begun;
 };

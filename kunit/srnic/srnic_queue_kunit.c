@@ -21,8 +21,8 @@
 static const struct pair_opts queue_opts = { .crc = true, .emss = 1448, .ord = 2 };
 
 /*
- * An element of an application's ring stays in use until TCP has its message. Then srnic frees the
- * element, before it completes the work request.
+ * An element of an application's ring stays in use until srnic has passed the message to TCP. Then
+ * srnic frees the element, before it completes the work request.
  */
 static void sq_user_element_free_between_sent_and_completion(struct kunit *test)
 {
@@ -216,7 +216,7 @@ static void sq_user_ring_full_of_reads_sender_kicked(struct kunit *test)
 
 /*
  * An RTR message by Read has no work request, but counts as an open Read. With ORD 1 the ULP's Read
- * waits for its response, which has to make the sender run.
+ * waits for the response to the RTR message, which has to make the sender run.
  */
 static void sq_read_behind_rtr_read_sender_kicked(struct kunit *test)
 {
@@ -370,9 +370,9 @@ static void sq_limit_ends_the_stream(struct kunit *test)
 }
 
 /*
- * When the stream is closed by FIN, srnic still sends all that is in the application's ring at that
- * moment, whether srnic has copied it or not. Here the ring is full, and some of its elements are
- * copied.
+ * When the ULP or the peer closes the stream by a FIN, srnic still sends all that is in the
+ * application's ring at that moment, whether srnic has copied it to a WQE or not. Here the ring is
+ * full, and some of its elements are copied.
  */
 /* Rules: D-6.2.1-1: what is in the ring at the close is sent, and nothing after it */
 static void sq_user_limit_counts_the_ring(struct kunit *test)
@@ -427,8 +427,8 @@ static void sq_user_element_behind_flush_told(struct kunit *test)
 }
 
 /*
- * A flush of many work requests, in several steps: of a Read, of Sends that TCP has, and of Sends
- * that were not sent
+ * A flush of many work requests, in several steps: of a Read, of Sends that were passed to TCP, and
+ * of Sends that were not
  */
 static void sq_flush_of_a_long_queue_in_order(struct kunit *test)
 {

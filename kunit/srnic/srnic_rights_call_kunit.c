@@ -127,8 +127,8 @@ static void call_expect(struct pair *p, const struct call_row *row, int i, const
 }
 
 /*
- * Each message needs a right to the region, whatever the message before it was allowed. None can
- * use a region which a Send before it has invalidated.
+ * Each message needs a right to the region, whatever the message before it was allowed. No message
+ * can use a region that an earlier Send with Invalidate has invalidated.
  */
 static void call_each_message_has_rights_of_its_own(struct kunit *test)
 {

@@ -75,8 +75,8 @@ static struct srnic_qp *socket_begin(struct kunit *test, const struct pair_opts 
 	srnic_driver_ops.attach(&qp->ibqp, sk, &w->stream);
 	write_unlock_bh(&sk->sk_callback_lock);
 	/*
-	 * Keep srnic's sender from running: it would report the fault of a stream to iw_mpa, by an
-	 * endpoint, and this test has none.
+	 * Keep srnic's sender from running: after a fault of the stream it would pass the QP's
+	 * endpoint to iw_mpa_stream_down(), and in these tests the QP has no endpoint.
 	 */
 	mutex_lock(&qp->tx.lock);
 	WRITE_ONCE(qp->tx.state, SRNIC_TX_CLOSED);
@@ -447,8 +447,8 @@ static void socket_beyond_the_budget_taken_later(struct kunit *test)
 
 /*
  * If the host is short of memory TCP may be unable to hold a whole FPDU. RX waits a moment for the
- * rest, since a copy would take more memory. Only if the rest does not arrive RX collects the FPDU
- * in a buffer.
+ * rest of the FPDU. Only if that does not arrive RX collects the FPDU in a buffer, which takes more
+ * memory.
  */
 static void socket_fpdu_gets_time_to_come_under_pressure(struct kunit *test)
 {

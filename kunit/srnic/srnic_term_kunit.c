@@ -258,8 +258,8 @@ static void range_check_octet_exact(struct kunit *test)
 static void err_of_mem_each_use_and_fault_mapped(struct kunit *test)
 {
 	/*
-	 * Columns: no fault, no such STag, another protection domain, no right, address wraps, out
-	 * of bounds
+	 * Columns, the faults of an access to memory: none, no such STag, other protection domain,
+	 * no right, address wraps, out of bounds
 	 */
 	static const enum srnic_err errs[][SRNIC_MEM_BOUNDS + 1] = {
 		[SRNIC_USE_WRITE] = {

@@ -39,8 +39,8 @@ static void tx_state_table(struct kunit *test)
 }
 
 /*
- * Within a stream the sender's state never goes back: once TX was opened it counts as opened, and a
- * sender that was opened and may not send any more may never send again.
+ * Within a stream the sender's state never goes back. A sender that was opened counts as opened to
+ * the end of the stream; if it may not send any more, it may never send again.
  */
 static void tx_state_never_goes_back(struct kunit *test)
 {

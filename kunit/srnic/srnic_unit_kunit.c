@@ -139,7 +139,7 @@ KUNIT_ARRAY_PARAM(unit_cut, unit_cuts, unit_cut_desc);
 /*
  * A Write of one byte, followed by a truncated header that looks like a continuation of that Write:
  * RX must place nothing of it. Without a check its payload would have a length below 0, which wraps
- * to nearly 2^32. The region is larger, so that a check of its bounds does not stop RX, either.
+ * to nearly 2^32. The region has 2^33 bytes, so that a check of its bounds does not stop RX either.
  */
 static void run_header_that_is_cut_is_no_segment(struct kunit *test)
 {
@@ -377,7 +377,8 @@ static void unit_no_work(struct work_struct *work)
 }
 
 /*
- * The next poll for work to flush is seconds ahead: new work of the application makes it run soon.
+ * The next poll of an application's rings is seconds ahead. If a flush before it finds new work in
+ * a ring, that poll becomes due within a second.
  */
 static void flush_finds_something_and_looks_soon(struct kunit *test)
 {
