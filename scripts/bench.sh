@@ -151,9 +151,9 @@ STORM_VARIANTS=${STORM_VARIANTS:-'siw siw_mpa srnic'}
 
 # Limits for the instructions of one connect with each variant, in percent of what siw needs
 declare -A LIMITS=([siw_mpa]=104 [srnic]=95 [plain]=87)
-# Limits for the instructions of one message: lines "VARIANT BYTES TIMES KIND LIMIT". rdma_data.c
-# measures TIMES messages of BYTES bytes; KIND is send or write. LIMIT is in percent of the
-# instructions that siw needs, which computes no CRC.
+# Limits for the instructions that the guest executes for one message: lines "VARIANT BYTES TIMES
+# KIND LIMIT". rdma_data.c measures TIMES messages of BYTES bytes; KIND is send or write. LIMIT is a
+# percentage of the instructions for the same message with siw, which computes no CRC.
 GUARDED='
 srnic	64	500	send	110
 plain	64	500	send	108

@@ -187,8 +187,8 @@ attempt_twice() {
 	return "$rc"
 }
 
-# status_of STATUS: print the exit status of a suite; or "late", if timeout has ended the suite at
-# DEADLINE. A suite may also exit with timeout's status before, for other reasons.
+# status_of STATUS: print STATUS, the exit status of a suite; or "late", if timeout has ended the
+# suite at DEADLINE. Before DEADLINE a suite may exit with 124 or 137 for other reasons.
 status_of() {
 	if [[ ($1 -eq 124 || $1 -eq 137) && $SECONDS -ge $DEADLINE ]]; then echo late; else echo "$1"; fi
 }
@@ -243,7 +243,7 @@ run_suite() {
 }
 
 # Lanes: each is a list of suites that run in the background, one after another. An entry of LANES
-# has the process that runs them, and the folder of their logs.
+# has the id of the process that runs the lane's suites, and the folder of their logs.
 LANES=()
 
 # run_beside all|rest NAME...: run these suites in the background, one after another; finish_beside
@@ -330,10 +330,11 @@ prepare() {
 	exit 1
 }
 
-# A guest, or a pair of guests that talk to each other, keeps about one processor busy. So two suites with guests run at
-# a time, except the wire tests, which have two independent guests and run alone. The unit tests have a virtual clock,
-# and bench counts instructions, not time, so both run beside others. Static tests and the fuzzer measure no time: they
-# get the processor time that is left.
+# A guest, or a pair of guests that talk to each other, keeps about one processor busy. So on a host
+# with the processors and the memory that is_roomy() demands, two suites with guests run at a time,
+# except the wire tests, which have two independent guests. The unit tests have a virtual clock, and
+# bench counts instructions, not time, so both run beside suites with guests. Static tests and the
+# fuzzer measure no time: they get the processor time that is left.
 run_all() {
 	prepare
 	if ! is_roomy || [[ -n ${PAIRS:-} ]]; then

@@ -56,10 +56,10 @@ list_cases() {
 	done
 }
 
-# families_on WIRE FAMILIES NUMBER: print which of the address families FAMILIES to test. This is
-# only one if WIRE is rough or flap, on a slow kernel, and with --sample: IPv6 if links flap, which
-# disturbs IPv6 more than IPv4, and with --sample for each even NUMBER; else IPv4. A test that has
-# only the other family is run with that.
+# families_on WIRE FAMILIES NUMBER: print which of the address families FAMILIES to test; NUMBER is
+# the test's number without its last digit. Print only one if WIRE is rough or flap, on a slow
+# kernel, and with --sample: IPv6 if links flap, which disturbs IPv6 more than IPv4, and with
+# --sample for each even NUMBER; else IPv4. A test with only the other family is run with that.
 families_on() {
 	local one=4
 

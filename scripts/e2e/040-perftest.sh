@@ -7,9 +7,9 @@ FAMILIES="4"
 # perftest does not start on a port that is down.
 applies() { [[ $WIRE != flap ]]; }
 
-# once PROGRAM SIZE ITERATIONS BYTES: run server and client, and set output to what the client prints. Both have to
-# report success, and the counters of both interfaces have to show BYTES bytes or more. Return 2 if the run failed and
-# neither driver is at fault.
+# once PROGRAM SIZE ITERATIONS BYTES: run server and client, and set output to what the client
+# prints. Both have to report success, and their interfaces together have to send BYTES bytes or
+# more. Return 2 if the run failed and neither driver is at fault.
 once() {
 	local status=0 moved
 

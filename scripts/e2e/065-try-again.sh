@@ -40,8 +40,8 @@ client_waits() {
 	on "$CLIENT" "poll 20 grep -q 'state=V2_OFFERED .*:$PORT ' /sys/kernel/debug/iw_mpa/endpoints"
 }
 
-# tried AGAIN: since client_waits() the client has offered MPA revision 2 AGAIN times more, by
-# further TCP connections, and revision 1 never
+# tried AGAIN: fail unless the client, after its first Request, has offered MPA revision 2 AGAIN
+# times more, by further TCP connections, and revision 1 never
 tried() {
 	[[ $(($(counters "$CLIENT" v2_again) - before)) -eq $1 ]] ||
 		fail "revision 2 was not offered $1 times more"
@@ -147,8 +147,8 @@ set_limit() {
 check() {
 	local before v1_before
 
-	# Commands between two steps may take long on an emulated processor, so the time limits of
-	# both ends are raised.
+	# Commands between two steps may take long on an emulated processor, so the time limits for
+	# the MPA Request, at the server, and for the Reply, at the client, are raised.
 	set_limit "$SERVER" request_timeout_ms 300000
 	set_limit "$CLIENT" reply_timeout_ms 300000
 	on "$SERVER" "at_clean_up 'nft delete table inet lose 2>/dev/null || true'"

@@ -15,8 +15,8 @@ mapper_off() { local guest; for guest in "$@"; do inside "$guest" mapper_end; do
 # ping_server [ADDRESS [PORT]]: start rping's server, by default at the server's address and the test's port
 ping_server() { guest_serve "$SERVER" server "${2:-$PORT}" "rping -s -P -a ${1:-$SERVER_IP} -p ${2:-$PORT}"; }
 
-# Print how often either kernel has waited for a port mapper in vain, by their logs. Commands are logged, too, so the
-# pattern is written such that it does not match itself.
+# Print how often the kernels of both guests together, by their logs, have waited in vain for a port
+# mapper. Commands are logged, too, so the pattern is written such that it does not match itself.
 waits() {
 	local guest sum=0
 

@@ -33,8 +33,8 @@ acme_goes() {
 	[[ ! -d /sys/module/iw_mpa ]] || { driver_leaves_nothing && rmmod iw_mpa; }
 }
 
-# pair LISTENER CONNECTOR: kernel ULPs at both ends post all kinds of work requests for three rounds, and then
-# disconnect
+# pair LISTENER CONNECTOR: kernel ULPs in these two guests post all kinds of work requests for three
+# rounds, and then disconnect
 pair() {
 	local address output
 

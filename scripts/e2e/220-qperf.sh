@@ -19,7 +19,7 @@ listeners() {
 
 # came_and_went LISTENERS: has TCP refused a SYN, and has a server listened since listeners()
 # printed LISTENERS? The server closes its socket when its client gives up, before a test can see
-# the socket, so only the counter proves that the server has listened.
+# the socket, so only iw_mpa's counter listener_created proves that the server has listened.
 came_and_went() { [[ -n $REFUSED && $(listeners) -gt $1 ]]; }
 
 # qperf's two ends first agree on the test over a TCP connection. The server never ends by itself.

@@ -3,8 +3,8 @@
 DESCRIPTION="libfabric: fi_pingpong over verbs, and over verbs with RxM, data verified"
 WIRES=clean
 
-# once PROVIDER ENDPOINT: run fi_pingpong once. Set $again to yes if it failed by a known fault of libfabric's RxM. Its
-# two programs exchange their endpoints' addresses over TCP.
+# once PROVIDER ENDPOINT: run fi_pingpong once. Set $again to yes if it failed by a known fault of
+# libfabric's RxM. Server and client of fi_pingpong exchange their endpoints' addresses over TCP.
 once() {
 	local options="-p '$1' -e $2 -I 50 -S 1024 -c" output status=0
 
