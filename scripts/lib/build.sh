@@ -176,8 +176,8 @@ need_place() {
 	done
 }
 
-# Install the files of the package iw-mpa-dev, and the headers of iw_mpa, which that package finds
-# in the sources that DKMS has
+# Install the files of the package iw-mpa-dev, and what driver.mk would otherwise take from DKMS:
+# iw_mpa's headers, and the list of symbols that iw_mpa exports (Module.symvers)
 install_dev() {
 	local usr=${INSTALL_MOD_PATH:-}/usr/local share=${INSTALL_MOD_PATH:-}/usr/local/share/iw-mpa tree=$BUILD/dev
 	local compat=drivers/infiniband/sw/compat

@@ -73,7 +73,7 @@ make_up() {
 }
 
 # add_packages ROOT PACKAGES: install in ROOT those of PACKAGES that it lacks. PACKAGES names all
-# packages that were ever asked for.
+# packages for ROOT, and becomes the list of packages that ROOT has.
 add_packages() {
 	local root=$1 packages=$2 apt='DEBIAN_FRONTEND=noninteractive apt-get -q -y'
 

@@ -72,9 +72,9 @@ races_of_ours() {
 			!interrupted { text = text (text ? " | " : "") $0 }' | lines "$OURS"
 }
 
-# Print the headlines of all reports. Left out are KCSAN's reports about other parts of the kernel, and reports of
-# faults of programs ("traps: ib_send_lat[3225] general protection fault ip:... in librdmacm"): perftest crashes when
-# its second connection is refused.
+# Print the headlines of warnings in the kernel's log. Left out are those of KCSAN (see
+# races_of_ours), soft lockups, and faults of programs ("traps: ib_send_lat[3225] general protection
+# fault ip:... in librdmacm"), since perftest crashes when its second connection is refused.
 warnings() {
 	local text='WARNING:|BUG:|INFO: (possible|suspicious|trying)|UBSAN:|ODEBUG:'
 

@@ -77,7 +77,8 @@ guest_cmdline() {
 
 # The kernel's own time limits allow for a QEMU that is minutes late. KCSAN starts only if the command line asks for it.
 # KCSAN reports races of the whole kernel, so the log has to be large; reports about our modules are selected later.
-# KCSAN delays an access, so that another processor may reach it: here so long that the host can run that processor.
+# KCSAN delays an access, so that another processor may access the same memory meanwhile. Here the
+# delay is so long that the host can run that processor.
 guest_debug_cmdline() {
 	kernel_debugs "$1" || return 0
 	[[ $1 != kcsan ]] ||
@@ -405,8 +406,8 @@ guest_down() {
 	for name in "${!GUEST_PID[@]}"; do
 		command='busybox poweroff -f'
 		[[ -z ${GUEST_ROOT[$name]:-} ]] || command='systemctl poweroff'
-		# The agent gives the command to power off a limit of an hour, since the guest's
-		# clock, which measures the limit, may jump: see boot_counted of bench.sh.
+		# The time limit for the command to power off is an hour, since the agent measures
+		# it by the guest's clock, which may jump: see boot_counted of bench.sh.
 		guest_is_dead "$name" || printf 'off 3600 %q\n' "$command" >&"${GUEST_IN[$name]}"
 	done
 	for name in "${!GUEST_PID[@]}"; do

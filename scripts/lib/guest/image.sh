@@ -37,8 +37,9 @@ unpack_kernel() {
 # number FILE OFFSET BYTES
 number() { od -An "-tu$3" -j "$2" -N "$3" "$1" | tr -d ' '; }
 
-# payload FILE COMMAND...: print the kernel that is packed in FILE, unpacked by COMMAND. The kernel's
-# Documentation/arch/x86/boot.rst has the offsets; the last four bytes are the length.
+# payload FILE COMMAND...: FILE is a bzImage: give the packed kernel in it to stdin of COMMAND. The
+# kernel's Documentation/arch/x86/boot.rst has the offsets of the header's fields. The last four
+# bytes, the length of the unpacked kernel, are left out.
 payload() {
 	local skip count
 

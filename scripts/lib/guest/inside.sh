@@ -182,8 +182,8 @@ tcp_counter() {
 		$1 == "Tcp:" { for (i = 2; i <= NF; i++) if ($i == name) column = i }' /proc/net/snmp
 }
 
-# fence_ms_set MS: how long a responder in the client-server model waits for the first FPDU before it sends; 0: without
-# limit
+# fence_ms_set MS: set how long a responder in the client-server model waits for the first FPDU
+# before it sends; 0: without limit
 fence_ms_set() { echo "$1" >/proc/sys/net/iw_mpa/fence_timeout_ms; }
 fence_restore() { [[ ! -e /proc/sys/net/iw_mpa/fence_timeout_ms ]] || fence_ms_set 0; }
 
@@ -351,8 +351,8 @@ driver_clear() {
 # counter NAME: print a counter of iw_mpa
 counter() { sed -n "s/^$1 //p" /sys/kernel/debug/iw_mpa/stats; }
 
-# at_clean_up COMMAND: have clean_up run the command; the command that was added last runs first. A successful test may
-# have run it already.
+# at_clean_up COMMAND: have clean_up run the command; the command that was added last runs first. A
+# successful test may already have done what the command does.
 at_clean_up() {
 	local before
 
@@ -422,9 +422,10 @@ diagnose() {
 
 capture_runs() { grep -q '^File: ' /run/bg/capture/output; }
 
-# capture_start [BYTES [INTERFACE [FILTER]]]: start to capture TCP on eth0, BYTES of each packet, and return when the
-# capture runs. capture_stop FILE: end the capture, and write it to FILE in /share. capture_is_whole, after that: fail
-# if a packet was lost.
+# capture_start [BYTES [INTERFACE [FILTER]]]: start to capture the first BYTES of each packet on
+# INTERFACE that matches FILTER (default: all bytes, eth0, tcp), and return when the capture runs.
+# capture_stop FILE: end the capture, and write it to FILE in /share. capture_is_whole, after that:
+# fail if a packet was lost.
 capture_start() {
 	bg_start capture "dumpcap -q -B 32 -i ${2:-eth0} -s ${1:-0} -f '${3:-tcp}' -w /run/capture.pcapng"
 	poll 60 capture_runs || fail "dumpcap does not start: $(</run/bg/capture/output)"

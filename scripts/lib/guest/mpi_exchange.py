@@ -12,8 +12,8 @@ import sys
 
 from mpi4py import MPI
 
-# Depending on the size, libfabric's RxM sends data with the request or in segments, or its receiver
-# reads the data by RDMA.
+# Depending on the size, libfabric's RxM sends the data in one message or in several, or the
+# receiver reads the data by RDMA.
 SIZES = (1, 1000, 16000, 20000, 200000)
 
 

@@ -109,9 +109,9 @@ class Outcomes(unittest.TestResult):
 
 
 def be_patient():
-    """Multiply the few seconds for which the suites wait for their processes, and the processes for
-    each other: a guest is slow on a busy host. A wait for a process that ends takes no longer than
-    before."""
+    """Multiply by PATIENCE the few seconds for which the suites wait for their processes, and the
+    processes for each other: a guest is slow on a busy host. A wait for a process that ends takes
+    no longer than before."""
     barrier, join = multiprocessing.context.BaseContext.Barrier, multiprocessing.process.BaseProcess.join
 
     def patient_barrier(self, parties, action=None, timeout=None):
@@ -157,7 +157,7 @@ def run(device, interface, suites):
 
 
 def address_of(name, family):
-    """Return the interface's address of that family that is not link-local, and its MAC."""
+    """Return the address of interface NAME that is of FAMILY and not link-local, and NAME's MAC."""
     said = subprocess.run(["ip", "-j", "address", "show", name], check=True,
                           stdout=subprocess.PIPE).stdout
     link, = json.loads(said)
