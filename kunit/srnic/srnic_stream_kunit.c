@@ -478,8 +478,8 @@ static void stream_rtr_uses_no_work_request(struct kunit *test)
 }
 
 /*
- * srnic finds an error while TCP has only a part of the FPDUs that the sender has made. The FPDU of
- * which TCP has a part is completed; in place of the FPDUs after it the Terminate message is sent.
+ * srnic finds an error when it has passed only a part of the bytes of several FPDUs to TCP. srnic
+ * completes the FPDU of which TCP has a part, and sends the Terminate message in place of the rest.
  */
 /*
  * Rules: F-4.3-1: the Terminate message is read with its Markers, after the FPDU that was cut;
