@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * MPA Requests and Replies as bytes, valid and malformed, for the suites that test frame.c.
- * raw_alloc() copies each into memory of its exact size, so that KASAN detects a read beyond its
- * end. The name of a table row may begin with the number of an RFC's requirement: E-6-4 is the
+ * raw_alloc() writes each into memory of its exact size, so that KASAN detects a read beyond its
+ * end. The name of a table row may begin with a label for a requirement of an RFC: E-6-4 is the
  * fourth requirement of RFC 6581 section 6, M-7.1.1-2 the second one of RFC 5044 section 7.1.1.
  */
 #ifndef _RAW_FRAME_H

@@ -109,10 +109,10 @@ static void rq_knows_how_many_are_left(struct kunit *test)
 #define HOLES_ELEMENTS	6
 
 /*
- * Fill a ring with elements of which those in the bit mask @valid are valid. Expect that
- * srnic_rq_take() takes the elements before the first invalid one. After each of these calls
- * srnic_rq_has() has to return true for @limit receives if, and only if, the element @limit - 1
- * places after the one to be taken next is valid.
+ * Fill a ring with elements of which those in the bit mask @valid are valid. Expect that calls of
+ * srnic_rq_take() take the elements before the first invalid one, one element in each call. After
+ * each of these calls srnic_rq_has() has to return true for @limit receives if, and only if, the
+ * element @limit - 1 places after the one to be taken next is valid.
  */
 static void rq_take_among_holes(struct kunit *test, struct srnic_rq *rq, u32 valid, u32 limit)
 {
@@ -278,7 +278,8 @@ static void cq_armed_for_next_stays_so(struct kunit *test)
 
 /*
  * An application arms its completion queue by a word in memory that it shares with srnic. srnic
- * resets the word when it is going to call the CQ's comp_handler, so that this is called once.
+ * resets the word when it is going to call the CQ's comp_handler, so that it calls the handler only
+ * once for each arming.
  */
 static void cq_user_word_taken_back_once(struct kunit *test)
 {

@@ -74,8 +74,8 @@ static void frag_is_used_again_when_it_is_free(struct kunit *test)
 
 	frag_acked(test);
 	/*
-	 * All three page fragments are free. The sender first uses the one again in which it has
-	 * built the last FPDUs, page[2]; then the others, the oldest first.
+	 * All three page fragments are free. The sender first uses its current fragment, page[2],
+	 * again; then the others, the oldest first.
 	 */
 	KUNIT_EXPECT_PTR_EQ(test, frag_fill(test), page[2]);
 	KUNIT_EXPECT_PTR_EQ(test, frag_fill(test), page[0]);

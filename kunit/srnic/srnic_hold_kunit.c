@@ -182,8 +182,8 @@ static void hold_ends_before_the_next_access_for_a_change(struct kunit *test)
 
 /*
  * RX holds (keeps locked) a region with softirqs off, so it releases the region after
- * SRNIC_MEM_HOLD bytes, counted from the first FPDU that uses the region. A shorter FPDU counts for
- * SRNIC_FPDU_COST bytes.
+ * SRNIC_MEM_HOLD bytes, counted from the first FPDU that uses the region. An FPDU that is shorter
+ * than SRNIC_FPDU_COST bytes counts as SRNIC_FPDU_COST bytes.
  */
 static const struct hold_quota {
 	const char	*desc;
@@ -259,9 +259,9 @@ static void hold_ends_with_the_quota(struct kunit *test)
 }
 
 /*
- * RX releases a region that it held (kept locked), and the region is registered with other memory
- * under the same STag. RX then reads at the address after the bytes that it has read before: it
- * must get bytes of the new memory.
+ * srnic releases a region that it held (kept locked), and the region is registered with other
+ * memory under the same STag. A read at the address after the bytes that were read before must get
+ * bytes of the new memory.
  */
 static void hold_begins_anew_in_other_memory(struct kunit *test)
 {

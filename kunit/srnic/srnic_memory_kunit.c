@@ -112,8 +112,9 @@ KUNIT_ARRAY_PARAM(mem_shift, mem_shifts, mem_shift_desc);
 #define MEM_BLOCKS	6
 
 /*
- * A region of pinned blocks of equal size, which begins and ends within a block. The blocks'
- * addresses are in no order, and there need not be memory at them, since no byte is accessed.
+ * A region of pinned blocks of equal size begins within its first block. A walk through any part of
+ * the region finds the address of each byte. The addresses of the blocks are neither ascending nor
+ * adjacent. There need not be memory at these addresses, since no byte is accessed.
  */
 static void mem_walk_blocks_each_octet_where_it_is(struct kunit *test)
 {
@@ -216,8 +217,8 @@ static void mem_map_sg_too_many_pieces_as_many_as_fit(struct kunit *test)
 		sg_dma_len(&sg[i]) = i == 1 ? 10 : 4096;
 	}
 	/*
-	 * The region can have one extent. The first two pieces are adjacent, so they fit in one
-	 * extent; the third piece is apart.
+	 * The region can have only one extent. The first two pieces are adjacent, so they fit in
+	 * one extent; the third piece is not adjacent to them.
 	 */
 	KUNIT_EXPECT_EQ(test, srnic_map_mr_sg(&mr->ibmr, sg, 3, NULL), 2);
 	KUNIT_EXPECT_EQ(test, mr->ibmr.length, 4106);

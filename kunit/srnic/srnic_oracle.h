@@ -47,8 +47,8 @@ struct oracle_msg {
 	const u8	*payload;	/* bytes of the message */
 	u32		len;		/* number of bytes */
 	/*
-	 * for oracle_begin_message(), which makes only those segments that end within the first
-	 * @begun bytes of the message
+	 * for oracle_begin_message(), which makes a message without its end: only those DDP
+	 * segments that end within the first @begun bytes of the message
 	 */
 	u32		begun;
 };

@@ -224,7 +224,7 @@ void pair_push(struct pair *p, struct pair_end *e)
 
 /*
  * Let the sender of p->end[@from] make one batch of bytes for TCP, and append them to the buffer
- * @wire of that end. Return 0 if the sender had nothing to send.
+ * p->end[@from].wire. Return 0 if the sender had nothing to send.
  */
 int pair_send_batch(struct pair *p, int from)
 {
@@ -270,8 +270,8 @@ void pair_deliver_some(struct pair *p, int from, u32 len)
 }
 
 /*
- * Pass the bytes in @wire of p->end[@from] to RX of the other end. Each call of RX gets the bytes
- * that the call before has left, and p->portion (0: all) more. If RX finds an error the rest of the
+ * Pass the bytes in p->end[@from].wire to RX of the other end. Each call of RX gets the bytes that
+ * the call before has left, and p->portion (0: all) more. If RX finds an error the rest of the
  * bytes is dropped. Return true if RX has asked for a run of the sender of its own QP.
  */
 bool pair_deliver(struct pair *p, int from)
@@ -384,8 +384,8 @@ struct pair_end *pair_user(struct pair *p, const struct pair_opts *opts)
 }
 
 /*
- * From now on srnic writes completions of @cq to a ring of PAIR_CQES elements, as in memory that it
- * shares with an application, which arms the CQ by @word. Return that ring.
+ * Make @cq an application's CQ: from now on srnic writes completions to a ring of PAIR_CQES
+ * elements, like one that it shares with an application, and *@word arms the CQ. Return the ring.
  */
 struct siw_cqe *pair_user_cq(struct kunit *test, struct srnic_cq *cq, u32 *word)
 {

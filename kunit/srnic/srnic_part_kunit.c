@@ -39,7 +39,8 @@ static struct pair *part_begin(struct kunit *test)
 
 /*
  * Give RX the first byte of the FPDU at the start of from->wire, and a buffer to collect this FPDU
- * in. Outside of tests RX's work item allocates it, if TCP's queue cannot hold the whole FPDU.
+ * in. Outside of tests RX's work item allocates such a buffer if TCP's receive queue cannot hold
+ * the whole FPDU.
  */
 static void part_copy_out(struct pair *p, struct pair_end *from, struct srnic_qp *to)
 {
@@ -140,8 +141,9 @@ static void part_cq_full_behind_it_stops(struct kunit *test)
 }
 
 /*
- * Another CPU may write to memory in TCP's queue. So the ULPDU_Length that RX copies, with the rest
- * of an FPDU, into a buffer may not be the one for which RX has allocated the buffer.
+ * RX reads ULPDU_Length in TCP's receive queue, allocates a buffer for an FPDU of this length, and
+ * copies the FPDU into the buffer. Another CPU may write to memory in TCP's queue meanwhile, so the
+ * copy may have another ULPDU_Length.
  */
 static void part_length_is_changed_meanwhile(struct kunit *test)
 {

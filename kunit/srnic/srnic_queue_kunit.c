@@ -21,8 +21,8 @@
 static const struct pair_opts queue_opts = { .crc = true, .emss = 1448, .ord = 2 };
 
 /*
- * An element of an application's ring stays in use until srnic has passed the message to TCP. Then
- * srnic frees the element, before it completes the work request.
+ * An element of an application's ring stays in use until TCP has accepted the element's message.
+ * Then srnic frees the element, before it completes the work request.
  */
 static void sq_user_element_free_between_sent_and_completion(struct kunit *test)
 {
@@ -372,7 +372,7 @@ static void sq_limit_ends_the_stream(struct kunit *test)
 /*
  * When the ULP or the peer closes the stream by a FIN, srnic still sends all that is in the
  * application's ring at that moment, whether srnic has copied it to a WQE or not. Here the ring is
- * full, and some of its elements are copied.
+ * full, and srnic has copied one of its elements.
  */
 /* Rules: D-6.2.1-1: what is in the ring at the close is sent, and nothing after it */
 static void sq_user_limit_counts_the_ring(struct kunit *test)

@@ -81,8 +81,8 @@ static void rx_bad_crc_in_the_middle(struct kunit *test)
 }
 
 /*
- * The payload of the fifth FPDU begins at the end of the region, or goes beyond the end: RX places
- * the payload of the FPDUs before, and nothing else.
+ * The region ends where the payload of the fifth FPDU begins, or in the middle of that payload: RX
+ * places the payload of the four FPDUs before, and nothing else.
  */
 static void rx_region_ends_in_the_middle(struct kunit *test)
 {

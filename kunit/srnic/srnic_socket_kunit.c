@@ -447,8 +447,8 @@ static void socket_beyond_the_budget_taken_later(struct kunit *test)
 
 /*
  * If the host is short of memory TCP may be unable to hold a whole FPDU. RX waits a moment for the
- * rest of the FPDU. Only if that does not arrive RX collects the FPDU in a buffer, which takes more
- * memory.
+ * rest of the FPDU, since a buffer to collect the FPDU in would take more memory. Only if the rest
+ * does not arrive RX uses such a buffer.
  */
 static void socket_fpdu_gets_time_to_come_under_pressure(struct kunit *test)
 {

@@ -478,8 +478,9 @@ static void stream_rtr_uses_no_work_request(struct kunit *test)
 }
 
 /*
- * srnic finds an error when it has passed only a part of the bytes of several FPDUs to TCP. srnic
- * completes the FPDU of which TCP has a part, and sends the Terminate message in place of the rest.
+ * srnic has built several FPDUs, and TCP has accepted only some of their bytes, when RX finds an
+ * error. srnic sends the rest of the FPDU of which TCP has a part, and then the Terminate message,
+ * in place of the later FPDUs.
  */
 /*
  * Rules: F-4.3-1: the Terminate message is read with its Markers, after the FPDU that was cut;

@@ -377,8 +377,8 @@ static void unit_no_work(struct work_struct *work)
 }
 
 /*
- * The next poll of an application's rings is seconds ahead. If a flush before it finds new work in
- * a ring, that poll becomes due within a second.
+ * The next poll of an application's rings for work to flush is seconds ahead. If a flush before
+ * that poll finds new work in a ring, the poll becomes due within a second.
  */
 static void flush_finds_something_and_looks_soon(struct kunit *test)
 {
