@@ -330,11 +330,11 @@ prepare() {
 	exit 1
 }
 
-# A guest, or a pair of guests that talk to each other, keeps about one processor busy. So on a host
-# with the processors and the memory that is_roomy() demands, two suites with guests run at a time,
-# except the wire tests, which have two independent guests. The unit tests have a virtual clock, and
-# bench counts instructions, not time, so both run beside suites with guests. Static tests and the
-# fuzzer measure no time: they get the processor time that is left.
+# A guest, or a pair of guests that talk to each other, keeps about one processor busy. So if
+# is_roomy() finds enough processors and memory, two suites with guests run at a time; the wire
+# tests, which have two independent guests, count as two suites. The unit tests have a virtual
+# clock, and bench counts instructions, not time, so both run beside these suites. Static tests and
+# the fuzzer measure no time: they get the processor time that is left.
 run_all() {
 	prepare
 	if ! is_roomy || [[ -n ${PAIRS:-} ]]; then

@@ -56,10 +56,11 @@ list_cases() {
 	done
 }
 
-# families_on WIRE FAMILIES NUMBER: print which of the address families FAMILIES to test; NUMBER is
-# the test's number without its last digit. Print only one if WIRE is rough or flap, on a slow
-# kernel, and with --sample: IPv6 if links flap, which disturbs IPv6 more than IPv4, and with
-# --sample for each even NUMBER; else IPv4. A test with only the other family is run with that.
+# families_on WIRE FAMILIES NUMBER: print which of the address families FAMILIES to test. NUMBER is
+# the test's number without its last digit, plus 1 for each earlier variant of the test. Only one
+# family is printed if WIRE is rough or flap, or the kernel is slow, or with --sample: IPv6 if links
+# flap, which disturbs IPv6 more than IPv4, or with --sample if NUMBER is even; else IPv4. If
+# FAMILIES has only the other family, that one is printed.
 families_on() {
 	local one=4
 

@@ -45,8 +45,8 @@ check() {
 	fpdus=$(($(tx_fpdus) - before))
 	on "$CLIENT" "capture_stop wire.pcapng && capture_is_whole"
 	echo "result: $fpdus FPDUs from the client"
-	# A Read Response of 65,000 bytes would take 45 FPDUs of one TCP segment each. Fewer than 20
-	# FPDUs for each of the 20 responses prove that FPDUs are longer than a segment.
+	# A Read Response of 65,000 bytes would take 45 FPDUs of one TCP segment each. The client
+	# sends 20 responses: fewer than 20 * 20 FPDUs prove that FPDUs are longer than a segment.
 	# shellcheck disable=SC2153 # from who runs the test
 	[[ $WIRE != clean ]] || ((fpdus < 20 * 20)) || fail "$fpdus FPDUs"
 	"$TOP/scripts/lib/guest/startup.py" --check --expect-connections 1 --expect-rtr --expect-crc \

@@ -22,8 +22,8 @@ talk() {
 	PORT=$((PORT + 4))
 }
 
-# In the client-server model of RFC 5044 the client sends first. A server on iw_mpa sends nothing
-# before that, unless fence_timeout_ms limits the time for which the server waits.
+# In the client-server model of RFC 5044 the client sends first. A server on iw_mpa waits for the
+# client's first FPDU before it sends, by default without limit; fence_timeout_ms sets a limit.
 talk_without_rtr() {
 	local output status=0
 

@@ -8,8 +8,8 @@ FAMILIES="4"
 applies() { [[ $WIRE != flap ]]; }
 
 # once PROGRAM SIZE ITERATIONS BYTES: run server and client, and set output to what the client
-# prints. Both have to report success, and their interfaces together have to send BYTES bytes or
-# more. Return 2 if the run failed and neither driver is at fault.
+# prints. Both have to report success, and the network interfaces of their guests together have to
+# send BYTES bytes or more. Return 2 if the run failed and neither driver is at fault.
 once() {
 	local status=0 moved
 

@@ -22,8 +22,9 @@ delete_on() {
 	guest_bg "$CLIENT" client "rping -c -a $SERVER_IP -p $PORT -C 1000000 -V -v"
 	is_moving
 	guest_bg "$host" delete "rdma link delete siw0"
-	# If the modules are built in, the device is removed first from ib_uverbs, which may wait
-	# until programs close it, and only then from rdma_cm, which sends them a removal event.
+	# If ib_uverbs and rdma_cm are built in, as in kernels with detectors, the device is removed
+	# first from ib_uverbs, which with siw_mpa waits until programs close the device, and only
+	# then from rdma_cm, which sends programs a removal event.
 	kernel_debugs "$KERNEL" || on "$CLIENT" "noticed() { $noticed; }; poll 20 noticed"
 	guest_stop "$CLIENT" client | tail -n 3
 	guest_stop "$SERVER" server

@@ -57,7 +57,8 @@ on() { loudly guest_run "$@"; }
 inside() { on "$1" "set -e; . /host$TOP/scripts/lib/guest/$KIT.sh; $2" "${3:-60}"; }
 
 # loses_connections GUEST: does the guest's driver end connections when the network interface goes
-# down? siw of Linux 6.1 does. Later versions of siw, and srnic, leave that to TCP.
+# down? siw of Linux 6.1 does, and siw_mpa, which is built from siw. Later versions of these, and
+# srnic, leave that to TCP.
 loses_connections() { [[ $(driver_of "$1") != srnic && $(guest_kernel "$1") == 6.1 ]]; }
 
 DISK_SIZE=$((4 << 20))
@@ -186,10 +187,10 @@ refused_ports() {
 		"$TOP/scripts/e2e/refused.py" "$GUEST_RUN/share/refused.pcapng"
 }
 
-# server_was_late [PORT]: has TCP refused a SYN to PORT, or to any port, because the server was not
-# listening yet? As proof the server has to run and to listen now, on a socket that was not there
-# when watch_server was called. (A server that fails to listen may be the driver's fault.) REFUSED
-# is set to the ports at which TCP has refused a SYN.
+# server_was_late [PORT]: has TCP refused a SYN to PORT, by default to any port, because the server
+# was not listening yet? As proof the server has to run and to listen now, on a socket that was not
+# there when watch_server was called. (A server that fails to listen may be the driver's fault.)
+# REFUSED is set to the ports at which TCP has refused a SYN.
 server_was_late() {
 	local port
 

@@ -140,7 +140,7 @@ state() {
 
 # build_all --stock|'' MAKE-VARIABLE...: build unmodified siw, modules for tests and, without
 # --stock, the modules of this tree, unless all of them are up to date. If there are variables make
-# always runs, since a variable may change its messages or the objects.
+# always runs, since a variable may change make's messages or the objects.
 build_all() {
 	local stock=$1 made=$BUILD/made
 

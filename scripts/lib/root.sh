@@ -73,7 +73,7 @@ make_up() {
 }
 
 # add_packages ROOT PACKAGES: install in ROOT those of PACKAGES that it lacks. PACKAGES names all
-# packages for ROOT, and becomes the list of packages that ROOT has.
+# packages that ROOT is to have, also those of earlier calls, and becomes ROOT's list of packages.
 add_packages() {
 	local root=$1 packages=$2 apt='DEBIAN_FRONTEND=noninteractive apt-get -q -y'
 

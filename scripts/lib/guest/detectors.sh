@@ -72,9 +72,10 @@ races_of_ours() {
 			!interrupted { text = text (text ? " | " : "") $0 }' | lines "$OURS"
 }
 
-# Print the headlines of warnings in the kernel's log. Left out are those of KCSAN (see
-# races_of_ours), soft lockups, and faults of programs ("traps: ib_send_lat[3225] general protection
-# fault ip:... in librdmacm"), since perftest crashes when its second connection is refused.
+# Print the headlines of reports (WARNING, BUG, Oops and others) in the kernel's log. Left out are
+# KCSAN's (see races_of_ours), soft lockups, and faults of programs: "traps: ib_send_lat[3225]
+# general protection fault ip:... in librdmacm" is a crash of perftest, whose second connection was
+# refused.
 warnings() {
 	local text='WARNING:|BUG:|INFO: (possible|suspicious|trying)|UBSAN:|ODEBUG:'
 

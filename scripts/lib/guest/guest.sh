@@ -406,8 +406,8 @@ guest_down() {
 	for name in "${!GUEST_PID[@]}"; do
 		command='busybox poweroff -f'
 		[[ -z ${GUEST_ROOT[$name]:-} ]] || command='systemctl poweroff'
-		# The time limit for the command to power off is an hour, since the agent measures
-		# it by the guest's clock, which may jump: see boot_counted of bench.sh.
+		# The time limit for the command to power off is an hour, since the guest measures
+		# it by its own clock, which may jump: see boot_counted of bench.sh.
 		guest_is_dead "$name" || printf 'off 3600 %q\n' "$command" >&"${GUEST_IN[$name]}"
 	done
 	for name in "${!GUEST_PID[@]}"; do

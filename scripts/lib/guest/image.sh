@@ -37,9 +37,9 @@ unpack_kernel() {
 # number FILE OFFSET BYTES
 number() { od -An "-tu$3" -j "$2" -N "$3" "$1" | tr -d ' '; }
 
-# payload FILE COMMAND...: FILE is a bzImage: give the packed kernel in it to stdin of COMMAND. The
+# payload FILE COMMAND...: run COMMAND with the packed kernel in FILE, a bzImage, on stdin. The
 # kernel's Documentation/arch/x86/boot.rst has the offsets of the header's fields. The last four
-# bytes, the length of the unpacked kernel, are left out.
+# bytes of the payload, the length of the unpacked kernel, are left out.
 payload() {
 	local skip count
 

@@ -4,8 +4,9 @@
 # Functions for a guest: start iwpmd as an administrator does, and have rnic.py register and remove ports as an RNIC in
 # hardware does.
 
-# mapper_start: start iwpmd, and have a program listen, since the kernel registers with a new iwpmd
-# when a program listens. Both run on one processor, so that their order is always the same.
+# mapper_start: start iwpmd, and have a program listen: by that the kernel registers with the new
+# iwpmd, before mapper_start returns. iwpmd and that program run on one processor, so that their
+# order is always the same.
 mapper_start() {
 	bg_start iwpmd 'exec taskset -c 0 iwpmd --systemd'
 	poll 20 mapper_is_up || fail "iwpmd does not start: $(</run/bg/iwpmd/output)" || return 1

@@ -274,8 +274,8 @@ def describe(frame):
 
 
 def steps(connection):
-    """Return (frame number, from the initiator, title, detail lines) of each step of a connection's
-    startup, in the order on the wire."""
+    """Return (frame number, whether the initiator sent it, title, detail lines) of each step of a
+    connection's startup and of the first FPDUs of each end, in the order on the wire."""
     found = [(connection.packets[0].number, True, "TCP SYN", [])]
     for packet in connection.packets:
         if packet.syn and packet.ack:
