@@ -45,8 +45,9 @@ static void closed_with_references(struct fake_conn *c, int nr_qps)
 
 /*
  * A second accept that names another QP ends the connection: if the ULP disconnected, iw_cm would
- * close that other QP, and not the connection's. At each accept iw_cm forgets its reference on the
- * QP of the accept before, so iw_mpa drops these references.
+ * modify that other QP to SQD or ERR, and not the connection's QP. At each accept iw_cm overwrites
+ * its pointer to the QP of the accept before, and so never drops its reference on that QP: iw_mpa
+ * drops it.
  */
 static void accept_of_another_qp_ends_the_connection(struct kunit *test)
 {
@@ -107,8 +108,8 @@ static void accept_and_end_late(struct fake_conn *c, struct fakes *f)
 
 /*
  * A further iw_accept returns 0 although the peer has reset the connection. If iw_accept returned
- * an error, iw_cm would enter IDLE, and in IDLE iw_cm's handler of the queued ESTABLISHED has a
- * BUG_ON().
+ * an error, iw_cm would set the cm_id to IDLE, and for a cm_id in IDLE iw_cm's handler of the
+ * queued ESTABLISHED has a BUG_ON().
  */
 static void accept_behind_the_end_is_void(struct kunit *test)
 {
@@ -124,9 +125,10 @@ static void accept_behind_the_end_is_void(struct kunit *test)
 }
 
 /*
- * After the connection has ended the ULP accepts twice more, and iw_cm forgets two references on
- * QP 1. iw_get_qp does not find QP 1 then, as if its destruction had begun, so iw_mpa cannot drop
- * the references at once: it drops both in iw_mpa_qp_gone().
+ * After the connection has ended the ULP accepts twice more, first with QP 1, then with QP 2. Each
+ * time iw_cm overwrites its pointer to QP 1, and so never drops its reference on QP 1. iw_get_qp
+ * does not find QP 1 then, as if its destruction had begun, so iw_mpa cannot drop the two
+ * references at once: it drops both in iw_mpa_qp_gone().
  */
 static void accept_behind_the_end_of_its_qp_is_void(struct kunit *test)
 {
@@ -148,8 +150,9 @@ static void accept_behind_the_end_of_its_qp_is_void(struct kunit *test)
 
 /*
  * iw_accept returns 0 even after iw_mpa_unregister_device(): if it returned an error, iw_cm would
- * enter IDLE, and in IDLE iw_cm's handler of the queued ESTABLISHED has a BUG_ON(). iw_cm must not
- * call iw_accept of a removed device at all: the test calls the op directly, not fake_accept().
+ * set the cm_id to IDLE, and for a cm_id in IDLE iw_cm's handler of the queued ESTABLISHED has a
+ * BUG_ON(). The test calls the op directly: fake_accept() would first take a reference on the QP,
+ * as iw_cm does, and for a removed device iw_mpa drops no reference.
  */
 static void accept_behind_the_end_of_the_device_is_void(struct kunit *test)
 {
@@ -175,10 +178,11 @@ enum destroy {
 };
 
 /*
- * Accept with QP 2, then with QP 3: at the second accept iw_cm forgets its reference on QP 2. As
- * soon as iw_cm has taken that reference, iw_get_qp no longer finds QP 2. Before, between or after
- * the two calls of iw_accept (@when) destroy_qp calls iw_mpa_qp_gone() for QP 2, and then waits
- * until no other reference on QP 2 is left. So iw_mpa has to drop the forgotten one.
+ * Accept with QP 2, then with QP 3: at the second accept iw_cm overwrites its pointer to QP 2, and
+ * so never drops its reference on QP 2. As soon as iw_cm has taken that reference, iw_get_qp no
+ * longer finds QP 2. Before, between or after the two calls of iw_accept (@when) destroy_qp calls
+ * iw_mpa_qp_gone() for QP 2, and then waits until no other reference on QP 2 is left. So iw_mpa has
+ * to drop the reference of iw_cm.
  */
 static void accept_and_destroy(struct fake_conn *c, struct fakes *f, enum destroy when)
 {
@@ -274,10 +278,10 @@ static void accepted_and_held(struct fake_conn *c, struct fakes *f, enum fake_op
 
 /*
  * The ULP rejects a connection that it has accepted, while iw_mpa calls the driver's @op, after
- * which iw_mpa would raise an event. iw_reject waits for @op, and no event follows: the reject has
- * brought iw_cm to IDLE, in which it accepts none. When iw_reject returns iw_mpa must not hold the
- * cm_id: iw_cm may destroy it in its ordered work queue, and would block that queue if it had to
- * wait for iw_mpa.
+ * which iw_mpa would raise an event. iw_reject waits for @op, and no event follows: for the reject
+ * iw_cm has set the cm_id to IDLE, in which iw_cm accepts no event. When iw_reject returns iw_mpa
+ * must not have a reference on the cm_id: iw_cm may destroy the cm_id in its ordered work queue,
+ * and would block that queue if it had to wait for iw_mpa.
  */
 static void reject_is_silent_during(struct fake_conn *c, const char *op, int err)
 {
@@ -319,8 +323,8 @@ static void reject_while_accepted_comes_up_is_silent(struct kunit *test)
 
 /*
  * An accepted connection ends by FIN before iw_cm has handled ESTABLISHED, and during that end the
- * ULP rejects. iw_mpa must not raise CLOSE any more: the reject has brought iw_cm to IDLE, in which
- * its handler of CLOSE has a BUG().
+ * ULP rejects. iw_mpa must not raise CLOSE any more: for the reject iw_cm has set the cm_id to
+ * IDLE, and for a cm_id in IDLE iw_cm's handler of CLOSE has a BUG().
  */
 static void reject_of_what_ends(struct fakes *f, int nr, void (*end)(struct fake_conn *c))
 {
@@ -450,8 +454,8 @@ static void reject_while_accept_fails_is_silent(struct kunit *test)
 
 /*
  * The peer resets an accepted connection, and the ULP rejects it while iw_mpa drops its reference
- * on the QP, just before iw_mpa would raise ESTABLISHED with an error. No event may follow the
- * reject, since it has brought iw_cm to IDLE, in which iw_cm accepts none.
+ * on the QP, just before iw_mpa would raise ESTABLISHED with an error. No event may follow: for the
+ * reject iw_cm has set the cm_id to IDLE, in which iw_cm accepts no event.
  */
 static void reject_while_the_qp_is_let_go_is_silent(struct kunit *test)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests of cxgb4_mpa, the MPA startup code for iw_cxgb4, with a fake adapter: failures with other
- * causes than a malformed frame, MPA revision 1, and two instances that connect to each other.
+ * Tests of cxgb4_mpa, the MPA startup code for iw_cxgb4, with a fake adapter: failures of which a
+ * malformed frame is not the cause; MPA revision 1; two instances of cxgb4_mpa that connect to each
+ * other.
  */
 
 #include "cxgb4_adapter.h"
@@ -52,7 +53,7 @@ static void expect_failed(struct kunit *test, const struct adapter *a, enum iw_m
 
 /*
  * Bytes that follow a startup frame in the same buffer are FPDUs for the QP. cxgb4_mpa cannot give
- * them back to the device, which processes FPDUs itself, so it aborts the connection.
+ * them back to the device, which processes FPDUs itself. So cxgb4_mpa aborts the connection.
  */
 static void cxgb4_octets_behind_a_frame_abort(struct kunit *test)
 {
@@ -202,8 +203,9 @@ static void cxgb4_private_data_beyond_a_frame_are_refused(struct kunit *test)
 }
 
 /*
- * A peer that asks for Markers cannot parse an FPDU without them, and cxgb4_mpa cannot insert them
- * into a Terminate message. So it sends none, and aborts the connection.
+ * A peer that asks for Markers cannot parse an FPDU without them, and cxgb4_mpa cannot insert
+ * Markers into a Terminate message. So cxgb4_mpa sends no Terminate message, and aborts the
+ * connection.
  */
 static void cxgb4_no_terminate_message_to_a_peer_that_wants_markers(struct kunit *test)
 {
@@ -359,7 +361,8 @@ static void cxgb4_fin_is_the_end_without_an_abort(struct kunit *test)
 
 /*
  * RFC 5044 (MPA revision 1) has no RTR message. With revision 1 the settings of cxgb4_mpa say
- * whether the QPs of initiator and responder are programmed for one, and its type.
+ * whether the initiator's QP is to send one, and the responder's QP to await one, and of which
+ * type.
  */
 static void cxgb4_revision_1_has_the_rtr_of_the_settings(struct kunit *test)
 {
@@ -468,8 +471,8 @@ static void expect_pair(struct kunit *test, const struct adapter *ini, const str
 
 /*
  * Two instances of cxgb4_mpa connect to each other, with all combinations of the initiator's
- * revision and of both ends' RTR type, peer-to-peer, CRC and Markers. Each receives the other's
- * frame as a whole or in pieces.
+ * setting of the MPA revision and of both ends' settings of RTR type, peer-to-peer model, CRC and
+ * Markers. Each instance receives the other's frame as a whole or in pieces.
  */
 static void cxgb4_two_of_them_connect(struct kunit *test)
 {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Tests of cxgb4_mpa, the MPA startup code for iw_cxgb4, with a fake adapter: every kind of startup
- * frame, well-formed or not, in both roles, received in pieces. Frames that cxgb4_mpa sends are
- * compared byte by byte: iw_mpa's decoder might share a fault with the encoder that built them.
+ * frame, well-formed or not, in both roles, received in pieces. Of frames that cxgb4_mpa sends the
+ * tests check the bytes: iw_mpa's decoder might share a fault with iw_mpa's encoder, which built
+ * them.
  */
 
 #include "cxgb4_adapter.h"
@@ -33,8 +34,8 @@ static const void *good_reply_gen_params(const void *prev, char *desc)
 }
 
 /*
- * Expect in @event the private data of the frame @octets, cut to 255 bytes: an event of iw_cm has 8
- * bits for their number.
+ * Expect in @event the private data of the frame @octets, cut to 255 bytes, since private_data_len
+ * of struct iw_cm_event has 8 bits.
  */
 static void expect_pd(struct kunit *test, const struct c4mpa_event *event,
 		      const struct iw_mpa_frame *peer, const u8 *octets)

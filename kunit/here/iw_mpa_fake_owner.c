@@ -12,8 +12,9 @@
 #include <rdma/rdma_cm.h>
 
 /*
- * Make a struct rdma_cm_id the context of @fid->id, and copy that cm_id's device and addresses into
- * it: set the addresses before. Return it, so that a test can change what rdma_cm would have set.
+ * Make a struct rdma_cm_id the context of @fid->id, and copy the device and the addresses of
+ * @fid->id, which the caller has set, into it. Return the struct rdma_cm_id, so that a test can
+ * change what rdma_cm would have set.
  */
 struct rdma_cm_id *fake_own(struct fake_id *fid)
 {

@@ -193,8 +193,8 @@ static void move_an_octet(struct fake_conn *c, const struct stuck *tc)
 
 /*
  * Return true if linger_timeout_ms may have expired since @moved (in jiffies), when the test last
- * sent bytes. Then the host was too slow: iw_mpa was right to end the connection, so the test
- * proves nothing, and is repeated.
+ * sent bytes. Then the host was too slow for the test: iw_mpa may have ended the connection
+ * rightly, so the test proves nothing, and is repeated.
  */
 static bool too_slow(unsigned long moved)
 {
@@ -202,8 +202,9 @@ static bool too_slow(unsigned long moved)
 }
 
 /*
- * Send bytes for three times linger_timeout_ms; until then the connection must not end. Return
- * false if the host was too slow: then iw_mpa's linger timer ends the connection.
+ * Send bytes for three times linger_timeout_ms, in which time the connection must not end. Return
+ * false if the host was too slow to send the bytes in time: then iw_mpa's linger timer ends the
+ * connection.
  */
 static bool octets_move(struct kunit *test, struct fake_conn *c, const struct stuck *tc)
 {
@@ -260,9 +261,9 @@ static void end_takes_as_long_as_octets_move(struct kunit *test)
 
 /*
  * Send bytes every 50 ms, so that iw_mpa finds progress at each expiry of linger_timeout_ms, until
- * it ends the connection all the same, after finish_timeout_ms. Return false if linger_timeout_ms
- * may have expired between two sends, since the host was too slow. @took: how long the close by FIN
- * took, in milliseconds.
+ * iw_mpa ends the connection all the same, after finish_timeout_ms. Return false if the host was so
+ * slow that linger_timeout_ms may have expired between two sends. @took is set to the time that the
+ * close by FIN took, in milliseconds.
  */
 static bool move_until_closed(struct fake_conn *c, const struct stuck *tc, unsigned int *took)
 {
@@ -344,8 +345,8 @@ enum breaker {
 };
 
 /*
- * Return the reason that stop() gets: PEER_RESET after RST, STREAM after an FPDU in error if the
- * ULP closed first; else the reason for which the close by FIN began.
+ * Return the reason that stop() gets: PEER_RESET after a RST; STREAM after an FPDU in error, if the
+ * ULP closed before the peer; in all other cases the reason for which the close by FIN began.
  */
 static enum iw_mpa_reason why_broken(const struct stuck *tc, enum breaker breaker)
 {
@@ -425,7 +426,8 @@ static void fenced_end_does_not_finish(struct kunit *test)
 
 /*
  * If the driver has no op finish_tx(), iw_mpa calls stop() at once when the ULP closes. Work
- * requests that are posted and not sent are then lost, as struct iw_mpa_driver_ops says.
+ * requests that are posted and not sent are then lost, as the comment of struct iw_mpa_driver_ops
+ * says.
  */
 static void driver_that_cannot_finish_stops(struct kunit *test)
 {
@@ -461,8 +463,8 @@ static void unanswered_end_finishes(struct kunit *test)
 }
 
 /*
- * When an application disconnects, librdmacm closes its QP, and then iw_cm closes the QP again. The
- * second close must not queue a work item, which would find nothing to do.
+ * When an application disconnects, librdmacm modifies its QP to SQD, and then iw_cm modifies the QP
+ * to SQD again. The second modify_qp must not queue a work item, which would find nothing to do.
  */
 static void second_close_queues_no_work(struct kunit *test)
 {

@@ -2,7 +2,8 @@
 /*
  * When a device is removed, or moved to another network namespace, the RDMA core calls remove() of
  * its clients, among them rdma_cm and iw_mpa. rdma_cm's remove() waits for each connection that is
- * being set up, which may take minutes if the peer is silent. So iw_mpa's remove() ends these.
+ * being set up, which may take minutes if the peer is silent. So iw_mpa's remove() ends these
+ * connections.
  */
 
 #include "iw_mpa_fakes.h"
@@ -91,8 +92,9 @@ static void moved_device_connects(struct kunit *test)
 
 /*
  * When a device is moved to another network namespace, rdma_cm creates its wildcard listeners on it
- * anew, after remove() and before add() of iw_mpa. If a TCP port is in use iw_create_listen must
- * return 0, without a socket: after an error rdma_cm would not use the device at all.
+ * anew, after remove() and before add() of iw_mpa. If the TCP port of a listener is in use,
+ * iw_create_listen must return 0, without a socket: after an error rdma_cm would not use the device
+ * at all.
  */
 static void moved_device_is_attached_where_a_port_is_taken(struct kunit *test)
 {
@@ -111,8 +113,9 @@ static void moved_device_is_attached_where_a_port_is_taken(struct kunit *test)
 }
 
 /*
- * When a device is moved the RDMA core calls remove() and then add(). A TCP connection that is made
- * to a listener in between is closed. After add() the listener accepts connections again.
+ * When a device is moved to another network namespace the RDMA core calls remove() and then add()
+ * of iw_mpa. A TCP connection that is made to a listener between these calls is closed. After add()
+ * the listener accepts connections again.
  */
 static void moved_device_serves_who_came_meanwhile(struct kunit *test)
 {

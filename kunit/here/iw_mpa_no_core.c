@@ -58,7 +58,8 @@ struct mm_struct *no_core_process_begin(void)
 	/*
 	 * At each tick user mode Linux sends a signal to the host's process for the current mm,
 	 * whose pid is in context.id. For init_mm there is no such process, and the pid is 0: the
-	 * signal would reach user mode Linux itself, which would count it as a further tick.
+	 * signal would reach user mode Linux itself, which would count it as a further tick. So
+	 * init_mm gets the pid INT_MAX, which no process has.
 	 */
 	init_mm.context.id.u.pid = INT_MAX;
 #endif

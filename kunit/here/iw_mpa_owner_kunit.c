@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * iw_mpa reads fields of rdma_cm's id (struct rdma_cm_id), to which the member context of iw_cm's
- * cm_id points, and sets port_num in it. It must not change a context that is something else.
+ * cm_id points, and sets port_num in it. If the context is something else, iw_mpa must not change
+ * it.
  */
 
 #include "device.h"
@@ -111,8 +112,8 @@ static void owner_device_is_what_rdma_cm_chose(struct kunit *test)
 
 /*
  * rdma_cm has chosen another device than the listener's for the connection, and the ULP has made
- * its QP there. So iw_mpa refuses iw_accept: on the listener's device the QP with this number may
- * belong to another ULP.
+ * its QP there. So iw_mpa refuses iw_accept: on the listener's device the QP with the number that
+ * the ULP gives may belong to another ULP.
  */
 static void accept_with_a_qp_of_another_device_is_refused(struct kunit *test)
 {

@@ -309,7 +309,8 @@ static void session_broken_one_terminate(struct kunit *test)
 }
 
 /*
- * After an illegal chunk of the peer, its Terminate ends the session: this end owes no Terminate.
+ * After an illegal chunk of the peer, a Terminate of the peer ends the session: this end need not
+ * send one.
  */
 static void session_broken_peer_terminates(struct kunit *test)
 {
