@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A peer violates RFC 5040, 5041 or 5044: which error srnic finds, what its Terminate message says,
- * which bytes it places and which messages it delivers. Each row of the table is one FPDU of the
+ * which bytes it places and which messages it delivers. Each row of fault_rows[] is one FPDU of the
  * peer; a row with the error NONE is no violation.
  */
 
@@ -128,8 +128,8 @@ static void fault_one_fpdu_judged(struct kunit *test)
 /*
  * srnic's receive path (RX) gets the FPDU of a row of fault_rows[] between two valid Writes, in one
  * call. The first Write is placed; the second one is placed if the row's FPDU is valid, and does
- * not invalidate the Writes' STag. RX goes on holding the memory region of the first Write: the
- * checks that this Write has passed must not replace those of the row's FPDU.
+ * not invalidate the Writes' STag. RX keeps the memory region of the first Write locked: the checks
+ * that this Write has passed must not replace those of the row's FPDU.
  */
 static void fault_one_fpdu_amid_others_judged(struct kunit *test)
 {

@@ -68,8 +68,9 @@ static void handoff_prepared_when_idle_alone(struct kunit *test)
 }
 
 /*
- * prepare() resets what an earlier stream has left in the QP: its first error, the ULP's abort or
- * close, and asynchronous events, which the ULP would attribute to the new stream.
+ * prepare() resets what an earlier stream has left in the QP: the first error of that stream, an
+ * abort or close by the ULP, and asynchronous events that the ULP has not got yet, and would
+ * attribute to the new stream.
  */
 static void handoff_begins_anew(struct kunit *test)
 {

@@ -69,9 +69,9 @@ static void post_doorbell(struct work_struct *unused)
 }
 
 /*
- * Post a Send like libsiw, with an SGE of the STag @key, or without SGEs if that is 0. Return true
- * if the application has to ring the doorbell: srnic's sender has returned the previous element of
- * the ring, so it may have stopped before this element was valid.
+ * Post a Send as libsiw, the provider in rdma-core, does: with an SGE of the STag @key, or without
+ * SGEs if @key is 0. Return true if the application has to ring the doorbell: srnic's sender has
+ * returned the previous element of the ring, so it may have stopped before this element was valid.
  */
 static bool post_send_app(u32 key)
 {
@@ -280,8 +280,9 @@ static void post_open(void)
 /* --- completions --- */
 
 /*
- * Poll the completion queues of Sends and of receives. Check that both complete once and in order,
- * and that all receives, and all Sends after a failed one, are flushed.
+ * Poll the completion queue of Sends and that of receives. Check that in each queue every
+ * completion arrives once and in order, and that all receives, and all Sends after a failed one,
+ * are flushed.
  */
 static void post_take_completions(struct kunit *test)
 {

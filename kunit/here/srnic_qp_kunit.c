@@ -163,8 +163,8 @@ static void qp_that_is_new_says_init(struct kunit *test)
 /* --- work without a stream --- */
 
 /*
- * modify_qp to RESET before a connection discards posted work requests, without completions. While
- * the QP has a connection this call fails, and discards nothing.
+ * While a QP has no connection, modify_qp to RESET discards its posted work requests, without
+ * completions. While the QP has a connection, modify_qp to RESET fails, and discards nothing.
  */
 static void qp_reset_forgets_what_was_posted(struct kunit *test)
 {
@@ -198,7 +198,8 @@ static void qp_error_flushes_in_order(struct kunit *test)
  * srnic returns an element of an application's ring when TCP has accepted the message of the work
  * request, which may complete later. So when the QP enters ERR, srnic may have copied a whole ring
  * of work requests that are not complete, while the application has filled all elements of the ring
- * again. modify_qp to INIT has to flush both: none may be left for the QP's next connection.
+ * again. modify_qp to INIT has to flush the copied ones and those in the ring: none may be left for
+ * the QP's next connection.
  */
 static void qp_error_flushes_what_was_posted_twice_around(struct kunit *test)
 {
@@ -315,8 +316,8 @@ static void qp_closing_bounds_what_goes_out(struct kunit *test)
 /* --- events for the ULP --- */
 
 /*
- * The ULP's handler gets each asynchronous event once, and none after destroy_qp has begun. It gets
- * LAST_WQE_REACHED before the event that shows why the stream has ended.
+ * The ULP's event_handler gets each asynchronous event of a QP once, and none after destroy_qp has
+ * begun. It gets LAST_WQE_REACHED before the event that shows why the stream has ended.
  */
 static void qp_events_told_once(struct kunit *test)
 {
@@ -443,9 +444,9 @@ static void qp_numbers_in_turn_and_low(struct kunit *test)
 
 /*
  * A ULP may accept a connection any number of times. At each further accept iw_cm takes another
- * reference on the QP, and never drops the one before; iw_mpa calls iw_get_qp once more, and drops
- * that reference. iw_get_qp changes nothing in the QP except srnic_qp.found, which records an RCU
- * grace period.
+ * reference on the QP, and never drops the one of the accept before. iw_mpa drops that one, and
+ * calls iw_get_qp to find the QP. So iw_get_qp may be called any number of times: it changes
+ * nothing in the QP except srnic_qp.found, which records an RCU grace period.
  */
 static void qp_found_without_a_reference_leaves_no_trace(struct kunit *test)
 {
@@ -472,9 +473,9 @@ static bool qp_is_found(void)
 }
 
 /*
- * If a QP has a connection, srnic_qp_find() returns it only if it is the responder's, until
- * SRNIC_FOUND_S seconds after open_tx(): until then iw_cm may let the ULP accept once more with the
- * same QP.
+ * srnic_qp_find() returns a QP that has a connection only if this end is the responder, and only
+ * until SRNIC_FOUND_S seconds after open_tx(): until then iw_cm may let the ULP accept once more
+ * with the same QP.
  */
 static void qp_with_a_connection_is_not_found(struct kunit *test)
 {

@@ -2,7 +2,8 @@
 /*
  * A packet in memory of the emergency reserves (skb->pfmemalloc) arrives when a stream that may use
  * the reserves ends, or has ended. The kernel has a BUG_ON() for such a packet in the backlog of a
- * locked socket if the socket has lost SOCK_MEMALLOC, the flag that allows this.
+ * locked socket if the socket has lost SOCK_MEMALLOC, the flag by which a socket may use the
+ * reserves.
  */
 
 #include "srnic_single.h"
@@ -67,8 +68,8 @@ static bool reserves_waits_in_socket(void)
 
 /*
  * Let a work item send a packet from the peer to the QP's socket, and wait until it has arrived.
- * The caller does not send it, since it has locked the QP's socket, and lockdep does not
- * distinguish that lock from the lock of the peer's socket.
+ * The caller does not send the packet itself: the caller has locked the QP's socket, and lockdep
+ * does not distinguish that lock from the lock of the peer's socket.
  */
 static void reserves_packet_comes(void)
 {

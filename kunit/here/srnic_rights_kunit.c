@@ -228,8 +228,8 @@ static void rights_post(struct rights *r, u64 id)
 }
 
 /*
- * Return the number of bytes of the first @n FPDUs on the wire, or of all if @n
- * is -1; @payload: the number of bytes of payload in them
+ * Return the number of bytes of the first @n FPDUs on the wire, or of all FPDUs if @n is -1.
+ * @payload is set to the number of bytes of payload in them.
  */
 static u32 rights_measure(const struct rights *r, int n, u32 *payload)
 {

@@ -281,8 +281,8 @@ static void ring_handler(struct ib_cq *ibcq, void *context)
 }
 
 /*
- * If a completion is added while the ULP's handler runs, the handler is called again after it has
- * returned: no call is lost, and none is within another.
+ * If a completion is added while the ULP's comp_handler runs, comp_handler is called again after it
+ * has returned: no call is lost, and none is made within another.
  */
 static void cq_handler_called_again_not_within_itself(struct kunit *test)
 {
@@ -305,9 +305,9 @@ static void cq_handler_called_again_not_within_itself(struct kunit *test)
 #define RING_MORE	1000
 
 /*
- * During each call of the handler a completion may make another call due, without end. So after a
+ * During each call of comp_handler a completion may make another call due, without end. So after a
  * few calls in a row a work item makes the next one: otherwise srnic's receive path (RX), which
- * calls the handler, would never return.
+ * calls comp_handler, would never return.
  */
 static void cq_handler_called_in_a_row_a_few_times(struct kunit *test)
 {
@@ -338,8 +338,8 @@ static void cq_handler_called_in_a_row_a_few_times(struct kunit *test)
 }
 
 /*
- * srnic_cq_call_later() leaves it to work items to call the handlers of a QP's two completion
- * queues. It must not read the array of these queues beyond its end.
+ * srnic_cq_call_later() leaves it to work items to call comp_handler of a QP's two completion
+ * queues. It must not read the array of these two queues, srnic_upcalls.cq, beyond its end.
  */
 static void cq_handlers_of_both_queues_called_later(struct kunit *test)
 {
@@ -417,8 +417,9 @@ static void ring_nap(struct work_struct *unused)
 }
 
 /*
- * Once the last QP of a completion queue is destroyed, the RDMA core frees the data that a kernel
- * ULP's handler uses. So srnic_cq_leave(), for destroy_qp, waits until no call is due.
+ * Once the last QP of a completion queue is destroyed, the RDMA core frees the data that
+ * comp_handler of a kernel ULP uses. So srnic_cq_leave(), for destroy_qp, waits until no call of
+ * comp_handler is due.
  */
 static void cq_last_qp_waits_for_the_handler(struct kunit *test)
 {

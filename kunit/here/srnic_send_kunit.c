@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * srnic's sender passes to TCP the bytes that a simple generator of FPDUs (srnic_oracle.h) makes,
- * wherever in a segment a page fragment ends, memory runs out, or a work request is found in error.
+ * srnic's sender passes to TCP the same bytes as a simple generator of FPDUs (srnic_oracle.h)
+ * makes, wherever in a segment a page fragment ends, memory runs out, or a work request is found in
+ * error.
  */
 
 #include <kunit/test.h>
@@ -127,8 +128,9 @@ static void send_expect_all(struct kunit *test, struct send_world *w)
 
 /*
  * A Send of six SGEs takes four segments. There is memory for one page fragment more in each round,
- * until it suffices for the whole Send. If it ends within a segment, the segments before that one
- * are sent at once, and the rest when there is memory again: no byte is missing or sent twice.
+ * until it suffices for the whole Send. If the memory ends within a segment, the segments before
+ * that one are sent at once, and the rest when there is memory again: no byte is missing or sent
+ * twice.
  */
 static void send_memory_ends_anywhere(struct kunit *test)
 {
@@ -340,9 +342,10 @@ static void send_runs_end_anywhere(struct kunit *test)
 }
 
 /*
- * With large FPDUs (beyond one TCP segment) the first FPDU of the second message ends at the end of
- * a packet of 45 segments, which TCP splits later (GSO). Another FPDU has the rest of the message.
- * Otherwise TCP would send the end of the first FPDU in a packet of its own.
+ * In this test TCP makes packets of 45 segments, which it splits later (GSO). With large FPDUs
+ * (over one TCP segment) srnic's sender lets the first FPDU of the second message end at the end of
+ * such a packet, and another FPDU has the rest of the message. Otherwise TCP would send the end of
+ * the first FPDU in a packet of its own.
  */
 static void send_large_fpdu_ends_with_the_packet(struct kunit *test)
 {

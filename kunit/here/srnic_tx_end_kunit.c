@@ -206,8 +206,9 @@ static void end_pass(struct srnic_qp *qp, unsigned int ms, bool alive)
 }
 
 /*
- * srnic's sender reports its error to iw_mpa, which ends the stream for the ULP, even if the peer
- * never acknowledges enough for TCP to accept the Terminate message.
+ * If srnic's sender finds an error, in a work request or in the source of a Read of the peer, it
+ * reports the error to iw_mpa, which ends the stream for the ULP, even if the peer never
+ * acknowledges enough for TCP to accept the Terminate message.
  */
 static void end_own_error_is_reported_whatever_the_peer_does(struct kunit *test)
 {

@@ -279,8 +279,8 @@ static int create_qp_of(struct thing *thing, u32 sends, u32 recvs)
 
 /*
  * A kernel ULP asks for a completion queue of few entries, since it signals few work requests. But
- * a flush completes each of them, so create_qp makes room for all: ib_drain_qp() waits for the last
- * completion, and would never return if that was lost.
+ * a flush completes all work requests, signaled or not, so create_qp makes room for all of them:
+ * ib_drain_qp() waits for the last completion, and would never return if that was lost.
  */
 static void verbs_flush_loses_no_completion(struct kunit *test)
 {

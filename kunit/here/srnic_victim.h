@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A QP with memory regions of all kinds (the victim), and rows that describe FPDUs for it
+ * The QP under test (the victim), with memory regions of all kinds, and rows that describe FPDUs
+ * which tests send to it
  */
 #ifndef _SRNIC_VICTIM_H
 #define _SRNIC_VICTIM_H
