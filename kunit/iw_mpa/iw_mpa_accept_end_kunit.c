@@ -254,9 +254,9 @@ static void accept_that_fails_is_told_the_peer(struct kunit *test)
 }
 
 /*
- * A device with its own TCP may have sent bytes since iw_mpa called prepare, which the host's TCP
- * has not counted. A Reject on the host's socket would have the sequence numbers of those bytes, so
- * iw_mpa sends FIN alone.
+ * After iw_mpa has called prepare, a device with its own TCP may have sent bytes that the host's
+ * TCP has not counted. A Reject on the host's socket would have the sequence numbers of such bytes:
+ * the peer's TCP could take it for a retransmission of them. So iw_mpa sends no Reject, only FIN.
  */
 static void accept_that_fails_behind_a_takeover_sends_only_fin(struct kunit *test)
 {
@@ -330,8 +330,8 @@ static void reject_not_sent_is_a_reset(struct kunit *test)
 }
 
 /*
- * Ways in which a connection can end after the Reply. Before an RTR message has arrived, the ULP
- * gets ESTABLISHED with an errno, then CLOSE.
+ * Ways in which a connection can end after the Reply. If it ends before an RTR message has arrived,
+ * the ULP gets ESTABLISHED with an errno, then CLOSE.
  */
 enum end {
 	END_FIN,
@@ -470,8 +470,9 @@ static void accept_event_lost_is_reported_by_close(struct kunit *test)
 }
 
 /*
- * To a Request of revision 1 iw_accept reports ESTABLISHED before it returns. If iw_cm refuses the
- * event for lack of memory, iw_accept returns 0 all the same: the ULP gets the failure as events.
+ * For a Request of revision 1 iw_accept reports ESTABLISHED before it returns. If iw_cm refuses the
+ * event for lack of memory, iw_accept returns 0 all the same: the ULP gets ESTABLISHED with
+ * -ENOMEM, then CLOSE.
  */
 static void accept_event_lost_within_accept_is_success(struct kunit *test)
 {

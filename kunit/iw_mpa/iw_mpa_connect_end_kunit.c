@@ -76,8 +76,8 @@ static void connect_reject_without_memory_is_told(struct kunit *test)
 }
 
 /*
- * Replies that are malformed or ask for Markers, and ends of the connection before the whole Reply
- * has arrived, by the peer or by reply_timeout_ms
+ * Replies that are malformed or ask for Markers; and connections that end before the whole Reply
+ * has arrived, by FIN or RST of the peer, or because reply_timeout_ms is over
  */
 static const struct bad_case {
 	const char	*desc;
@@ -293,8 +293,8 @@ static void connect_failed_negotiation_is_told_the_peer(struct kunit *test)
 }
 
 /*
- * After a Terminate message iw_mpa drops up to 8 MiB of the peer's bytes, then it closes the
- * socket.
+ * After its Terminate message iw_mpa waits for the peer's FIN, and drops the bytes before that FIN.
+ * When iw_mpa has dropped 8 MiB it closes the socket, although no FIN has arrived.
  */
 static void connect_linger_ends_by_octets(struct kunit *test)
 {

@@ -407,8 +407,8 @@ static void connect_asks_for_crc_unless_it_need_not(struct kunit *test)
 #define MPA_LARGE	0x08
 
 /*
- * The settings of a device and of its network namespace differ: that of the device counts, unless
- * it is "default".
+ * A setting has one value for a device and another for the device's network namespace: that of the
+ * device counts, unless it is "default".
  */
 static const struct device_case {
 	const char	*desc;

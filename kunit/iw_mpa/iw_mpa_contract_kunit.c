@@ -112,7 +112,7 @@ static void registered_too_late(struct kunit *test)
 
 /*
  * Mistake 2 in iw_mpa_driver.rst: the driver calls iw_mpa_unregister_device() before
- * ib_unregister_device(), while it has an established connection.
+ * ib_unregister_device(), while the device has an established connection.
  */
 static void unregistered_too_early(struct kunit *test)
 {
@@ -236,7 +236,7 @@ static void responder_sends_before_the_first_fpdu(struct kunit *test)
 /*
  * Mistake 5 in iw_mpa_driver.rst: an FPDU arrives, but the driver does not call
  * iw_mpa_first_fpdu(). iw_mpa names this mistake in its log line about the failed connection, which
- * needs the setting log.
+ * it writes only if the setting log is 1.
  */
 static void first_fpdu_is_not_reported(struct kunit *test)
 {

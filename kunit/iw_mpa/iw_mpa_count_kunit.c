@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Statistics of iw_mpa: each kind of event changes the right counters by the right amount, and no
- * other counters.
+ * Statistics of iw_mpa: each kind of event changes the counters that it concerns, by the amount
+ * that is expected, and no other counters.
  */
 
 #include "iw_mpa_fakes.h"

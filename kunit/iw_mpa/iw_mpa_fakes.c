@@ -139,7 +139,8 @@ int fake_register(struct fakes *f)
 }
 
 /*
- * Register the device again, with the attributes that the test has changed. It must not be in use.
+ * Register the device again, with attributes that the test has changed. The device must not be in
+ * use.
  */
 void fake_register_again(struct fakes *f)
 {

@@ -223,9 +223,10 @@ static void fsm_failed_end_has_another_reason(struct kunit *test)
 
 /*
  * Each event leads to a later state in the order of IW_MPA_STATES(), or to the same state, so that
- * no connection goes through the same states for ever. There are two exceptions: ROOM reports a
- * waiting Request to iw_cm again, until the timer of AWAIT_ROOM ends that; V2_SENT offers revision
- * 2 again, once, as iw_mpa_fsm_walk_kunit.c checks.
+ * no connection goes through the same states for ever. There are two exceptions: the event ROOM
+ * leads from AWAIT_ROOM back to ASKING, until the timer of AWAIT_ROOM expires; the event V2_SENT
+ * leads back to V2_OFFERED when revision 2 is offered again, once, as iw_mpa_fsm_walk_kunit.c
+ * checks.
  */
 static void fsm_any_cell_goes_forward(struct kunit *test)
 {
@@ -315,7 +316,8 @@ static void fsm_device_ends_whatever_waits(struct kunit *test)
 }
 
 /*
- * The runner does the actions of a transition by ascending number, so this has to be their order.
+ * iw_mpa does the actions of a transition by ascending number, so their numbers must be in the
+ * order in which they have to be done.
  */
 static void fsm_actions_numbered_in_order_of_doing(struct kunit *test)
 {

@@ -496,8 +496,8 @@ static void walk_actions(struct walk *w, struct node at, enum iw_mpa_event event
 		at.past = action_done(at.past, nr, IW_MPA_EV_NONE);
 	}
 	/*
-	 * All actions are done. If iw_connect or iw_accept has caused them, it returns an errno, or
-	 * iw_cm has got an event of the connection or expects one.
+	 * All actions are done. If iw_connect or iw_accept has caused them, that call returns an
+	 * errno, or else iw_cm has got an event of the connection or expects one.
 	 */
 	if (at.past & PAST_CALL)
 		KUNIT_EXPECT_EQ_MSG(w->test, !(at.past & PAST_FAILED),
@@ -529,7 +529,7 @@ static bool event_comes(const struct node *node, enum iw_mpa_event event)
 		       event == IW_MPA_EV_TCP_FAILED;
 	/*
 	 * While the driver has the stream, only the action END_STREAM raises STREAM_ENDED. In other
-	 * states an action that reads the socket returns it.
+	 * states STREAM_ENDED is not raised: an action that reads the socket returns it.
 	 */
 	if (event == IW_MPA_EV_STREAM_ENDED)
 		return node->past & PAST_ENDING;
@@ -646,9 +646,9 @@ static void fsm_any_order_of_events_ends_in_time(struct kunit *test)
 }
 
 /*
- * @until of iw_mpa_fsm_deadline() limits the states that share a time limit. In other states only
- * the timer counts, for example in LINGER, which waits for the peer's FIN after a Terminate
- * message, a Reject or a FIN.
+ * The argument @until of iw_mpa_fsm_deadline() limits the wait only in states that share a time
+ * limit. In other states only the state's own timer counts, for example in LINGER, which waits for
+ * the peer's FIN after a Terminate message, a Reject or a FIN.
  */
 static void fsm_deadline_is_limited_where_limits_are_shared(struct kunit *test)
 {

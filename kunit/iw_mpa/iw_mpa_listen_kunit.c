@@ -236,7 +236,8 @@ static struct socket *call_address(struct fake_conn *c, struct fakes *f, __be32 
 
 /*
  * Unbind a listener's socket from its interface. Packets of the host to itself arrive by lo, or by
- * the interface with the address; in this test all have to reach the same listener.
+ * the interface that has their destination address; in this test all have to reach the same
+ * listener.
  */
 static void listen_to_each_interface(struct fake_id *fid)
 {

@@ -102,8 +102,8 @@ static struct socket *called_open(struct kunit *test, struct iw_mpa_sock *listen
 }
 
 /*
- * A BPF program may put a connection into a sockmap before accept(), and then uses sk_user_data:
- * iw_mpa_sock_adopt() must refuse the socket of that connection.
+ * A BPF program may put a connection into a sockmap before accept(). The sockmap then uses
+ * sk_user_data of the connection's socket, so iw_mpa_sock_adopt() must refuse that socket.
  */
 static void sock_adopt_leaves_what_others_use(struct kunit *test)
 {

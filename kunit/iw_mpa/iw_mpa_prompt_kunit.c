@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A responder whose driver has the capability IW_MPA_CAP_ATOMIC_OPEN: before iw_mpa_first_fpdu()
- * returns, it calls open_tx, and reports ESTABLISHED unless that was reported earlier.
+ * returns, iw_mpa calls open_tx, and reports ESTABLISHED unless it has reported that earlier.
  */
 
 #include "iw_mpa_fakes.h"

@@ -16,8 +16,8 @@ static inline void iw_mpa_quiet_hop(struct work_struct *work)
 
 /*
  * Wait until a byte or event that must not arrive would have arrived: @ms milliseconds on an idle
- * host. A busy host delays ticks and work items, and would delay that byte as well. So this counts
- * rounds, not time: each round waits for one tick and one work item.
+ * host. A busy host delays ticks and work items, and would delay that byte as well. So
+ * iw_mpa_quiet() counts rounds, not time: each round waits for one tick and one work item.
  */
 static inline void iw_mpa_quiet(unsigned int ms)
 {

@@ -276,8 +276,8 @@ static void reader_feed_random_header_any_split_same_result(struct kunit *test)
 		split = feed_cut(test, rd, reply, buf, IW_MPA_FRAME_MAX, chunk, &rnd, &taken);
 
 		/*
-		 * Assert: if it gets the frame in pieces, the reader may find a bad key at an
-		 * earlier byte; it finds all else at the same byte as in the whole frame
+		 * Assert: if the reader gets the frame in pieces, it may find a bad key at an
+		 * earlier byte; it finds any other result at the same byte as in the whole frame
 		 */
 		seen[whole]++;
 		HOLDS(split == whole);

@@ -92,8 +92,9 @@ static void reason_any_errno_and_term_in_range(struct kunit *test)
 		timeouts++;
 		KUNIT_EXPECT_EQ_MSG(test, err, -ETIMEDOUT, "%s", name);
 		/*
-		 * Only a late answer of the ULP is a local error, for which the peer gets code 5
-		 * (RFC 6581 9.3). Other timeouts send no Terminate message.
+		 * Of the timeouts only a late answer of the ULP is a local error, for which the
+		 * peer gets a Terminate message, with error code 5 of layer 2 (RFC 6581 9.3). After
+		 * other timeouts iw_mpa sends no Terminate message.
 		 */
 		KUNIT_EXPECT_EQ_MSG(test, term, reason == IW_MPA_R_TIMEOUT_VERDICT ? 5 : 0, "%s",
 				    name);

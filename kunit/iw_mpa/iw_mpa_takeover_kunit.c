@@ -12,8 +12,8 @@
 #include <net/tcp.h>
 
 /*
- * The record for the device fits the state of the peer's TCP: for example snd_nxt the peer's
- * rcv_nxt.
+ * The record of TCP's state that the device gets agrees with the peer's TCP: for example its
+ * snd_nxt equals the peer's rcv_nxt.
  */
 static void record_agrees_with_the_peer(struct kunit *test)
 {
@@ -99,8 +99,9 @@ static void record_without_a_route(struct kunit *test)
 }
 
 /*
- * After iw_mpa has sent a frame the socket keeps no page fragment: 100,000 connections would hold 3
- * GiB. Its allocations must not start I/O, since storage may depend on the connection.
+ * After iw_mpa has sent a frame the socket keeps no page fragment: those of 100,000 connections
+ * would take 3 GiB. The socket's allocations must not start I/O, since storage may depend on the
+ * connection.
  */
 static void frame_leaves_no_page_behind(struct kunit *test)
 {
@@ -236,8 +237,8 @@ static void undone_takeover_has_no_keepalive_of_its_own(struct kunit *test)
 }
 
 /*
- * Once the record is made the host's socket sends nothing and accepts no byte.
- * undone_takeover_leaves_no_trace() shows that the bytes would arrive otherwise.
+ * Once the record of TCP's state is made for the device, the host's socket sends nothing and
+ * accepts no byte. undone_takeover_leaves_no_trace() shows that the bytes would arrive otherwise.
  */
 static void frozen_socket_is_silent(struct kunit *test)
 {
@@ -319,8 +320,8 @@ static void undone_takeover_acknowledges_what_came_before(struct kunit *test)
 }
 
 /*
- * The host's socket keeps the 4-tuple in use until the driver calls iw_mpa_stream_released(), even
- * after the endpoint was released.
+ * The host's socket of a connection that a device has taken over keeps the 4-tuple in use until the
+ * driver calls iw_mpa_stream_released(), even after the endpoint was released.
  */
 static void four_tuple_is_held_until_released(struct kunit *test)
 {
@@ -337,9 +338,7 @@ static void four_tuple_is_held_until_released(struct kunit *test)
 	iw_mpa_sock_shutdown(lv->ms);
 	KUNIT_EXPECT_EQ(test, lv->closed, 0);
 	iw_mpa_offload_stop(&lv->ep, IW_MPA_R_ULP_CLOSE);
-	/*
-	 * After stop the device does not report the FIN of the peer, so iw_mpa reports one itself.
-	 */
+	/* After stop nothing reports the peer's FIN: iw_mpa_sock_shutdown() reports PEER_CLOSED. */
 	iw_mpa_sock_shutdown(lv->ms);
 	KUNIT_EXPECT_EQ(test, lv->closed, 1);
 	leaving_release(lv);

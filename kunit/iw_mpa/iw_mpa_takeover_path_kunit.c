@@ -95,8 +95,8 @@ static void loopback_mtu(struct kunit *test, int mtu)
 }
 
 /*
- * No netevent reports that the MTU of a route has changed: iw_mpa finds that when it checks all
- * paths, once a second.
+ * No netevent reports that the MTU of a route has changed: iw_mpa finds that when it checks the
+ * paths of all connections that devices have taken over, once a second.
  */
 static void driver_is_told_of_a_route_that_changes(struct kunit *test)
 {
@@ -203,8 +203,8 @@ static void driver_that_refuses_is_told_nothing(struct kunit *test)
 }
 
 /*
- * Two paths differ by interface, MTU or next hop, or if only one of them has a route. Which route a
- * path has (the pointer dst) makes no difference.
+ * Two paths (route and next hop of a connection) differ by interface, MTU or next hop, or if only
+ * one of them has a route. Which route a path has (the pointer dst) makes no difference.
  */
 static void path_differs_in_one_thing(struct kunit *test)
 {
@@ -269,8 +269,9 @@ static void path_that_is_not_known(struct kunit *test)
 }
 
 /*
- * iw_mpa records how long a round of checks takes: it delays the next round that a netevent starts
- * by as much. Otherwise checks could occupy the CPU if neighbour entries change all the time.
+ * iw_mpa records how long a round of path checks takes, and delays the next round that a netevent
+ * starts by as much. Otherwise the checks could occupy the CPU if neighbour entries change all the
+ * time.
  */
 static void look_that_takes_long_is_measured(struct kunit *test)
 {
