@@ -45,9 +45,9 @@ static void closed_with_references(struct fake_conn *c, int nr_qps)
 
 /*
  * A second accept that names another QP ends the connection: if the ULP disconnected, iw_cm would
- * modify that other QP to SQD or ERR, and not the connection's QP. At each accept iw_cm overwrites
- * its pointer to the QP of the accept before, and so never drops its reference on that QP: iw_mpa
- * drops it.
+ * modify that other QP to SQD or ERR, and not the connection's QP. At each further accept iw_cm
+ * overwrites its pointer to the QP of the accept before, and so never drops the reference that it
+ * took on the QP at that accept: iw_mpa drops it.
  */
 static void accept_of_another_qp_ends_the_connection(struct kunit *test)
 {
@@ -125,10 +125,11 @@ static void accept_behind_the_end_is_void(struct kunit *test)
 }
 
 /*
- * After the connection has ended the ULP accepts twice more, first with QP 1, then with QP 2. Each
- * time iw_cm overwrites its pointer to QP 1, and so never drops its reference on QP 1. iw_get_qp
- * does not find QP 1 then, as if its destruction had begun, so iw_mpa cannot drop the two
- * references at once: it drops both in iw_mpa_qp_gone().
+ * After a connection that was accepted with QP 1 has ended, the ULP accepts twice more, first with
+ * QP 1, then with QP 2. Each time iw_cm overwrites its pointer to QP 1, and so never drops the
+ * reference that it took on QP 1 at the accept before. When iw_mpa handles these two accepts,
+ * iw_get_qp does not find QP 1 any more, as if its destruction had begun. So iw_mpa cannot drop the
+ * two references at once: it drops both in iw_mpa_qp_gone().
  */
 static void accept_behind_the_end_of_its_qp_is_void(struct kunit *test)
 {
@@ -152,7 +153,8 @@ static void accept_behind_the_end_of_its_qp_is_void(struct kunit *test)
  * iw_accept returns 0 even after iw_mpa_unregister_device(): if it returned an error, iw_cm would
  * set the cm_id to IDLE, and for a cm_id in IDLE iw_cm's handler of the queued ESTABLISHED has a
  * BUG_ON(). The test calls the op directly: fake_accept() would first take a reference on the QP,
- * as iw_cm does, and for a removed device iw_mpa drops no reference.
+ * as iw_cm does. For a removed device iw_mpa does not drop such a reference: iw_cm must not call
+ * iw_accept of a removed device at all.
  */
 static void accept_behind_the_end_of_the_device_is_void(struct kunit *test)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Tests of cxgb4_mpa, the MPA startup code for iw_cxgb4, with a fake adapter: every kind of startup
- * frame, well-formed or not, in both roles, received in pieces. Of frames that cxgb4_mpa sends the
- * tests check the bytes: iw_mpa's decoder might share a fault with iw_mpa's encoder, which built
- * them.
+ * frame, well-formed or not, in both roles, received in pieces. The tests check the bytes of frames
+ * that cxgb4_mpa sends, and do not decode them: iw_mpa's decoder might share a fault with iw_mpa's
+ * encoder, which built the frames.
  */
 
 #include "cxgb4_adapter.h"

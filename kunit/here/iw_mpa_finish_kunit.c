@@ -203,8 +203,8 @@ static bool too_slow(unsigned long moved)
 
 /*
  * Send bytes for three times linger_timeout_ms, in which time the connection must not end. Return
- * false if the host was too slow to send the bytes in time: then iw_mpa's linger timer ends the
- * connection.
+ * false if the host was so slow that linger_timeout_ms may have expired between two sends: then
+ * iw_mpa's linger timer ends the connection.
  */
 static bool octets_move(struct kunit *test, struct fake_conn *c, const struct stuck *tc)
 {
@@ -261,9 +261,9 @@ static void end_takes_as_long_as_octets_move(struct kunit *test)
 
 /*
  * Send bytes every 50 ms, so that iw_mpa finds progress at each expiry of linger_timeout_ms, until
- * iw_mpa ends the connection all the same, after finish_timeout_ms. Return false if the host was so
- * slow that linger_timeout_ms may have expired between two sends. @took is set to the time that the
- * close by FIN took, in milliseconds.
+ * iw_mpa ends the connection all the same, after finish_timeout_ms, or after linger_timeout_ms if
+ * the device is being removed. Return false if the host was so slow that linger_timeout_ms may have
+ * expired between two sends. @took is set to the time that the close by FIN took, in milliseconds.
  */
 static bool move_until_closed(struct fake_conn *c, const struct stuck *tc, unsigned int *took)
 {

@@ -92,9 +92,9 @@ static void moved_device_connects(struct kunit *test)
 
 /*
  * When a device is moved to another network namespace, rdma_cm creates its wildcard listeners on it
- * anew, after remove() and before add() of iw_mpa. If the TCP port of a listener is in use,
- * iw_create_listen must return 0, without a socket: after an error rdma_cm would not use the device
- * at all.
+ * anew, after remove() and before add() of iw_mpa. If the TCP port of such a listener is in use,
+ * iw_create_listen must return 0 at that time, without a socket: after an error rdma_cm would not
+ * use the device at all.
  */
 static void moved_device_is_attached_where_a_port_is_taken(struct kunit *test)
 {

@@ -309,8 +309,8 @@ static void session_broken_one_terminate(struct kunit *test)
 }
 
 /*
- * After an illegal chunk of the peer, a Terminate of the peer ends the session: this end need not
- * send one.
+ * After an illegal chunk of the peer this end has to send a Terminate. If a Terminate of the peer
+ * arrives first, the session is over, and this end does not have to send one any more.
  */
 static void session_broken_peer_terminates(struct kunit *test)
 {

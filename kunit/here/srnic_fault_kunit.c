@@ -128,8 +128,9 @@ static void fault_one_fpdu_judged(struct kunit *test)
 /*
  * srnic's receive path (RX) gets the FPDU of a row of fault_rows[] between two valid Writes, in one
  * call. The first Write is placed; the second one is placed if the row's FPDU is valid, and does
- * not invalidate the Writes' STag. RX keeps the memory region of the first Write locked: the checks
- * that this Write has passed must not replace those of the row's FPDU.
+ * not invalidate the Writes' STag. RX keeps the read lock of the first Write's memory region
+ * (mr->lock) for the next FPDU: the checks that the first Write has passed must not replace those
+ * of the row's FPDU.
  */
 static void fault_one_fpdu_amid_others_judged(struct kunit *test)
 {

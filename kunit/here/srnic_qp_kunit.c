@@ -163,7 +163,7 @@ static void qp_that_is_new_says_init(struct kunit *test)
 /* --- work without a stream --- */
 
 /*
- * While a QP has no connection, modify_qp to RESET discards its posted work requests, without
+ * Before a QP has a connection, modify_qp to RESET discards its posted work requests, without
  * completions. While the QP has a connection, modify_qp to RESET fails, and discards nothing.
  */
 static void qp_reset_forgets_what_was_posted(struct kunit *test)
@@ -316,8 +316,9 @@ static void qp_closing_bounds_what_goes_out(struct kunit *test)
 /* --- events for the ULP --- */
 
 /*
- * The ULP's event_handler gets each asynchronous event of a QP once, and none after destroy_qp has
- * begun. It gets LAST_WQE_REACHED before the event that shows why the stream has ended.
+ * The ULP's event_handler gets each asynchronous event of a QP once, and none that occurs after
+ * destroy_qp has begun. It gets LAST_WQE_REACHED before the event that shows why the stream has
+ * ended.
  */
 static void qp_events_told_once(struct kunit *test)
 {

@@ -417,9 +417,10 @@ static void ring_nap(struct work_struct *unused)
 }
 
 /*
- * Once the last QP of a completion queue is destroyed, the RDMA core frees the data that
- * comp_handler of a kernel ULP uses. So srnic_cq_leave(), for destroy_qp, waits until no call of
- * comp_handler is due.
+ * When a kernel ULP frees a completion queue that has no QP any more, the RDMA core first cancels
+ * the work item that comp_handler queues, and then calls destroy_cq. A call of comp_handler in
+ * between would queue the work item again. So srnic_cq_leave(), which destroy_qp calls for the last
+ * QP of the queue, waits until no call of comp_handler is due.
  */
 static void cq_last_qp_waits_for_the_handler(struct kunit *test)
 {

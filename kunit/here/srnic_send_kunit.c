@@ -342,10 +342,11 @@ static void send_runs_end_anywhere(struct kunit *test)
 }
 
 /*
- * In this test TCP makes packets of 45 segments, which it splits later (GSO). With large FPDUs
- * (over one TCP segment) srnic's sender lets the first FPDU of the second message end at the end of
- * such a packet, and another FPDU has the rest of the message. Otherwise TCP would send the end of
- * the first FPDU in a packet of its own.
+ * Two Sends with large FPDUs (longer than one TCP segment), while TCP makes packets of 45 segments,
+ * which it splits later (GSO). The first Send leaves too little of a packet for the second one. So
+ * srnic's sender ends the second Send's first FPDU at the end of the packet, and puts the rest of
+ * the Send into another FPDU. If an FPDU went beyond the end of the packet, TCP would send the last
+ * part of the FPDU in a packet of its own.
  */
 static void send_large_fpdu_ends_with_the_packet(struct kunit *test)
 {

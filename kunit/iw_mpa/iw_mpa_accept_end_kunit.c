@@ -254,9 +254,10 @@ static void accept_that_fails_is_told_the_peer(struct kunit *test)
 }
 
 /*
- * After iw_mpa has called prepare, a device with its own TCP may have sent bytes that the host's
- * TCP has not counted. A Reject on the host's socket would have the sequence numbers of such bytes:
- * the peer's TCP could take it for a retransmission of them. So iw_mpa sends no Reject, only FIN.
+ * iw_accept fails after prepare() has returned 0. Since then a device with its own TCP may
+ * have sent bytes that the host's TCP has not counted. A Reject on the host's socket would have the
+ * sequence numbers of such bytes, and the peer's TCP could drop it as a retransmission of them. So
+ * iw_mpa sends no Reject, only FIN.
  */
 static void accept_that_fails_behind_a_takeover_sends_only_fin(struct kunit *test)
 {
@@ -330,8 +331,8 @@ static void reject_not_sent_is_a_reset(struct kunit *test)
 }
 
 /*
- * Ways in which a connection can end after the Reply. If it ends before an RTR message has arrived,
- * the ULP gets ESTABLISHED with an errno, then CLOSE.
+ * Ways in which a connection can end after the Reply. If it ends while this end waits for the RTR
+ * message, the ULP gets ESTABLISHED with an errno, then CLOSE.
  */
 enum end {
 	END_FIN,

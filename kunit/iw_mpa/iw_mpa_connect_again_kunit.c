@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Further tries of an initiator: from another source port, if TCP uses the first one; with MPA
- * revision 2 once more, after a RST or the FIN of a peer that has not read the Request; with
- * revision 1, if the peer closes or resets again, or after the FIN of a peer that has read the
- * Request. Also: after CLOSE a QP can have another connection.
+ * revision 2 once more, after a RST, or after the FIN of a peer that has not read the Request; with
+ * revision 1, after the FIN of a peer that has read the Request, or if that second try with
+ * revision 2 ends by RST or FIN, too. Also: after CLOSE a QP can have another connection.
  */
 
 #include "ep.h"

@@ -194,8 +194,8 @@ void conn_expect_closed(struct fake_conn *c, enum iw_mpa_reason why)
 
 /*
  * Expect a Reject with the private data @pd; then, if @term is not 0, a Terminate message with the
- * error code @term of layer 2 (MPA) (RFC 6581 9.1 and 9.3); and FIN only after the peer's FIN (RFC
- * 5044 7.1.2).
+ * MPA error code @term, of layer 2 and error type 0 (RFC 6581 9.1 and 9.3); and FIN only after the
+ * peer's FIN (RFC 5044 7.1.2).
  */
 void conn_expect_refusal(struct fake_conn *c, const char *pd, u8 term)
 {

@@ -19,8 +19,8 @@
 #define ALL_REPEATS_MS	(1 + 4 + 16 + 64 + 256 + 1024)
 
 /*
- * Make an initiator that has sent its RTR message to a peer that sends nothing. iw_mpa repeats the
- * RTR message, since the Reply has named Write as the only RTR type.
+ * Make an initiator that has sent its RTR message to a peer that sends nothing after its Reply.
+ * iw_mpa repeats the RTR message, since the Reply has named Write as the only RTR type.
  */
 static struct fake_conn *unanswered(struct kunit *test, unsigned int repeat_ms)
 {

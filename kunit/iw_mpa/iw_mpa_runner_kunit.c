@@ -51,8 +51,8 @@ static int flood_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, in
 }
 
 /*
- * In place of data_ready of the peer's socket, called when the Reject arrives: raise READABLE for
- * the endpoint while iw_reject runs.
+ * In place of sk_data_ready of the peer's socket, called when the Reject arrives: raise READABLE
+ * for the endpoint while iw_reject runs.
  */
 static void flood_peer_ready(struct sock *sk)
 {

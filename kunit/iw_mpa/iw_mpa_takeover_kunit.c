@@ -338,7 +338,7 @@ static void four_tuple_is_held_until_released(struct kunit *test)
 	iw_mpa_sock_shutdown(lv->ms);
 	KUNIT_EXPECT_EQ(test, lv->closed, 0);
 	iw_mpa_offload_stop(&lv->ep, IW_MPA_R_ULP_CLOSE);
-	/* After stop nothing reports the peer's FIN: iw_mpa_sock_shutdown() reports PEER_CLOSED. */
+	/* After stop() nothing reports the peer's FIN: so the next call reports PEER_CLOSED. */
 	iw_mpa_sock_shutdown(lv->ms);
 	KUNIT_EXPECT_EQ(test, lv->closed, 1);
 	leaving_release(lv);

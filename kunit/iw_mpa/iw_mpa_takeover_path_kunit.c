@@ -95,8 +95,8 @@ static void loopback_mtu(struct kunit *test, int mtu)
 }
 
 /*
- * No netevent reports that the MTU of a route has changed: iw_mpa finds that when it checks the
- * paths of all connections that devices have taken over, once a second.
+ * No netevent reports that the MTU of a route has changed. iw_mpa finds that when it checks, once a
+ * second, the paths of the connections for which a driver has called iw_mpa_stream_watch().
  */
 static void driver_is_told_of_a_route_that_changes(struct kunit *test)
 {
@@ -203,8 +203,9 @@ static void driver_that_refuses_is_told_nothing(struct kunit *test)
 }
 
 /*
- * Two paths (route and next hop of a connection) differ by interface, MTU or next hop, or if only
- * one of them has a route. Which route a path has (the pointer dst) makes no difference.
+ * Two paths (route and next hop of a connection) differ by interface, MTU or link-layer address of
+ * the next hop, or if only one of them has a route. Which route a path has (the pointer dst) makes
+ * no difference.
  */
 static void path_differs_in_one_thing(struct kunit *test)
 {
@@ -269,9 +270,9 @@ static void path_that_is_not_known(struct kunit *test)
 }
 
 /*
- * iw_mpa records how long a round of path checks takes, and delays the next round that a netevent
- * starts by as much. Otherwise the checks could occupy the CPU if neighbour entries change all the
- * time.
+ * iw_mpa records how long a round of path checks takes. If a netevent starts the next round, iw_mpa
+ * delays it by as much. Otherwise the checks could occupy the CPU if neighbour entries change all
+ * the time.
  */
 static void look_that_takes_long_is_measured(struct kunit *test)
 {
