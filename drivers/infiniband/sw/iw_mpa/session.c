@@ -2,12 +2,13 @@
 /*
  * Session control of DDP over SCTP: RFC 5043 5.2 and 6, RFC 6581 7.
  *
- * SCTP delivers the chunks of a session in any order; each begins with its
- * DDP-SSN. So the receiver first decodes a chunk, then calls
- * iw_mpa_session_place(), and passes the chunk to iw_mpa_session_received()
- * after all chunks that precede it. The sender calls iw_mpa_session_may_send(),
- * encodes the chunk with session->tx_ssn, and calls iw_mpa_session_sent() once
- * SCTP has accepted it.
+ * SCTP delivers the chunks of a session in any order; each chunk begins with
+ * its sequence number, the DDP-SSN. So the receiver first decodes a chunk, then
+ * gets the place of the chunk in the order from iw_mpa_session_place(), and
+ * passes the chunk to iw_mpa_session_received() after all chunks that precede
+ * it in that order. The sender calls iw_mpa_session_may_send(), encodes the
+ * chunk with session->tx_ssn as its DDP-SSN, and calls iw_mpa_session_sent()
+ * once SCTP has accepted the chunk for sending.
  */
 
 #include "session.h"
@@ -26,10 +27,10 @@ enum { PASSIVE, ACTIVE, SIDES };
 
 /*
  * The legal sequences of chunks, RFC 5043 6.2 to 6.4 and RFC 6581 7. Any other
- * chunk leads to state BROKEN, which is 0. A Reject (3) after an Enhanced
- * Initiate may be received, but not sent: RFC 6581 demands an Enhanced Reject
- * (7) only if the enhanced data is the cause, so a peer may send a Reject if
- * its ULP refuses.
+ * chunk leads to state BROKEN, which is 0. After an Enhanced Initiate this end
+ * may receive a Reject (function code 3), but not send one: RFC 6581 demands an
+ * Enhanced Reject (function code 7) only if the enhanced data is the cause of
+ * the refusal, so a peer may send a Reject if its ULP refuses.
  */
 static const u8
 session_steps[IW_MPA_SESSION_STATES][SIDES][IW_MPA_CHUNK_CODES] = {
@@ -206,9 +207,10 @@ static enum iw_mpa_reason chunk_decode(u32 ppid, const u8 *buf, size_t len,
 }
 
 /*
- * In a Segment chunk the DDP segment is all that follows the DDP-SSN. A chunk
- * that is not well-formed (IW_MPA_CHUNK_BAD) keeps its place in the order: it
- * breaks the session once the chunks that precede it were handled.
+ * Decode a received chunk. In a Segment chunk the DDP segment is all that
+ * follows the DDP-SSN. A chunk that is not well-formed gets the code
+ * IW_MPA_CHUNK_BAD and keeps its place in the order: it breaks the session once
+ * the chunks that precede it were handled.
  */
 void iw_mpa_chunk_decode(u32 ppid, const void *buf, size_t len,
 			 struct iw_mpa_chunk *chunk)
@@ -228,12 +230,13 @@ void iw_mpa_session_init(struct iw_mpa_session *session, bool active)
 
 /*
  * May a chunk be sent now? SCTP delivers chunks in any order, so a control
- * chunk waits until the peer must have received the control chunk before it
- * (RFC 5043 6.6). Segments need not wait: the Accept shows that the Initiate
- * was received, and the peer puts Segments in order by their DDP-SSNs.
+ * chunk waits until it is certain that the peer has received the control chunk
+ * before it (RFC 5043 6.6). Segments need not wait: the Accept shows that the
+ * Initiate was received, and the peer puts Segments in order by their DDP-SSNs.
  *
- * Return: 0; -EAGAIN until iw_mpa_session_acked() is called or the peer
- * answers; -EPROTO if @code is not legal now.
+ * Return: 0; -EAGAIN if @code has to wait, until iw_mpa_session_acked() is
+ * called or a legal chunk of the peer is handled; -EPROTO if @code is not legal
+ * in the present state.
  */
 int iw_mpa_session_may_send(const struct iw_mpa_session *session,
 			    enum iw_mpa_chunk_code code)
@@ -249,8 +252,9 @@ int iw_mpa_session_may_send(const struct iw_mpa_session *session,
 }
 
 /*
- * Call this when SCTP has accepted a legal chunk. Only then is its DDP-SSN used
- * up: a chunk that SCTP refuses must not leave a gap.
+ * Call this when SCTP has accepted a legal chunk for sending. Only then is the
+ * chunk's DDP-SSN used up: a chunk that SCTP refuses must not leave a gap in
+ * the DDP-SSNs.
  */
 void iw_mpa_session_sent(struct iw_mpa_session *session,
 			 enum iw_mpa_chunk_code code)
@@ -268,12 +272,12 @@ void iw_mpa_session_acked(struct iw_mpa_session *session)
 }
 
 /*
- * Return: the place of a received chunk in the order of chunks. If it is
- * IW_MPA_PLACE_INVALID the chunk must be dropped: it repeats a DDP-SSN, or is
- * further ahead than any chunk in flight can be (RFC 5043 10).
+ * Return: whether a received chunk is the next one in the order of DDP-SSNs, or
+ * ahead of chunks that are missing. A chunk with IW_MPA_PLACE_INVALID must be
+ * dropped: it repeats a DDP-SSN, or is not within @window.
  *
  * @window: how many DDP-SSNs the receiver accepts, from the next expected one
- *	on; at most IW_MPA_SSN_WINDOW_MAX
+ *	on; at most IW_MPA_SSN_WINDOW_MAX (RFC 5043 10)
  */
 enum iw_mpa_session_place
 iw_mpa_session_place(const struct iw_mpa_session *session, u16 ssn, u16 window)
@@ -286,8 +290,8 @@ iw_mpa_session_place(const struct iw_mpa_session *session, u16 ssn, u16 window)
 }
 
 /*
- * Return: why a chunk is not legal. MPA's list of reasons has none for a chunk
- * that is merely out of turn: such a chunk gets BAD_KEY.
+ * Return: why a chunk is not legal. No value of enum iw_mpa_reason says that a
+ * chunk is merely out of turn: such a chunk gets IW_MPA_R_BAD_KEY.
  */
 static enum iw_mpa_reason session_fault(const struct iw_mpa_session *session,
 					const struct iw_mpa_chunk *chunk)
@@ -317,13 +321,15 @@ void iw_mpa_session_break(struct iw_mpa_session *session)
 }
 
 /*
- * Handle @chunk, the next one in order. If it is legal the peer has received
- * this end's Initiate or Accept, without which it could not have sent @chunk.
+ * Handle @chunk, the next one in order. If @chunk is legal the peer has
+ * received the Initiate or Accept, if any, that this end has sent: without it
+ * the peer could not have sent @chunk.
  *
- * Return: IW_MPA_R_OK, or why the session was broken: chunk->reason if the
- * chunk is not well-formed; SAME_ROLE; BAD_REV if an answer is enhanced and the
- * Initiate was not, or the reverse; BAD_KEY for any other chunk that is not
- * legal in the present state.
+ * Return: IW_MPA_R_OK, or why the session was broken: chunk->reason if @chunk
+ * is not well-formed; IW_MPA_R_SAME_ROLE for an Initiate to the active side or
+ * an answer to the passive side; IW_MPA_R_BAD_REV for an enhanced answer to a
+ * plain Initiate, or a plain Accept of an Enhanced Initiate; IW_MPA_R_BAD_KEY
+ * for any other chunk that is not legal in the present state.
  */
 enum iw_mpa_reason
 iw_mpa_session_received(struct iw_mpa_session *session,
@@ -357,11 +363,11 @@ bool iw_mpa_session_owes_terminate(const struct iw_mpa_session *session)
 }
 
 /*
- * Return: the chunk by which the passive side refuses a session, for @reason: a
- * Reject if the ULP refuses (RFC 5043 6.3), otherwise a Terminate. With
- * enhanced messages (RFC 6581 7) an Enhanced Reject replaces the Reject. It is
- * also sent for lack of IRD or of a common RTR type, with what this end would
- * have accepted.
+ * Return: the code of the chunk by which the passive side refuses a session,
+ * for @reason: a Reject if the ULP refuses (RFC 5043 6.3), otherwise a
+ * Terminate. With enhanced messages (RFC 6581 7) an Enhanced Reject replaces
+ * the Reject. An Enhanced Reject is also sent for lack of IRD or of a common
+ * RTR type, with what this end would have accepted.
  */
 enum iw_mpa_chunk_code iw_mpa_session_refusal(enum iw_mpa_reason reason,
 					      bool enhanced)

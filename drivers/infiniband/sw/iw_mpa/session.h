@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Session control of DDP over SCTP (RFC 5043 5.2 and 6, RFC 6581 7): the
- * messages, the order of chunks, and which sequences of chunks are legal. No
- * socket uses these functions yet.
+ * Session control of DDP over SCTP (RFC 5043 5.2 and 6, RFC 6581 7): the format
+ * of the chunks, their order, and which sequences of chunks are legal. No code
+ * that has an SCTP socket calls these functions yet.
  *
  * No function here takes a lock, sleeps or allocates. The caller serializes the
  * calls for one session.
@@ -40,9 +40,10 @@ enum iw_mpa_chunk_code {
 };
 
 /*
- * A received chunk. @frame has the contents of the MPA Request or Reply to
- * which the chunk corresponds, with private data in the caller's buffer; it is
- * zeroes for a Segment and a Terminate. @reason says why @code is BAD.
+ * A received chunk. For an Initiate, an Accept or a Reject @frame has the
+ * contents of the corresponding MPA Request or Reply, with private data in the
+ * caller's buffer; for other chunks it is zeroes. @reason says why @code is
+ * IW_MPA_CHUNK_BAD.
  */
 struct iw_mpa_chunk {
 	struct iw_mpa_frame		frame;

@@ -170,10 +170,11 @@ struct rdma_hw_stats *iw_mpa_alloc_hw_port_stats(struct ib_device *ibdev,
 
 /*
  * @stats comes from iw_mpa_alloc_hw_port_stats(), or is a driver's own with at
- *	least as many counters, of which iw_mpa sets the first ones. It sets all
- *	of these for any @index.
+ *	least as many counters, of which this function sets the first ones. It
+ *	sets all counters of iw_mpa, whichever counter @index asks for.
  *
- * Return: how many counters were set, or -ENODEV.
+ * Return: how many counters were set, or -ENODEV if the device is not
+ * registered with iw_mpa.
  */
 int iw_mpa_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 			u32 port_num, int index)
@@ -190,10 +191,12 @@ int iw_mpa_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 }
 
 /*
- * Return: true if get_hw_stats and alloc_hw_port_stats are both iw_mpa's, with
- * no alloc_hw_device_stats, or both the driver's. ib_set_device_ops() keeps the
- * first value of each op. If driver and iw_mpa owned one op each, one would
- * write its counters into an array that the other has made for fewer counters.
+ * Return: true if get_hw_stats and alloc_hw_port_stats are both iw_mpa's, and
+ * alloc_hw_device_stats is NULL, or if neither of the first two is iw_mpa's.
+ * ib_set_device_ops() keeps the first value of each op, so a driver may have
+ * set only one of them. Then get_hw_stats of one module would write its
+ * counters into an array that the other has allocated, maybe for fewer
+ * counters.
  */
 bool iw_mpa_show_check(const struct ib_device_ops *ops)
 {
