@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Kernel TCP sockets: opening and closing, reading and sending, sequence
- * numbers and addresses. Besides the files in takeover/ no file of iw_mpa calls
- * TCP.
+ * numbers and addresses. Apart from the files in takeover/ no other file of
+ * iw_mpa calls TCP.
  *
- * iw_mpa_sock_connect(), listen() and adopt() hook a socket: they replace TCP's
- * callbacks, such as sk_data_ready, by those of iw_mpa. unhook() restores TCP's
- * callbacks: after its return no callback of iw_mpa runs or will run. release()
- * unhooks and closes a socket. No function here waits for the peer.
+ * iw_mpa_sock_connect(), iw_mpa_sock_listen() and iw_mpa_sock_adopt() hook a
+ * socket: they replace TCP's callbacks, such as sk_data_ready, by those of
+ * iw_mpa. iw_mpa_sock_unhook() restores TCP's callbacks: after its return no
+ * callback of iw_mpa runs or will run. iw_mpa_sock_release() unhooks and closes
+ * a socket. No function here waits for the peer.
  */
 
 #include "sock.h"
@@ -29,9 +30,10 @@
 static_assert(__alignof__(struct iw_mpa_stream) > ~SK_USER_DATA_PTRMASK);
 
 /*
- * TCP does not copy a listener's sk_user_data to the connections that it makes.
- * So a connection that is not accepted yet has the listener's callbacks, but
- * its sk_user_data is NULL, or BPF's, with BPF's flags in the low bits.
+ * TCP does not copy a listener's sk_user_data to the connections made from the
+ * listener. So a connection that is not accepted yet has the listener's
+ * callbacks, but its sk_user_data is NULL, or a pointer of BPF, with BPF's
+ * flags in the low bits.
  */
 static struct iw_mpa_sock *sock_of(const struct sock *sk)
 {
@@ -45,8 +47,9 @@ static struct iw_mpa_sock *sock_of(const struct sock *sk)
 }
 
 /*
- * TCP may have read this callback from sk_data_ready before a driver replaced
- * it. The bytes are for the driver then: call the driver's callback.
+ * TCP may have read the address of this function from sk_data_ready before a
+ * driver set its own callback there. In that case the bytes are for the driver:
+ * call the driver's callback.
  */
 static void iw_mpa_sk_data_ready(struct sock *sk)
 {
@@ -139,12 +142,12 @@ static int sock_hook(struct iw_mpa_sock *ms, struct socket *sock,
 }
 
 /*
- * Restore those members of a hooked socket that a driver must not have changed.
- * The caller has sk_callback_lock write-held.
+ * Restore sk_error_report, sk_state_change and sk_user_data of a hooked socket,
+ * which a driver must not change. The caller has sk_callback_lock write-held.
  *
- * Return: the name of a member of the socket that was wrong, or NULL.
- * sk_data_ready is right if it is the driver's with @attached, or iw_mpa's
- * without it.
+ * Return: the name of a member of the socket that was wrong, or NULL. This
+ * checks sk_data_ready, too, which has to be a driver's with @attached, and
+ * iw_mpa's without it.
  */
 const char *iw_mpa_sock_mend(struct iw_mpa_sock *ms, bool attached)
 {
@@ -170,7 +173,8 @@ const char *iw_mpa_sock_mend(struct iw_mpa_sock *ms, bool attached)
  * Replace a driver's socket callbacks by iw_mpa's. After the return no callback
  * of the driver runs.
  *
- * Return: the name of a member of the socket that was wrong, or NULL.
+ * Return: the name of a member of the socket, other than sk_write_space, that
+ * was not iw_mpa's before the call, or NULL.
  */
 const char *iw_mpa_sock_detach(struct iw_mpa_sock *ms)
 {
@@ -194,8 +198,9 @@ const char *iw_mpa_sock_detach(struct iw_mpa_sock *ms)
 
 /*
  * Restore TCP's callbacks of a socket, unless it is closed. The socket must not
- * have a driver attached. After the return no callback of iw_mpa runs. If the
- * socket is not hooked, BPF may use it: what BPF has set is not changed.
+ * have a driver attached. After the return no callback of iw_mpa runs. Nothing
+ * is changed if sk_user_data does not point to @ms: then BPF may use the
+ * socket.
  */
 void iw_mpa_sock_unhook(struct iw_mpa_sock *ms)
 {
@@ -236,9 +241,9 @@ static bool sock_fin_is_due(struct sock *sk)
 
 /*
  * If there is no memory for a FIN, TCP does not send it later either, and keeps
- * the connection and its network namespace for ever. So this aborts the
- * connection: the peer gets RST; if the peer has sent FIN before, it gets RST
- * only in answer to its next segment.
+ * the connection and its network namespace for ever. So in that case this
+ * function aborts the connection: the peer gets RST; but a peer that has sent
+ * FIN before gets RST only in answer to its next segment.
  */
 static void sock_send_fin(struct socket *sock)
 {
@@ -257,9 +262,10 @@ static void sock_send_fin(struct socket *sock)
  * alone. So bytes, a FIN or a failure that have arrived are reported to iw_mpa
  * now.
  *
- * If a device has taken the connection over, the device sends FIN. Once the
- * driver's stop() has returned, nothing reports the peer's FIN any more: so
- * PEER_CLOSED is reported now.
+ * If a device has taken the connection over, the device sends FIN, not this
+ * function. Once the driver's stop() has returned, nothing reports the peer's
+ * FIN any more: so PEER_CLOSED is then reported here, even if the peer has not
+ * sent FIN.
  */
 void iw_mpa_sock_shutdown(struct iw_mpa_sock *ms)
 {
@@ -288,9 +294,10 @@ static void sock_close(struct socket *sock)
 }
 
 /*
- * Unhook and close a socket, unless it is closed. TCP still delivers the bytes
- * that were sent before, and then sends FIN. It sends RST instead if received
- * bytes are unread, or if there is no memory for a FIN.
+ * Restore TCP's callbacks of a socket and close the socket, unless it is closed
+ * already. TCP still delivers the bytes that were sent before, and then sends
+ * FIN. TCP sends RST instead of FIN if received bytes are unread, or if there
+ * is no memory for a FIN.
  */
 void iw_mpa_sock_release(struct iw_mpa_sock *ms)
 {
@@ -334,11 +341,12 @@ static void sock_classify(struct sock *sk)
 }
 
 /*
- * TCP already uses an accepted socket: so its locks are held while their
- * lockdep class changes. Another CPU that waits for the spinlock has called
- * lockdep before, and may be looking up the class. lockdep warns if it finds
- * the name of one class with the key of another. So the spinlock of each iw_mpa
- * socket has the name that those of other kernel sockets have, and only the key
+ * TCP already uses an accepted socket: so the socket's locks, sk_lock and the
+ * spinlock sk_lock.slock, are held while their lockdep classes change. Another
+ * CPU calls lockdep before it waits for the spinlock, so lockdep may be looking
+ * up the class of the spinlock meanwhile. lockdep warns if it finds the name of
+ * one class with the key of another. So the spinlock of each iw_mpa socket has
+ * the name that the spinlocks of other kernel sockets have, and only the key
  * changes, in one store.
  */
 static void sock_classify_accepted(struct sock *sk)
@@ -374,9 +382,9 @@ static int sock_set_int(struct socket *sock, int level, int name, int val)
 
 /*
  * An IPv6 socket may carry an IPv4 connection, so both the TOS and the traffic
- * class are set. A connection inherits the TOS of its listener, but not the
- * priority that belongs to the TOS. ip_sock_set_tos() with the same TOS would
- * not set the priority: so it is set here.
+ * class are set. A connection inherits the TOS of its listener, but not
+ * sk_priority, which belongs to the TOS. ip_sock_set_tos() does not set
+ * sk_priority if the TOS stays the same: so sk_priority is set here.
  */
 static int sock_set_tos(struct socket *sock, u8 tos)
 {
@@ -401,17 +409,17 @@ static int sock_setup(struct socket *sock, const struct iw_mpa_sock_opts *opts)
 	sk->sk_allocation = IW_MPA_SOCK_GFP;
 	sk->sk_use_task_frag = false;
 	/*
-	 * Connections of a restarted server stay in TIME_WAIT for a minute. The
-	 * server must be able to bind its port nevertheless, and so must a
-	 * client to a port that rdma_cm chose. rdma_cm ensures that no two ULPs
-	 * use the same port.
+	 * Connections of a restarted server stay in TIME_WAIT for a minute.
+	 * With SK_CAN_REUSE the server can bind to its port nevertheless, and a
+	 * client to a port that rdma_cm has chosen. rdma_cm ensures that no two
+	 * ULPs use the same port.
 	 */
 	sk->sk_reuse = SK_CAN_REUSE;
 	/* A short FPDU must not wait 40 ms for the ACK of the startup frame. */
 	tcp_sk(sk)->nonagle |= TCP_NAGLE_OFF;
 	/*
-	 * No pure ACK of the SYN-ACK: the Request acknowledges it, see
-	 * iw_mpa_sock_send_first().
+	 * No pure ACK of the SYN-ACK: the MPA Request acknowledges the SYN-ACK,
+	 * see iw_mpa_sock_send_first().
 	 */
 	inet_csk_enter_pingpong_mode(sk);
 	release_sock(sk);
@@ -469,12 +477,12 @@ static int sock_open(struct iw_mpa_sock *ms,
 
 /*
  * The socket was bound to an interface, by which TCP has chosen its route. Now
- * bind it to its L3 master @ifindex, or to nothing (0): the peer's packets may
- * arrive by any interface, after a change of routes, or if the peer's neighbour
- * table is old. TCP keeps its route as long as that is valid. TCP's tables find
- * the socket by the L3 master, so they need no change. A SYN-ACK that arrives
- * by another interface before this call is refused; TCP then sends its SYN
- * again.
+ * bind the socket to that interface's L3 master @ifindex, or to none if
+ * @ifindex is 0: the peer's packets may arrive by any interface, after a change
+ * of routes, or if the peer's neighbour table is old. TCP keeps its route as
+ * long as that is valid. TCP's tables find the socket by the L3 master, so they
+ * need no change. A SYN-ACK that arrives by another interface before this call
+ * is refused; TCP then sends its SYN again.
  */
 static void sock_forget_way(struct sock *sk, int ifindex)
 {
@@ -490,8 +498,8 @@ static void sock_forget_way(struct sock *sk, int ifindex)
  *
  * Return: 0; 1 if, with @opts->fast_open, TCP sends its SYN only when it gets
  * bytes from iw_mpa_sock_send_first(); or a negative errno, and nothing is
- * reported: -EADDRINUSE or -EADDRNOTAVAIL if TCP already uses the local port,
- * -ENETUNREACH and the like.
+ * reported: -EADDRINUSE from bind() or -EADDRNOTAVAIL from connect() if TCP
+ * already uses the local port; -ENETUNREACH if there is no route; or another.
  */
 int iw_mpa_sock_connect(struct iw_mpa_sock *ms,
 			const struct iw_mpa_sock_opts *opts)
@@ -530,8 +538,8 @@ int iw_mpa_sock_listen(struct iw_mpa_sock *ms,
 		return err;
 	}
 	/*
-	 * Accepted connections inherit TCP_QUICKACK 0, which kernel_listen()
-	 * has reset: see iw_mpa_sock_send_first().
+	 * kernel_listen() has set TCP_QUICKACK to 1. Accepted connections
+	 * inherit it, and need 0: see iw_mpa_sock_send_first().
 	 */
 	tcp_sock_set_quickack(ms->sock->sk, 0);
 	if (opts->fast_open)
@@ -554,9 +562,10 @@ int iw_mpa_sock_accept(struct iw_mpa_sock *listener, struct socket **sock)
 }
 
 /*
- * Hook an accepted connection. Bytes that arrived before the call are not
- * reported: the caller has to read. FIN, RST or a failure of TCP is reported
- * even if it came before the call; the report may come before this returns.
+ * Hook an accepted connection: from now on its socket callbacks report to @ms.
+ * Bytes that arrived before the call are not reported: the caller has to read
+ * them. FIN, RST or a failure of TCP is reported even if it came before the
+ * call; the report may come before this returns.
  *
  * Return: 0; -EBUSY if sk_user_data of the connection is in use: the caller has
  * to call iw_mpa_sock_drop().
@@ -623,8 +632,8 @@ static int sock_take(read_descriptor_t *desc, struct sk_buff *skb,
 }
 
 /*
- * Read as recvmsg() does, at half its cost. tcp_read_sock() stops at urgent
- * data, which is treated as an error, since no RNIC sends any.
+ * Read as recvmsg() does, at half its cost, by tcp_read_sock(). That stops at
+ * urgent data, which is treated as an error, since no RNIC sends any.
  */
 static int sock_read_all(struct sock *sk, read_descriptor_t *desc)
 {
@@ -643,7 +652,7 @@ static int sock_read_all(struct sock *sk, read_descriptor_t *desc)
 }
 
 /*
- * Read bytes that TCP has received, @len > 0 at most. This does not wait.
+ * Read at most @len (> 0) bytes that TCP has received. This does not wait.
  *
  * @closed: result: the peer has sent FIN, maybe after bytes that are unread
  *
@@ -666,7 +675,7 @@ int iw_mpa_sock_read(struct iw_mpa_sock *ms, void *buf, size_t len,
 	return ret;
 }
 
-/* Drop received bytes, @len > 0 at most; otherwise as iw_mpa_sock_read(). */
+/* Drop at most @len (> 0) received bytes; otherwise as iw_mpa_sock_read(). */
 int iw_mpa_sock_discard(struct iw_mpa_sock *ms, size_t len)
 {
 	struct msghdr msg = {};
@@ -680,14 +689,16 @@ int iw_mpa_sock_discard(struct iw_mpa_sock *ms, size_t len)
 /*
  * TCP copies the bytes into a page fragment. A socket's own fragment takes 32
  * KiB as long as the socket exists: 3 GiB for 100,000 connections, though their
- * drivers send from other pages. The fragment of the current task costs
- * nothing. No caller is within another send of the task, which might be using
- * the fragment: no connection starts or ends in a task that reclaims memory.
+ * drivers send from other pages. The fragment of the current task exists
+ * anyway, so it is used here. No other send of that task, which might be using
+ * the fragment, is in progress: no connection starts or ends in a task that
+ * reclaims memory.
  *
- * TCP uses the task's fragment only if sk_allocation has __GFP_FS. Even so a
- * send does not wait for storage: in the caller's memalloc_noio scope TCP
- * starts no I/O, and with __GFP_NORETRY it does not wait for memory without
- * end. If a driver has called sk_set_memalloc(), __GFP_MEMALLOC stays set.
+ * TCP uses the task's fragment only if sk_allocation has __GFP_FS, so this
+ * function sets the flag. Even so a send does not wait for storage: in the
+ * caller's memalloc_noio scope TCP starts no I/O, and with __GFP_NORETRY it
+ * does not wait for memory without end. If a driver has called
+ * sk_set_memalloc(), __GFP_MEMALLOC stays set.
  */
 static int sock_send(struct sock *sk, const void *buf, size_t len, bool first)
 {
@@ -732,23 +743,24 @@ int iw_mpa_sock_send(struct iw_mpa_sock *ms, const void *buf, size_t len)
 }
 
 /*
- * Send an initiator's first bytes, the Request, if TCP is connected, or if TCP,
- * with Fast Open, waits for bytes before it sends its SYN. The caller is in a
- * memalloc_noio scope.
+ * Send an initiator's first bytes, the MPA Request, if TCP is connected, or if
+ * TCP, with Fast Open, waits for bytes before it sends its SYN. The caller is
+ * in a memalloc_noio scope.
  *
  * A SYN carries the bytes of one segment at most, and none if memory is short.
  * The caller sends the rest when the socket is connected. If bytes in the SYN
  * are lost, or the peer's TCP does not accept them, TCP itself sends them
  * again.
  *
- * Each startup message answers the message before, and can carry its ACK, too.
- * sock_setup() has set TCP_QUICKACK to 0, but that saves only the ACK of the
- * SYN-ACK: when the SYN-ACK arrives TCP sets TCP_QUICKACK to 1, and then sends
- * each ACK at once. So this sets it to 0 again. With TCP_QUICKACK 1 a connect
- * takes three segments more, which cost a tenth of its instructions.
+ * Each startup message answers the message before, and can also carry the ACK
+ * of that message. sock_setup() has set TCP_QUICKACK to 0, but that saves only
+ * the ACK of the SYN-ACK: when the SYN-ACK arrives TCP sets TCP_QUICKACK to 1,
+ * and then sends each ACK at once. So this function sets TCP_QUICKACK to 0
+ * again. With TCP_QUICKACK 1 a connect takes three segments more, which cost a
+ * tenth of the connect's instructions.
  *
  * If TCP was connected before the call, no event reports when TCP has room for
- * more bytes. So TCP then has to accept all @len bytes at once.
+ * more bytes. So in that case TCP has to accept all @len bytes at once.
  *
  * Return: bytes that TCP accepted, less than @len only if TCP_UP is still to be
  * reported; -ENOBUFS if TCP was connected and accepted only a part; or another
@@ -806,8 +818,8 @@ void iw_mpa_sock_seq(struct iw_mpa_sock *ms, u32 *snd_nxt, u32 *rcv_nxt,
 
 /*
  * How many bytes a connection has carried, for the log and debugfs: @sent were
- * acknowledged by the peer's TCP, @received have arrived, read or not. On a
- * 32-bit machine the two halves of a number may differ in age.
+ * acknowledged by the peer's TCP, @received have arrived, read or not. A 32-bit
+ * machine may read the two halves of a 64-bit number at different times.
  */
 void iw_mpa_sock_bytes(const struct iw_mpa_sock *ms, u64 *sent, u64 *received)
 {

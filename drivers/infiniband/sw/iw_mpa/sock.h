@@ -25,7 +25,8 @@
  * struct iw_mpa_sock - a kernel TCP socket, whose callbacks are iw_mpa's
  * @stream: what sk_user_data points to, for drivers, too. It is the first
  *	member, so that iw_mpa finds the whole structure at the same address
- * @sock: the socket; NULL before open, after release and iw_mpa_sock_move()
+ * @sock: the socket; NULL before it is opened, after iw_mpa_sock_release(), and
+ *	after iw_mpa_sock_move() to another structure
  * @report: the owner's callback, set before the socket is opened. It gets
  *	IW_MPA_EV_TCP_UP; READABLE for bytes, a FIN, or a connection to accept;
  *	and PEER_CLOSED, PEER_RESET or TCP_FAILED when the connection ends. It
@@ -35,9 +36,10 @@
  * @state_change: TCP's own callback, restored likewise
  * @error_report: TCP's own callback, restored likewise
  * @fin_ack: sequence number up to which the peer had acknowledged this end's
- *	bytes when its FIN arrived, or 0; set before PEER_CLOSED is reported
+ *	bytes when the peer's FIN arrived, 0 before that; set before PEER_CLOSED
+ *	is reported
  *
- * The callbacks and @stream.qp are protected by sk_callback_lock.
+ * sk_callback_lock protects the callbacks of the socket, and @stream.qp.
  */
 struct iw_mpa_sock {
 	struct iw_mpa_stream		stream;
@@ -60,12 +62,12 @@ struct iw_mpa_tuple {
  * struct iw_mpa_sock_opts - how to open a socket
  * @net: network namespace, on which the caller has a reference
  * @local: address to bind to
- * @remote: address to connect to, or NULL
+ * @remote: address to connect to; NULL for a listener
  * @ifindex: interface or L3 master to which the socket is bound, or 0
  * @way: connect: interface by which TCP looks for its route; 0: use @ifindex
  * @tos: type of service or traffic class, if @tos_set
  * @tos_set: @tos is valid
- * @afonly: IPv6 only
+ * @afonly: an IPv6 socket is not for IPv4 connections
  * @any_port: TCP chooses the local port, and ignores that of @local
  * @fast_open: connect: send the first bytes with the SYN, if TCP has the peer's
  *	Fast Open cookie; listen: accept such bytes (RFC 7413)
@@ -148,10 +150,10 @@ static inline u32 iw_mpa_sock_progress(const struct iw_mpa_sock *ms)
 }
 
 /*
- * Has a peer that has sent FIN read all bytes of this end? Linux sends FIN only
- * if its application has read all that arrived, RST otherwise. Bytes that the
- * peer acknowledges after its FIN are not counted: its application never reads
- * them.
+ * Has a peer that has sent FIN read all bytes of this end? When an application
+ * closes a socket, Linux sends FIN only if the application has read all that
+ * arrived, RST otherwise. Bytes that the peer acknowledges after its FIN are
+ * not counted: its application never reads them.
  */
 static inline bool iw_mpa_sock_was_read(const struct iw_mpa_sock *ms)
 {

@@ -16,7 +16,7 @@
 
 /*
  * Maximum of bytes to drop at once if there is no memory for a startup frame.
- * Bytes that arrive later are dropped in state LINGER.
+ * Bytes that arrive later are dropped in the endpoint's state LINGER.
  */
 #define STARTUP_DROP		SZ_1M
 
@@ -140,7 +140,8 @@ static enum iw_mpa_event startup_decode(struct iw_mpa_ep *ep)
 /*
  * The header of a startup frame has arrived, and there is no memory for the
  * rest of it. The header shows whether the peer understands a Terminate
- * message. None is sent to a peer that rejects: it does not expect one.
+ * message. No Terminate message is sent to a peer whose Reply rejects: such a
+ * peer does not expect one.
  */
 static enum iw_mpa_event startup_decode_head(struct iw_mpa_ep *ep)
 {

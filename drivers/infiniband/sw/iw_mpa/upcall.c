@@ -13,8 +13,8 @@
 
 /*
  * iw_mpa calls iw_cm's event handler only by pointers in cm_ids, which hold no
- * reference on the module iw_cm. Because of this reference to a symbol of
- * iw_cm, iw_cm stays loaded as long as iw_mpa is.
+ * reference on the module iw_cm. The variable below refers to a symbol of
+ * iw_cm, so iw_cm stays loaded as long as iw_mpa is.
  */
 static typeof(iw_create_cm_id) * const upcall_iw_cm __used = iw_create_cm_id;
 
@@ -42,9 +42,9 @@ static void upcall_set_addresses(struct iw_cm_event *event,
 /*
  * Copy the peer's IRD, ORD and private data into an event. A peer that sends no
  * IRD and ORD is assumed to match the device: its IRD is the device's ORD, and
- * the reverse. The event has 8 bits for each. iw_cm copies the private data of
- * CONNECT_REQUEST and CONNECT_REPLY, but not that of ESTABLISHED, so an
- * ESTABLISHED gets none.
+ * its ORD the device's IRD. The event has 8 bits for each of the two, so 255 is
+ * the maximum. iw_cm copies the private data of CONNECT_REQUEST and
+ * CONNECT_REPLY, but not that of ESTABLISHED, so an ESTABLISHED gets none.
  */
 static void upcall_set_peer(const struct iw_mpa_ep *ep,
 			    struct iw_cm_event *event)
@@ -108,11 +108,12 @@ int iw_mpa_upcall_request(struct iw_mpa_ep *ep, struct iw_cm_id *listen_id)
 }
 
 /*
- * Raise CONNECT_REPLY(0) or ESTABLISHED(0), whichever is due. Context: any.
+ * Raise CONNECT_REPLY or ESTABLISHED, whichever is due, with status 0. Context:
+ * any.
  *
  * Return: 0; -ENOMEM if iw_cm could not copy the private data: the caller then
- * ends the connection, and its last event is still due; -EINVAL if neither
- * event is due.
+ * ends the connection, whose last event is still due; -EINVAL if neither event
+ * is due.
  */
 int iw_mpa_upcall_up(struct iw_mpa_ep *ep)
 {
@@ -148,10 +149,10 @@ int iw_mpa_upcall_up(struct iw_mpa_ep *ep)
 }
 
 /*
- * Raise CONNECT_REPLY(<0). If the peer has rejected, the event has the peer's
- * private data, unless iw_cm cannot copy it. The event has the addresses of the
- * cm_id, since rdma_cm takes over the event's addresses even if the status is
- * an error.
+ * Raise CONNECT_REPLY with a negative status. If the peer has rejected, the
+ * event has the peer's private data, unless iw_cm cannot copy it. The event has
+ * the addresses of the cm_id, since rdma_cm takes over the event's addresses
+ * even if the status is an error.
  */
 static void upcall_fail_reply(struct iw_mpa_ep *ep, int status)
 {
@@ -175,10 +176,11 @@ static void upcall_fail_reply(struct iw_mpa_ep *ep, int status)
 }
 
 /*
- * Raise the last event that is due: CONNECT_REPLY(<0), or ESTABLISHED(<0) and
- * CLOSE, or CLOSE, or nothing; and drop the reference on the cm_id. No event
- * can fail here: for each connection iw_cm keeps room for more events than this
- * file raises, and private data that iw_cm cannot copy is left out.
+ * Raise the events that are still due: CONNECT_REPLY with a negative status, or
+ * ESTABLISHED with a negative status and then CLOSE, or CLOSE alone, or none.
+ * Then drop the reference on the cm_id. No event can fail here: for each
+ * connection iw_cm keeps room for more events than this file raises, and
+ * private data that iw_cm cannot copy is left out.
  */
 void iw_mpa_upcall_down(struct iw_mpa_ep *ep)
 {
