@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The route and next hop of a connection, as the host would choose them. A
- * device that has taken a connection over sends its packets this way.
+ * device that has taken the connection over sends packets by this route to this
+ * next hop.
  */
 
 #include "path.h"
@@ -33,9 +34,10 @@ static void path_read_neighbour(struct neighbour *neigh,
 }
 
 /*
- * The host itself sends no packets to the next hop any more. So its neighbour
- * entry could become old, or be missing, and nothing would renew it. A check of
- * the path uses the entry as if the host had sent a packet.
+ * After a takeover the host itself may send no packets to the next hop. So the
+ * host's neighbour entry of the next hop could become old, or be missing, and
+ * nothing would renew it. Each check of the path uses the entry as if the host
+ * had sent a packet.
  */
 static void path_use_neighbour(struct neighbour *neigh)
 {
@@ -83,8 +85,9 @@ void iw_mpa_path_read(struct sock *sk, struct iw_mpa_path *path)
 /*
  * Find the path by which TCP would send the next packet. The caller has to call
  * iw_mpa_path_put(). @path is zeroes if there is no route, or if TCP has ended
- * the connection. If the host does not have the next hop's link-layer address,
- * it begins to resolve it; if it has an old one, it has that confirmed.
+ * the connection. If the host lacks the next hop's link-layer address, the call
+ * begins to resolve it; an old address is used, and the call begins to confirm
+ * it.
  */
 void iw_mpa_path_refresh(struct sock *sk, struct iw_mpa_path *path)
 {

@@ -8,8 +8,8 @@
  * of the device is for this socket, not for a listener that would answer with
  * RST. Two gates keep the socket from receiving and sending:
  *
- *  - in: a socket filter that passes nothing. TCP runs it before it handles a
- *    segment, and drops the segment silently.
+ *  - in: a socket filter that passes nothing. TCP runs the filter before it
+ *    handles a segment, and drops the segment silently.
  *  - out: the socket's icsk_af_ops, the functions by which TCP reaches IP, is a
  *    copy whose queue_xmit drops and counts. All that TCP sends for a socket
  *    goes through queue_xmit: acknowledgments, probes, FIN, and the RST of an
@@ -19,7 +19,7 @@
  *
  *	OPEN	the gates are open; TCP has the connection
  *	HELD	iw_mpa_takeover_begin(): TCP gets no more packets: the device
- *		keeps them, or the gate in drops them. TCP may still send
+ *		keeps them, or gate "in" drops them. TCP may still send
  *		acknowledgments, and its packets leave the host's queues
  *	FROZEN	iw_mpa_takeover_freeze(): both gates are shut, no timer runs,
  *		and struct iw_mpa_tcb has TCP's state (the record), all under
@@ -44,7 +44,7 @@
  * grace period after the gates were opened. No other lock of iw_mpa is taken
  * under iw_mpa_takeovers.lock, the lock of the device's list. Functions that
  * take a connection off the list wait for the mutex iw_mpa_takeovers.looking
- * before they use its socket.
+ * before they use the connection's socket.
  *
  * TCP runs the socket filter under RCU, before it takes the socket's lock. So a
  * grace period passes between the installation of the filter and the record of
@@ -59,9 +59,9 @@
  * iw_mpa_stream_released() has returned, in whatever context, it is not called
  * any more.
  *
- * tp->repair, which TCP_REPAIR sets, makes TCP close without FIN and RST. Of
- * the members that struct tcp_sock adds to struct inet_connection_sock this
- * file assigns to no other.
+ * tp->repair, which TCP_REPAIR sets, makes TCP close without FIN and RST. It is
+ * the only member that this file sets of those that struct tcp_sock adds to
+ * struct inet_connection_sock.
  */
 
 #include "takeover.h"
@@ -97,8 +97,9 @@
  * @node: entry in the list of @all, from just before prepare() until the driver
  *	releases the connection
  * @all: all takeovers of the device
- * @users: the endpoint, and from just before prepare() on the driver
- * @ep: the endpoint, as long as it is a user
+ * @users: references: that of the endpoint and, from just before prepare() on,
+ *	that of the driver
+ * @ep: the endpoint; valid as long as it has its reference
  * @ms: once prepare() has returned 0: the socket; its callbacks report to @ep
  * @tcb: record of TCP's state, until prepare() has returned
  * @af_ops: keeps the socket from sending: a copy of @tcp_af_ops whose
@@ -162,10 +163,10 @@ static void takeover_shut_in(struct iw_mpa_takeover *t, struct sock *sk)
 
 /*
  * Newer kernels do not export inet_csk_clear_xmit_timers() to modules. The
- * timers for retransmission, delayed ACKs and keepalive may still fire, and
- * then do nothing. If the handler of the keepalive timer has begun, it finds
- * the socket locked, and starts its timer again; that time it does nothing,
- * since SOCK_KEEPOPEN is off.
+ * timers for retransmission and delayed ACKs may still fire, but their handlers
+ * find nothing to do. If the handler of the keepalive timer has begun, it finds
+ * the socket locked, and starts its timer again; the next time the handler does
+ * nothing, since SOCK_KEEPOPEN is off.
  */
 static void takeover_stop_timers(struct iw_mpa_takeover *t, struct sock *sk)
 {
@@ -340,9 +341,9 @@ static enum iw_mpa_reason takeover_freeze(struct iw_mpa_takeover *t,
 }
 
 /*
- * Shut the host's TCP off, and put a record of its state into @ho. Called after
- * iw_mpa_takeover_begin(). Waits until TCP's packets have left the host, 20 ms
- * at most.
+ * Shut the host's TCP off for a connection, and put a record of the
+ * connection's TCP state into @ho. Called after iw_mpa_takeover_begin(). Waits
+ * until TCP's packets have left the host, 20 ms at most.
  *
  * Return: IW_MPA_R_OK; or IW_MPA_R_TCP_BUSY, or IW_MPA_R_LOCAL for lack of
  * memory: with these two nothing has changed.
@@ -464,7 +465,8 @@ static enum iw_mpa_reason takeover_shut_off(struct iw_mpa_ep *ep,
  * TCP's state: a driver that also works on a socket (attach) then gets the
  * stream on the socket, other drivers do not get it.
  *
- * Return: IW_MPA_R_OK; or why the driver does not get the stream, with *@err.
+ * Return: IW_MPA_R_OK if the driver gets the stream; else why it does not, with
+ * a negative errno, or 0, in *@err.
  */
 enum iw_mpa_reason iw_mpa_takeover_shut_off(struct iw_mpa_ep *ep,
 					    struct iw_mpa_handoff *ho, int *err)
@@ -597,8 +599,9 @@ void iw_mpa_stream_watch(struct iw_mpa_takeover *takeover, void *priv)
 EXPORT_SYMBOL_GPL(iw_mpa_stream_watch);
 
 /*
- * Connections that this run of all->look has checked are at the end of the
- * list. Return: the next watched connection that it has not checked, or NULL
+ * Connections that the present run of the work item all->look has checked are
+ * at the end of the list. Return: the next watched connection that this run has
+ * not checked, or NULL
  */
 static struct iw_mpa_takeover *takeover_next(struct iw_mpa_takeovers *all)
 {

@@ -17,11 +17,12 @@
  * @lock: protects @list, and members of its entries that say so; any context
  * @list: connections that the driver has, and has not released
  * @stats: counters of the device
- * @netevent: called for netevents, if the driver has path_changed()
+ * @netevent: notifier for netevents, registered if the driver has
+ *	path_changed()
  * @look: work item that checks the path of each connection for which
  *	iw_mpa_stream_watch() was called
- * @stirred: @look was queued since a path may have changed, and has not begun
- * @looking: held by @look while it uses the socket of a connection
+ * @stirred: a path may have changed, so @look was queued, and has not begun
+ * @looking: mutex that @look holds while it uses the socket of a connection
  * @round: number of the present run of @look
  * @took: how long the last run of @look has lasted, in jiffies
  */

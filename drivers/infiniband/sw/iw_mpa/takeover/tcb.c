@@ -37,9 +37,9 @@ u8 iw_mpa_tcb_options(const struct sock *sk)
 }
 
 /*
- * Can struct iw_mpa_tcb describe the whole connection? Not if there are bytes
- * that the peer has not acknowledged, a FIN, or urgent data. The socket is
- * locked.
+ * Can struct iw_mpa_tcb describe the whole connection? Not if the peer has not
+ * acknowledged all bytes of this end, if either end has sent FIN, or if there
+ * is urgent data. The socket is locked.
  */
 bool iw_mpa_tcb_is_at_rest(const struct sock *sk)
 {
