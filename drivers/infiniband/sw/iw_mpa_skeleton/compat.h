@@ -3,7 +3,8 @@
  * The verbs are written for the newest kernel. Kbuild includes this file before
  * each source file. If an older kernel passes a verb other arguments, a macro
  * renames the verb wherever "(" follows its name. In the table of verbs no "("
- * follows: there the name is that of a function in this file.
+ * follows: there the name is that of a function in this file, which has the
+ * older arguments and calls the renamed verb.
  */
 #ifndef _SKEL_COMPAT_H
 #define _SKEL_COMPAT_H

@@ -6,7 +6,7 @@
  * on one CPU at a time, and never within a verb
  * (Documentation/infiniband/core_locking.rst). The handler may be the RDMA
  * core's own, which raises a softirq: local_bh_enable() after the call runs
- * that.
+ * that softirq.
  */
 
 #include "skel.h"
@@ -107,8 +107,9 @@ static int skel_poll_cq(struct ib_cq *ibcq, int max, struct ib_wc *wc)
 }
 
 /*
- * Any context. No handler is called for completions that are in the CQ already:
- * to a ULP that asks for missed events the return value reports them.
+ * req_notify_cq, in any context. The completion handler is not called for
+ * completions that are in the CQ already: the return value reports them to a
+ * ULP that asks for missed events.
  */
 static int skel_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {

@@ -11,8 +11,8 @@
  *
  * This device uses the kernel's TCP socket. The driver of a device that takes
  * TCP connections over has struct iw_mpa_takeover_ops in its attributes, and no
- * attach and kick_rx; its prepare gets the state of TCP in @ho->tcb, and it
- * sends Reply, RTR message and FIN itself.
+ * attach and kick_rx; its prepare gets the state of TCP in @ho->tcb, and the
+ * device sends Reply, RTR message and FIN itself.
  */
 
 #include "skel.h"
@@ -88,10 +88,10 @@ static void skel_attach(struct ib_qp *ibqp, struct sock *sk,
 
 /*
  * kick_rx: read what TCP had received before this call: no callback has run for
- * bytes before attach, and what the peer sent before its FIN must be placed.
- * When the last byte is read TCP may already count the FIN as read, but only a
- * further skel_rx() finds the FIN: hence the call after the loop. dev->lock is
- * dropped after each 64 steps, for other QPs.
+ * bytes that arrived before attach, and what the peer sent before its FIN must
+ * be placed. When the last byte is read TCP may already count the FIN as read,
+ * but only a further skel_rx() finds the FIN: hence the call after the loop.
+ * dev->lock is dropped after each SKEL_STEPS calls of skel_rx(), for other QPs.
  */
 static void skel_kick_rx(struct ib_qp *ibqp)
 {
@@ -134,8 +134,10 @@ static int skel_send_rtr(struct ib_qp *ibqp, u8 rtr)
 }
 
 /*
- * open_tx: let the QP's work item send what the ULP has posted since prepare;
- * for a responder, by default, after iw_mpa_first_fpdu() (RFC 5044 7.1.2).
+ * open_tx: let the QP's work item send what the ULP has posted since prepare.
+ * For a responder iw_mpa calls this after iw_mpa_first_fpdu() (RFC 5044 7.1.2),
+ * but in the client-server model earlier if iw_mpa's setting "fence" is off or
+ * fence_timeout_ms have passed.
  */
 static void skel_open_tx(struct ib_qp *ibqp)
 {
@@ -173,10 +175,10 @@ static bool handoff_is_abort(enum iw_mpa_reason why)
 }
 
 /*
- * stop: forget the stream. iw_mpa has already restored the callbacks of its
- * socket. With dev->lock held the QP's work item does not run; its next run
- * finds no socket. Once work requests are flushed the ULP may connect the QP
- * again.
+ * stop: forget the stream. iw_mpa has already replaced the driver's callbacks
+ * on the stream's socket by its own. With dev->lock held the QP's work item
+ * does not run; its next run finds no socket. Once work requests are flushed
+ * the ULP may connect the QP again.
  */
 static void skel_stop(struct ib_qp *ibqp, enum iw_mpa_reason why)
 {

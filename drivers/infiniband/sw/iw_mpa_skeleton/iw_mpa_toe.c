@@ -6,7 +6,7 @@
  * driver also has timers, the events of iw_cm, and a second try with revision 1
  * (RFC 6581 10).
  *
- * The KUnit suite iw_mpa_toe connects two such endpoints with each other.
+ * The KUnit suite iw_mpa_toe connects two struct toe_conn with each other.
  */
 
 #include "iw_mpa_toe.h"
@@ -48,7 +48,7 @@ static void toe_send_term(struct toe_conn *conn, enum iw_mpa_reason why)
 
 /**
  * toe_connect - TCP is connected: send the MPA Request
- * @conn: connection with @hw and @local set
+ * @conn: connection whose members hw and local are set
  * @pd: private data
  * @pd_len: bytes of @pd
  *
@@ -64,7 +64,7 @@ int toe_connect(struct toe_conn *conn, const void *pd, u16 pd_len)
 
 /**
  * toe_listen - TCP is connected: wait for the MPA Request
- * @conn: connection with @hw and @local set
+ * @conn: connection whose members hw and local are set
  */
 void toe_listen(struct toe_conn *conn)
 {

@@ -30,7 +30,7 @@ static struct skel_mr *mr_find(struct skel_dev *dev, u32 stag)
  * RFC 5040 8.1.1, RFC 5041 7.1: check that the STag is valid, belongs to the
  * QP's protection domain and has the access right, and that the range is within
  * the region. No sum here can wrap. The last byte of the address space is never
- * accessible, since the end of that range, 2^64, is 0 in a u64.
+ * accessible, since the end of a range with that byte, 2^64, is 0 in a u64.
  */
 static enum skel_err mr_check(const struct skel_mr *mr,
 			      const struct skel_qp *qp, u32 stag, u32 right,
@@ -175,8 +175,8 @@ enum skel_err skel_mr_invalidate(struct skel_qp *qp, u32 stag, bool remote)
 
 /*
  * The RDMA core calls this if a ULP asks for an rkey of all memory
- * (IB_PD_UNSAFE_GLOBAL_RKEY). There is none, as a peer could use it for any
- * address. SGEs of the ULP itself have local_dma_lkey.
+ * (IB_PD_UNSAFE_GLOBAL_RKEY). The device has no such rkey, as a peer could use
+ * it for any address. SGEs of the ULP itself have local_dma_lkey.
  */
 static struct ib_mr *skel_get_dma_mr(struct ib_pd *pd, int access)
 {

@@ -3,9 +3,9 @@
  * QPs: verbs, work queues, states, and the engine, the work item that moves a
  * QP's data.
  *
- * post_send, in any state, and post_recv in ERR queue the work item after the
- * work request. So the engine finds each work request, and sends it or, once
- * the QP is in ERR, flushes it.
+ * post_send, in any state, and post_recv, in state ERR, queue the work item
+ * after they have queued the work request. So the engine finds each work
+ * request, and sends it or, once the QP is in ERR, flushes it.
  */
 
 #include "skel.h"
@@ -272,10 +272,10 @@ static int skel_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 }
 
 /*
- * Go to RESET, INIT or RTR. All work requests of a QP in ERR, also those posted
- * during this flush, belong to the stream that has ended. They complete in
- * error first, so that the next stream does not send them. RESET discards
- * receives without completions.
+ * Go to RESET, INIT or RTR. A QP in ERR is flushed first: its work requests,
+ * also those posted during the flush, belong to the stream that has ended, and
+ * the next stream must not use them. From other states RESET discards receives
+ * without completions.
  */
 static int qp_to_idle(struct skel_qp *qp, enum ib_qp_state state)
 {
@@ -310,9 +310,9 @@ static int qp_to_idle(struct skel_qp *qp, enum ib_qp_state state)
 
 /*
  * The ULP closes the connection: by SQD gracefully (RFC 5041 6.2.1), by ERR
- * abruptly. If the QP has a stream iw_mpa then calls finish_tx and stop, or
- * stop alone. Without a stream the QP's work item flushes what is posted to a
- * QP in ERR; in other states SQD is an error.
+ * abruptly. If the QP has a stream iw_mpa then calls finish_tx and stop for
+ * SQD, stop alone for ERR. Without a stream the QP's work item flushes a QP
+ * that goes to ERR, and SQD is an error unless the QP is in ERR.
  */
 static int qp_to_end(struct skel_qp *qp, enum ib_qp_state state)
 {
@@ -468,8 +468,9 @@ static void skel_qp_release(struct kref *ref)
 /*
  * iw_get_qp. It does not find a QP that is being destroyed: in its place
  * skel_destroy_qp() has put XA_ZERO_ENTRY, for which xa_load() returns NULL.
- * That xa_store() cannot fail, since replacing an entry takes no memory. No new
- * QP gets the number until skel_destroy_qp() removes the entry.
+ * The xa_store() of XA_ZERO_ENTRY cannot fail, since replacing an entry takes
+ * no memory. No new QP gets the number until skel_destroy_qp() removes the
+ * entry.
  */
 static struct ib_qp *skel_get_qp(struct ib_device *ibdev, int qpn)
 {

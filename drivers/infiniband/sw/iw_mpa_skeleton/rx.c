@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Receiving: collect one FPDU, verify it, place it. The engine, the work item
- * of a QP, calls this, and so does kick_rx, with dev->lock held.
+ * Receiving: collect one FPDU, verify it, place it. The engine (the work item
+ * of a QP) and kick_rx call these functions, with dev->lock held.
  *
  * No payload of an FPDU is placed before the whole FPDU is in @rx_buf of the
  * QP, and its CRC was found correct there, unless CRC is off (RFC 5044 6).
@@ -238,11 +238,11 @@ static enum skel_err rx_place(struct skel_qp *qp, const struct skel_seg *seg)
 }
 
 /*
- * Check and place one whole FPDU of @size bytes. The first good FPDU is
- * reported by iw_mpa_first_fpdu(), which opens a responder's TX (RFC 5044
- * 7.1.2): so is one with a good CRC and an error in its headers, since TX has
- * to be open for the Terminate message. A Terminate of the peer is not: nothing
- * is sent after it.
+ * Check and place one whole FPDU of @size bytes. iw_mpa_first_fpdu() is called
+ * for the first FPDU with a good CRC, and opens a responder's TX (RFC 5044
+ * 7.1.2). An error in the headers of that FPDU makes no difference, since TX
+ * has to be open for the Terminate message. The call is left out for a
+ * Terminate of the peer: nothing is sent after it.
  */
 static void rx_fpdu(struct skel_qp *qp, u32 size)
 {
@@ -271,8 +271,8 @@ static void rx_fpdu(struct skel_qp *qp, u32 size)
 }
 
 /*
- * The peer has sent FIN. Within an FPDU or a message, or before the response to
- * a Read, that is an error: RFC 5044 8, error code 1.
+ * The peer has sent FIN. Within an FPDU or a message, or while a Read of this
+ * end has no response, that is an error: RFC 5044 8, MPA error code 1.
  */
 static void rx_end(struct skel_qp *qp)
 {

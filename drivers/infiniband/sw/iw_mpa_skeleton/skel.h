@@ -88,10 +88,11 @@ enum skel_qn {
 };
 
 /*
- * Why a stream fails. Each value has, from its upper byte to its lowest: the
- * asynchronous event that the ULP gets; layer and error type, then error code
- * of the Terminate message that the peer gets (RFC 5040 4.8); and which headers
- * of the FPDU in error that message has a copy of.
+ * Why a stream fails. The four bytes of a value, from the highest to the
+ * lowest, are: the asynchronous event that the ULP gets; layer and error type
+ * of the Terminate message that the peer gets (RFC 5040 4.8); error code of
+ * that message; and which headers of the FPDU in error that message has a copy
+ * of.
  */
 #define SKEL_TERM_SILENT	0	/* the peer gets no Terminate message */
 #define SKEL_TERM_BARE		1	/* no header */

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Sending: make one FPDU, pass it to TCP, complete its work request. The
- * engine, the work item of a QP, calls this with dev->lock held.
+ * engine, the work item of a QP, calls these functions with dev->lock held.
  *
  * An FPDU is made in @tx_buf of the QP, so the ULP may use its own memory again
  * as soon as TCP has the FPDU. Segments of two messages are not mixed (RFC 5041
  * 5.3): all segments of a Read Response or work request are sent before the
- * next message begins. If both are due they take turns, so that neither delays
- * the other for ever.
+ * next message begins. If a Read Response and a work request are due they take
+ * turns, so that neither delays the other for ever.
  *
  * The engine never waits in TCP. If TCP's send buffer has no room
  * sk_write_space queues the work item; if TCP has no memory the work item runs
@@ -123,8 +123,9 @@ static u8 *tx_read_req(struct skel_qp *qp)
 }
 
 /*
- * Write a Read Request (RFC 5040 4.4). The ULP's sink is checked here and again
- * when the response is placed, as its STag may have become invalid.
+ * Write the header of a Read Request (RFC 5040 4.4). The ULP's sink is checked
+ * here, and again when the response is placed, as the sink's STag may have
+ * become invalid.
  */
 static enum skel_err tx_put_read(struct skel_qp *qp, const struct skel_wqe *wqe,
 				 u8 *to)
@@ -173,8 +174,9 @@ static enum skel_err tx_put_segment(struct skel_qp *qp, u8 *hdr, u32 hdr_len,
 }
 
 /*
- * The source of the peer's Read became invalid. The Terminate message has its
- * Read Request, changed to the part that got no response (RFC 5040 4.8).
+ * The source of the peer's Read became invalid. The Terminate message has a
+ * copy of the peer's Read Request, changed to the part that got no response
+ * (RFC 5040 4.8).
  */
 static void tx_fail_resp(struct skel_qp *qp, enum skel_err err)
 {
@@ -234,10 +236,10 @@ static void tx_made_it(struct skel_qp *qp)
 }
 
 /*
- * May the next work request begin? None begins while a Read waits for its
- * response: so there is one Read at a time, as an ORD of 1 allows (RFC 5040
- * 6.1), and each Read is a fence. After the peer's FIN no response can arrive,
- * so no Read begins.
+ * May the next work request begin? No work request begins while a Read of this
+ * end waits for its response: so at most one Read is outstanding, which any ORD
+ * but 0 allows (RFC 5040 6.1), and each Read is a fence. After the peer's FIN
+ * no response can arrive, so no Read begins.
  */
 static bool tx_may_begin_wr(struct skel_qp *qp)
 {
@@ -289,9 +291,10 @@ static bool tx_begin(struct skel_qp *qp)
 }
 
 /*
- * No message can begin. After finish_tx iw_mpa may then send FIN: if all work
- * requests were sent, or if the peer has sent FIN, so that a Read that is next
- * in the SQ, and all behind it, cannot be sent any more.
+ * No message can begin. If finish_tx was called iw_mpa may now send FIN,
+ * provided that all work requests were sent, or that the peer has sent FIN:
+ * then the next work request in the SQ is a Read, and neither it nor those
+ * behind it can be sent any more.
  */
 static void tx_idle(struct skel_qp *qp)
 {
@@ -407,8 +410,9 @@ static bool tx_term_waits(struct skel_qp *qp)
 /*
  * The stream has failed (state SQE). If TCP has a part of an FPDU its rest is
  * sent, then the Terminate message (RFC 5040 7.1). Then iw_mpa_stream_down()
- * has iw_mpa log the reason, call stop and send FIN. TX_TERM_LIMIT limits the
- * wait for the message, since the peer's receive window may stay closed.
+ * makes iw_mpa log the reason, call stop and send FIN. TX_TERM_LIMIT limits the
+ * time until TCP has the message, since the peer's receive window may stay
+ * closed.
  */
 void skel_tx_terminate(struct skel_qp *qp, bool last_try)
 {

@@ -52,8 +52,8 @@ static void cep_stream_down(const struct siw_qp *qp, struct siw_cep *cep)
 
 /*
  * siw calls this to end a connection: after an error in TX or RX, or from
- * modify_qp with the state_lock held. @schedule asks for a work item if siw may
- * not wait; this never waits, and ignores it.
+ * modify_qp with the state_lock held. @schedule asks for a work item if siw
+ * must not sleep; this function never sleeps, and ignores @schedule.
  */
 void siw_qp_cm_drop(struct siw_qp *qp, int schedule)
 {

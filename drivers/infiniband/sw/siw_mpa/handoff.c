@@ -5,11 +5,11 @@
  *
  * Between prepare and send_rtr or open_tx no FPDU may be sent: TX is fenced.
  * siw can send one WQE at a time, that of tx_wqe(). A Read Response that is
- * never sent occupies it, so post_send only queues work requests; tx_suspend
- * keeps siw's TX thread from sending the Read Response.
+ * never sent occupies tx_wqe(), so post_send only queues work requests;
+ * tx_suspend keeps siw's TX thread from sending the Read Response.
  *
  * qp->cep, the QP's connection, is set in prepare and cleared in stop. The
- * verbs of port.c prevent siw from clearing it between these two.
+ * verbs of port.c prevent siw from clearing qp->cep between these two.
  */
 
 #define SIW_MPA_OWN_FILE
@@ -167,9 +167,10 @@ static void siw_mpa_first_data_ready(struct sock *sk);
 
 /*
  * A responder receives by this function until its first FPDU is good: siw has
- * all of it, and has found no error. The caller holds the QP's state_lock for
- * reading, but handoff_read() does not hold sk_callback_lock: iw_mpa may have
- * set its own sk_data_ready, which must not be overwritten, hence cmpxchg().
+ * all of it, and has found no error. All callers hold the QP's state_lock for
+ * reading, but the caller handoff_read() does not hold sk_callback_lock: so
+ * iw_mpa may already have set its own sk_data_ready, which must not be
+ * overwritten, hence cmpxchg().
  */
 static void handoff_rx_until_first(struct siw_qp *qp, struct sock *sk)
 {
@@ -326,8 +327,8 @@ static void handoff_read(struct siw_qp *qp, struct sock *sk)
 }
 
 /*
- * Read the socket. It exists while qp->cep is set: stop clears that with the
- * state_lock held for writing.
+ * Read the socket. The socket exists while qp->cep is set: stop clears qp->cep
+ * with the state_lock held for writing.
  */
 static void handoff_look(struct siw_qp *qp, struct siw_cep *cep)
 {
@@ -392,10 +393,10 @@ static void handoff_open_tx(struct ib_qp *base_qp)
 }
 
 /*
- * A flag of ORQ entries that siw does not use: the entry is of an RTR message
- * by RDMA Read, which no ULP has posted, so it gets no completion. An
- * application that sets the flag in an SQE of its own loses only that SQE's
- * completion.
+ * A flag of ORQ entries; siw itself does not use this bit. It marks the entry
+ * of an RTR message by RDMA Read: no ULP has posted that Read, so there is no
+ * completion. An application that sets the flag in an SQE of its own loses only
+ * that SQE's completion.
  */
 #define HANDOFF_RTR	BIT(15)
 
@@ -436,8 +437,9 @@ static int handoff_put_rtr(struct siw_cep *cep, u8 rtr, bool crc)
 }
 
 /*
- * send_rtr: the RTR message is not posted to siw's SQ. siw completes a WQE that
- * fails or is flushed, even if unsignalled; no ULP has posted this message.
+ * send_rtr: the RTR message is not posted to siw's SQ: siw completes a WQE of
+ * the SQ that fails or is flushed, even if unsignalled; but no ULP has posted
+ * this message, so there must be no completion.
  */
 static int handoff_send_rtr(struct ib_qp *base_qp, u8 rtr)
 {
@@ -528,8 +530,8 @@ int siw_mpa_qp_modify(struct siw_qp *qp, struct siw_qp_attrs *attrs,
 
 /*
  * siw's receive path calls this in place of siw_sqe_complete(). siw completes a
- * Read that fails, even if unsignalled; no ULP has posted the Read of an RTR
- * message.
+ * Read that fails, even if unsignalled; but no ULP has posted the Read of an
+ * RTR message, so that Read gets no completion.
  */
 int siw_mpa_sqe_complete(struct siw_qp *qp, struct siw_sqe *sqe, u32 bytes,
 			 enum siw_wc_status status)

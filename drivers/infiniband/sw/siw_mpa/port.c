@@ -59,13 +59,13 @@ static struct ib_qp *port_get_qp(struct ib_device *ibdev, int qpn)
 }
 
 /*
- * End the QP's connection before siw_destroy_qp() frees what iw_mpa's ops for
+ * End the QP's connection before siw_destroy_qp() frees what siw_mpa's ops for
  * that connection use. iw_cm calls iw_get_qp and takes its reference under one
- * spinlock, an RCU read-side critical section. So after the first grace period
- * each caller that has found the QP has its reference, and iw_mpa_qp_gone()
- * finds its connection. siw_destroy_qp() removes the QP from the XArray, and
- * the RDMA core frees it when this returns: the second grace period is for
- * port_get_qp(), which may still read the QP's flags.
+ * spinlock, an RCU read-side critical section. So after the first of two grace
+ * periods each caller that has found the QP has its reference, and
+ * iw_mpa_qp_gone() finds its connection. siw_destroy_qp() removes the QP from
+ * the XArray, and the RDMA core frees it when this returns: the second grace
+ * period is for port_get_qp(), which may still read the QP's flags.
  */
 static int port_destroy_qp(struct ib_qp *base_qp, struct ib_udata *udata)
 {

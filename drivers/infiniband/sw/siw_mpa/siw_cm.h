@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * siw's own files include this file in place of siw's siw_cm.h. It declares the
- * functions of a connection manager that they call, here on top of iw_mpa.
+ * functions of a connection manager that siw's files call; siw_mpa implements
+ * them on top of iw_mpa.
  */
 #ifndef _SIW_CM_H
 #define _SIW_CM_H
@@ -46,9 +47,9 @@ struct siw_cep *siw_cep_get_of_qp(struct siw_qp *qp);
 void siw_cep_put(struct siw_cep *cep);
 
 /*
- * siw's data_ready checks sk_user_data before it uses sk_to_qp(). Its
- * write_space uses sk_to_cep() without such a check, so sk_to_cep() has to
- * check.
+ * siw's data_ready checks that sk_user_data is not NULL before it uses
+ * sk_to_qp(). Its write_space uses sk_to_cep() without such a check, so
+ * sk_to_cep() has to check.
  */
 #define sk_to_qp(sk)	(to_siw_qp(iw_mpa_sk_stream(sk)->qp))
 

@@ -122,10 +122,11 @@ bool siw_mpa_tx_queue(struct llist_node *tx_list, struct llist_head *queue)
 }
 
 /*
- * siw's module exit calls this in place of kthread_stop(), before it removes
- * its devices. They have to be removed first: a kernel ULP may post work
- * requests when it loses its device, and would wait for ever for a TX thread
- * that has ended, as would destroy_qp.
+ * siw's module exit calls this in place of kthread_stop(), before siw's own
+ * removal of its devices. So this function removes the devices itself before it
+ * stops the thread: a kernel ULP may post work requests when it loses its
+ * device, and would wait for ever for a TX thread that has ended, as would
+ * destroy_qp.
  */
 int siw_mpa_tx_stop(struct task_struct *thread)
 {
