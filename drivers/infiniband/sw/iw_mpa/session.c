@@ -111,7 +111,7 @@ enum iw_mpa_chunk_code iw_mpa_chunk_code(const struct iw_mpa_frame *frame)
  * and no padding.
  *
  * Return: bytes written; -ENOSPC if @size is too small; -EMSGSIZE if the
- * private data exceeds 512 bytes, 508 after enhanced data.
+ * private data exceeds 512 bytes, or 508 if enhanced data precedes it.
  */
 int iw_mpa_chunk_encode(u16 ssn, const struct iw_mpa_frame *frame, void *buf,
 			size_t size)

@@ -94,7 +94,7 @@ void skel_flush(struct skel_qp *qp)
 /*
  * Raise the asynchronous event of a failed stream, once the op stop has ended
  * the stream. Only the QP's work item calls this, so that no verb calls the
- * ULP's handler.
+ * ULP's event handler.
  */
 static void qp_report(struct skel_qp *qp)
 {

@@ -438,8 +438,9 @@ static enum iw_mpa_reason takeover_begin_and_freeze(struct iw_mpa_ep *ep,
 }
 
 /*
- * First stop TCP's input, then let the host handle the packets that it has
- * received, then shut TCP off, and record its state.
+ * First stop the connection's input in the host's TCP, then let the host handle
+ * the packets that it has received, then record the connection's TCP state and
+ * stop TCP's output and timers.
  */
 static enum iw_mpa_reason takeover_shut_off(struct iw_mpa_ep *ep,
 					    struct iw_mpa_handoff *ho, int *err)
