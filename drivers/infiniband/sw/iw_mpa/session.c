@@ -26,11 +26,11 @@
 enum { PASSIVE, ACTIVE, SIDES };
 
 /*
- * The legal sequences of chunks, RFC 5043 6.2 to 6.4 and RFC 6581 7. Any other
- * chunk leads to state BROKEN, which is 0. After an Enhanced Initiate this end
- * may receive a Reject (function code 3), but not send one: RFC 6581 demands an
- * Enhanced Reject (function code 7) only if the enhanced data is the cause of
- * the refusal, so a peer may send a Reject if its ULP refuses.
+ * The legal sequences of chunks, RFC 5043 6.2 to 6.4 and RFC 6581 7. The entry
+ * of any other chunk is 0, IW_MPA_SESSION_BROKEN. After an Enhanced Initiate
+ * this end may receive a Reject (function code 3), but not send one: RFC 6581
+ * demands an Enhanced Reject (function code 7) only if the enhanced data is the
+ * cause of the refusal, so a peer may send a Reject if its ULP refuses.
  */
 static const u8
 session_steps[IW_MPA_SESSION_STATES][SIDES][IW_MPA_CHUNK_CODES] = {
@@ -209,8 +209,8 @@ static enum iw_mpa_reason chunk_decode(u32 ppid, const u8 *buf, size_t len,
 /*
  * Decode a received chunk. In a Segment chunk the DDP segment is all that
  * follows the DDP-SSN. A chunk that is not well-formed gets the code
- * IW_MPA_CHUNK_BAD and keeps its place in the order: it breaks the session once
- * the chunks that precede it were handled.
+ * IW_MPA_CHUNK_BAD. Its DDP-SSN (0 if it has none) still gives its place in the
+ * order: it breaks the session once the chunks that precede it were handled.
  */
 void iw_mpa_chunk_decode(u32 ppid, const void *buf, size_t len,
 			 struct iw_mpa_chunk *chunk)

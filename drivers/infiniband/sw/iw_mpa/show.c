@@ -170,11 +170,11 @@ struct rdma_hw_stats *iw_mpa_alloc_hw_port_stats(struct ib_device *ibdev,
 
 /*
  * @stats comes from iw_mpa_alloc_hw_port_stats(), or is a driver's own with at
- *	least as many counters, of which this function sets the first ones. It
- *	sets all counters of iw_mpa, whichever counter @index asks for.
+ *	least as many counters, of which this function sets the first ones: all
+ *	that iw_mpa has for a device, whichever counter @index asks for.
  *
- * Return: how many counters were set, or -ENODEV if the device is not
- * registered with iw_mpa.
+ * Return: how many counters were set, or -ENODEV if the device is not, or no
+ * longer, registered with iw_mpa.
  */
 int iw_mpa_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 			u32 port_num, int index)
@@ -194,8 +194,8 @@ int iw_mpa_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
  * Return: true if get_hw_stats and alloc_hw_port_stats are both iw_mpa's, and
  * alloc_hw_device_stats is NULL, or if neither of the first two is iw_mpa's.
  * ib_set_device_ops() keeps the first value of each op, so a driver may have
- * set only one of them. Then get_hw_stats of one module would write its
- * counters into an array that the other has allocated, maybe for fewer
+ * set only some of the three. Then get_hw_stats of one module would write its
+ * counters into an array that the other module has allocated, maybe for fewer
  * counters.
  */
 bool iw_mpa_show_check(const struct ib_device_ops *ops)

@@ -142,8 +142,8 @@ static int sock_hook(struct iw_mpa_sock *ms, struct socket *sock,
 }
 
 /*
- * Restore sk_error_report, sk_state_change and sk_user_data of a hooked socket,
- * which a driver must not change. The caller has sk_callback_lock write-held.
+ * A driver must not change sk_error_report, sk_state_change and sk_user_data of
+ * a hooked socket: restore them. The caller has sk_callback_lock write-held.
  *
  * Return: the name of a member of the socket that was wrong, or NULL. This
  * checks sk_data_ready, too, which has to be a driver's with @attached, and
@@ -342,12 +342,12 @@ static void sock_classify(struct sock *sk)
 
 /*
  * TCP already uses an accepted socket: so the socket's locks, sk_lock and the
- * spinlock sk_lock.slock, are held while their lockdep classes change. Another
- * CPU calls lockdep before it waits for the spinlock, so lockdep may be looking
- * up the class of the spinlock meanwhile. lockdep warns if it finds the name of
- * one class with the key of another. So the spinlock of each iw_mpa socket has
- * the name that the spinlocks of other kernel sockets have, and only the key
- * changes, in one store.
+ * spinlock sk_lock.slock, are held while their lockdep classes change. But a
+ * CPU that is to take the spinlock calls lockdep before it waits, so lockdep
+ * may be looking up the class of the spinlock meanwhile. lockdep warns if it
+ * finds the name of one class with the key of another. So the spinlock of each
+ * iw_mpa socket has the name that the spinlocks of other kernel sockets have,
+ * and only the key changes, in one store.
  */
 static void sock_classify_accepted(struct sock *sk)
 {
@@ -477,7 +477,7 @@ static int sock_open(struct iw_mpa_sock *ms,
 
 /*
  * The socket was bound to an interface, by which TCP has chosen its route. Now
- * bind the socket to that interface's L3 master @ifindex, or to none if
+ * bind the socket to that interface's L3 master @ifindex, or to no interface if
  * @ifindex is 0: the peer's packets may arrive by any interface, after a change
  * of routes, or if the peer's neighbour table is old. TCP keeps its route as
  * long as that is valid. TCP's tables find the socket by the L3 master, so they
@@ -632,8 +632,8 @@ static int sock_take(read_descriptor_t *desc, struct sk_buff *skb,
 }
 
 /*
- * Read as recvmsg() does, at half its cost, by tcp_read_sock(). That stops at
- * urgent data, which is treated as an error, since no RNIC sends any.
+ * Read as recvmsg() does, but by tcp_read_sock(), at half the cost.
+ * tcp_read_sock() stops at urgent data: an error, since no RNIC sends any.
  */
 static int sock_read_all(struct sock *sk, read_descriptor_t *desc)
 {
@@ -689,14 +689,14 @@ int iw_mpa_sock_discard(struct iw_mpa_sock *ms, size_t len)
 /*
  * TCP copies the bytes into a page fragment. A socket's own fragment takes 32
  * KiB as long as the socket exists: 3 GiB for 100,000 connections, though their
- * drivers send from other pages. The fragment of the current task exists
- * anyway, so it is used here. No other send of that task, which might be using
- * the fragment, is in progress: no connection starts or ends in a task that
- * reclaims memory.
+ * drivers send from other pages. So the fragment of the current task is used,
+ * which serves all sockets on which this task sends. No other send of the task,
+ * which might be using the fragment, is in progress: no connection starts or
+ * ends in a task that reclaims memory.
  *
- * TCP uses the task's fragment only if sk_allocation has __GFP_FS, so this
- * function sets the flag. Even so a send does not wait for storage: in the
- * caller's memalloc_noio scope TCP starts no I/O, and with __GFP_NORETRY it
+ * Older kernels use the task's fragment only if sk_allocation has __GFP_FS, so
+ * this function sets that flag. Even so a send does not wait for storage: in
+ * the caller's memalloc_noio scope TCP starts no I/O, and with __GFP_NORETRY it
  * does not wait for memory without end. If a driver has called
  * sk_set_memalloc(), __GFP_MEMALLOC stays set.
  */

@@ -36,8 +36,8 @@
  * @state_change: TCP's own callback, restored likewise
  * @error_report: TCP's own callback, restored likewise
  * @fin_ack: sequence number up to which the peer had acknowledged this end's
- *	bytes when the peer's FIN arrived, 0 before that; set before PEER_CLOSED
- *	is reported
+ *	bytes when the peer's FIN arrived; 0 before that, or if this end sent
+ *	FIN first; set before PEER_CLOSED is reported
  *
  * sk_callback_lock protects the callbacks of the socket, and @stream.qp.
  */

@@ -91,7 +91,7 @@ static void skel_attach(struct ib_qp *ibqp, struct sock *sk,
  * bytes that arrived before attach, and what the peer sent before its FIN must
  * be placed. When the last byte is read TCP may already count the FIN as read,
  * but only a further skel_rx() finds the FIN: hence the call after the loop.
- * dev->lock is dropped after each SKEL_STEPS calls of skel_rx(), for other QPs.
+ * After every SKEL_STEPS calls of skel_rx() dev->lock is dropped for other QPs.
  */
 static void skel_kick_rx(struct ib_qp *ibqp)
 {
@@ -136,8 +136,8 @@ static int skel_send_rtr(struct ib_qp *ibqp, u8 rtr)
 /*
  * open_tx: let the QP's work item send what the ULP has posted since prepare.
  * For a responder iw_mpa calls this after iw_mpa_first_fpdu() (RFC 5044 7.1.2),
- * but in the client-server model earlier if iw_mpa's setting "fence" is off or
- * fence_timeout_ms have passed.
+ * but in the client-server model earlier if iw_mpa's setting "fence" is off, or
+ * when fence_timeout_ms, if not 0, have passed.
  */
 static void skel_open_tx(struct ib_qp *ibqp)
 {
@@ -175,10 +175,10 @@ static bool handoff_is_abort(enum iw_mpa_reason why)
 }
 
 /*
- * stop: forget the stream. iw_mpa has already replaced the driver's callbacks
- * on the stream's socket by its own. With dev->lock held the QP's work item
- * does not run; its next run finds no socket. Once work requests are flushed
- * the ULP may connect the QP again.
+ * stop: forget the stream. iw_mpa has already removed the driver's callbacks
+ * from the stream's socket. With dev->lock held the QP's work item does not
+ * run; its next run finds no socket. Once work requests are flushed the ULP may
+ * connect the QP again.
  */
 static void skel_stop(struct ib_qp *ibqp, enum iw_mpa_reason why)
 {

@@ -239,10 +239,10 @@ static enum skel_err rx_place(struct skel_qp *qp, const struct skel_seg *seg)
 
 /*
  * Check and place one whole FPDU of @size bytes. iw_mpa_first_fpdu() is called
- * for the first FPDU with a good CRC, and opens a responder's TX (RFC 5044
- * 7.1.2). An error in the headers of that FPDU makes no difference, since TX
- * has to be open for the Terminate message. The call is left out for a
- * Terminate of the peer: nothing is sent after it.
+ * for the first FPDU whose CRC is good, or not in use, and opens a responder's
+ * TX (RFC 5044 7.1.2). An error in the headers of that FPDU makes no
+ * difference, since TX has to be open for the Terminate message. The call is
+ * left out for a Terminate of the peer: nothing is sent after it.
  */
 static void rx_fpdu(struct skel_qp *qp, u32 size)
 {
@@ -272,7 +272,7 @@ static void rx_fpdu(struct skel_qp *qp, u32 size)
 
 /*
  * The peer has sent FIN. Within an FPDU or a message, or while a Read of this
- * end has no response, that is an error: RFC 5044 8, MPA error code 1.
+ * end waits for its response, that is an error: RFC 5044 8, MPA error code 1.
  */
 static void rx_end(struct skel_qp *qp)
 {

@@ -292,9 +292,9 @@ static bool tx_begin(struct skel_qp *qp)
 
 /*
  * No message can begin. If finish_tx was called iw_mpa may now send FIN,
- * provided that all work requests were sent, or that the peer has sent FIN:
- * then the next work request in the SQ is a Read, and neither it nor those
- * behind it can be sent any more.
+ * provided that all work requests posted before finish_tx were sent, or that
+ * the peer has sent FIN: then the first of these that was not sent is a Read,
+ * and neither it nor those behind it can be sent any more.
  */
 static void tx_idle(struct skel_qp *qp)
 {

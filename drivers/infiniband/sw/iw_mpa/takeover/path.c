@@ -34,10 +34,10 @@ static void path_read_neighbour(struct neighbour *neigh,
 }
 
 /*
- * After a takeover the host itself may send no packets to the next hop. So the
- * host's neighbour entry of the next hop could become old, or be missing, and
- * nothing would renew it. Each check of the path uses the entry as if the host
- * had sent a packet.
+ * After a takeover the host itself sends no packets of the connection to the
+ * next hop. So the host's neighbour entry of the next hop could become old, or
+ * be missing, and maybe nothing would renew it. Each check of the path uses the
+ * entry as if the host had sent a packet.
  */
 static void path_use_neighbour(struct neighbour *neigh)
 {

@@ -99,7 +99,7 @@
  * @all: all takeovers of the device
  * @users: references: that of the endpoint and, from just before prepare() on,
  *	that of the driver
- * @ep: the endpoint; valid as long as it has its reference
+ * @ep: the endpoint; valid as long as the endpoint has its reference
  * @ms: once prepare() has returned 0: the socket; its callbacks report to @ep
  * @tcb: record of TCP's state, until prepare() has returned
  * @af_ops: keeps the socket from sending: a copy of @tcp_af_ops whose
