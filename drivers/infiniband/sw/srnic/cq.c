@@ -3,10 +3,10 @@
  * Completion queues.
  *
  * A kernel ULP's completion queue (CQ) is a ring in the kernel's own memory. An
- * application's CQ is a ring in memory that it shares with the kernel, so that
- * it polls and arms the CQ without a system call. The kernel fills an entry of
- * that ring only if SIW_WQE_VALID is clear in the entry. If the application
- * misuses the bit, it can only lose its own completions.
+ * application's CQ is a ring in memory that the application shares with the
+ * kernel, to poll and arm the CQ without a system call. The kernel fills an
+ * entry of that ring only if SIW_WQE_VALID is clear in the entry. If the
+ * application misuses the bit, it can only lose its own completions.
  */
 
 #include "cq.h"
@@ -91,12 +91,13 @@ static bool cq_put_kernel(struct srnic_cq *cq, const struct srnic_cqe *cqe)
 }
 
 /*
- * Returns true if the CQ's handler must be called for this completion. The ULP
- * has armed the CQ for the kinds of completions in *@cq->notify. Compare and
- * exchange clears that word only if it still has the value that was checked: an
- * application may just have armed the CQ anew, for solicited completions only,
- * and this one may be unsolicited. If the word has changed at each of
- * CQ_DISARM_TRIES tries, the handler is called anyway.
+ * Returns true if the CQ's completion handler must be called for this
+ * completion. The ULP has armed the CQ for the kinds of completions in
+ * *@cq->notify. Compare and exchange clears that word only if it still has the
+ * value that was checked: an application may just have armed the CQ anew, for
+ * solicited completions only, and this completion may be unsolicited. If an
+ * application changes the word at each of CQ_DISARM_TRIES tries, the handler is
+ * called anyway.
  */
 static bool cq_disarm(struct srnic_cq *cq, bool solicited)
 {
@@ -106,10 +107,10 @@ static bool cq_disarm(struct srnic_cq *cq, bool solicited)
 	int tries;
 
 	/*
-	 * The kernel writes the entry, then reads @notify. The ULP writes
-	 * @notify, then reads entries (srnic_req_notify_cq(), libsiw). So at
-	 * least one of them reads what the other wrote, and no completion is
-	 * missed.
+	 * srnic writes the completion's entry, then reads *@notify. The ULP
+	 * writes *@notify, then reads entries (srnic_req_notify_cq(), libsiw).
+	 * So at least one of both reads what the other wrote, and no completion
+	 * is missed.
 	 */
 	smp_mb();
 	armed = READ_ONCE(*cq->notify);
@@ -144,10 +145,10 @@ static void cq_queue_event(struct srnic_cq *cq, enum srnic_cq_due due)
 }
 
 /*
- * If the ring is full the completion is lost: the ULP gets IB_EVENT_CQ_ERR, and
- * @up->full lets RX or the sender end the stream. No entry is added for a QP
- * that destroy_qp is destroying: the entry has a pointer to the QP, which may
- * be freed before the ULP polls the entry.
+ * If the CQ's ring is full the completion is lost: the ULP gets
+ * IB_EVENT_CQ_ERR, and @up->full is set, so RX or the sender ends the QP's
+ * stream. No entry is added for a QP that destroy_qp is destroying: the entry
+ * has a pointer to the QP, which may be freed before the ULP polls the entry.
  */
 void srnic_cq_put(struct srnic_cq *cq, const struct srnic_cqe *cqe,
 		  bool solicited, struct srnic_upcalls *up)
@@ -175,10 +176,11 @@ void srnic_cq_put(struct srnic_cq *cq, const struct srnic_cqe *cqe,
 }
 
 /*
- * Call the CQ's handler until no call is due; the caller has raised @upcalls
- * from 0. An application that arms its CQ again and again could make calls due
- * as fast as they are made. So after CQ_CALLS calls a work item makes the next
- * one, and meanwhile other softirqs run.
+ * Call the CQ's completion handler until no call is due. The caller has raised
+ * @upcalls, the number of due calls, from 0. An application that arms its CQ
+ * again and again could make calls due as fast as they are made. So after
+ * CQ_CALLS calls a work item makes the next one, and meanwhile other softirqs
+ * run.
  */
 static void cq_call(struct srnic_cq *cq)
 {
@@ -196,12 +198,13 @@ static void cq_call(struct srnic_cq *cq)
 }
 
 /*
- * A CQ's handler must not run on two CPUs at once
+ * A CQ's completion handler must not run on two CPUs at once
  * (Documentation/infiniband/core_locking.rst). If it is running on another CPU,
- * this function only raises @upcalls, and that CPU calls the handler once more.
+ * this function only raises the CQ's @upcalls, and that CPU calls the handler
+ * once more.
  *
  * TCP may run RX, which calls this function, in the task of a sender that may
- * use the emergency reserves of memory (PF_MEMALLOC). The flag is cleared for
+ * use the emergency reserves of memory (PF_MEMALLOC). This flag is cleared for
  * the handler, since what a ULP allocates there must not use the reserves.
  */
 void srnic_cq_call_due(struct srnic_upcalls *up)
@@ -224,9 +227,9 @@ void srnic_cq_call_due(struct srnic_upcalls *up)
 }
 
 /*
- * For verbs: a kernel ULP may call a verb with locks held that its completion
- * handler takes, so the verb must not call the handler, but leaves the call to
- * a work item (Documentation/infiniband/core_locking.rst).
+ * Leave the due calls of completion handlers to work items. Verbs do that: a
+ * kernel ULP may call a verb with locks held that the ULP's handler takes
+ * (Documentation/infiniband/core_locking.rst).
  */
 void srnic_cq_call_later(struct srnic_upcalls *up)
 {
@@ -273,12 +276,12 @@ int srnic_poll_cq(struct ib_cq *ibcq, int max, struct ib_wc *wc)
 }
 
 /*
- * Remove some entries of @qp from a kernel ULP's ring. Entries of other QPs
+ * Remove some of @qp's entries from a kernel ULP's ring. Entries of other QPs
  * move down over the removed ones. This leaves a gap of void entries, from @gap
  * up to @gap_end; entries from @gap_end on were not checked yet. The caller
- * drops cq->lock between two steps. If the ULP has polled entries beyond
- * @gap_end meanwhile, an empty gap begins at @get. Returns false if all entries
- * were checked.
+ * drops cq->lock between two calls. If the ULP has polled entries beyond
+ * @gap_end meanwhile, this call begins an empty gap at @get. Returns false if
+ * all entries were checked.
  */
 static bool cq_forget_step(struct srnic_cq *cq, const struct ib_qp *qp)
 {
@@ -320,10 +323,10 @@ void srnic_cq_forget(struct srnic_cq *cq, const struct ib_qp *qp)
 }
 
 /*
- * Replace the ring by a larger one, copying the entries in steps: to copy a
- * whole ring at once would keep interrupts off for too long. The allocation
- * must not start I/O: ULPs share the CQs of the RDMA core's pool, so one that
- * serves storage may wait for @cq->arrange.
+ * Replace a kernel ULP's ring by a larger one, copying the entries in steps: to
+ * copy a whole ring at once would keep interrupts off for too long. The
+ * allocation must not start I/O: ULPs share the CQs of the RDMA core's pool, so
+ * a ULP that serves storage may wait for @cq->arrange, which the caller holds.
  */
 static int cq_grow(struct srnic_cq *cq, u32 size)
 {
@@ -356,7 +359,7 @@ static int cq_grow(struct srnic_cq *cq, u32 size)
  * flush of that queue completes each work request, unsignaled ones, too. A
  * kernel ULP does not count unsignaled ones when it chooses the size of @cq,
  * but waits for the completion of a later work request (ib_drain_qp()), which
- * must not be lost. So the ring has room for all @entries beside the entries
+ * must not be lost. So @cq's ring has room for all @entries beside the entries
  * that the ULP has asked for. An application chooses the size of its ring
  * itself.
  *
@@ -387,9 +390,10 @@ int srnic_cq_join(struct srnic_cq *cq, u32 entries)
  * A QP's queue that joined @cq with @entries work requests leaves it.
  *
  * When a kernel ULP frees a CQ, the RDMA core first cancels its own work item
- * of the CQ, then calls destroy_cq. A call of the handler in between would
- * queue that work item again. So the last QP that leaves @cq waits until no
- * call of the handler is due; without a QP no further call becomes due.
+ * of the CQ, then calls destroy_cq. A call of the CQ's completion handler in
+ * between would queue that work item again. So the last QP that leaves @cq
+ * waits until no call of the handler is due; without a QP no further call
+ * becomes due.
  */
 void srnic_cq_leave(struct srnic_cq *cq, u32 entries)
 {

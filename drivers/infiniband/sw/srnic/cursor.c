@@ -5,10 +5,10 @@
  *
  * Cursors walk TCP's queue as tcp_recv_skb() does. An skb may overlap bytes
  * that were read from the skb before it, so the offset in an skb is computed
- * from its sequence number. In the queue, a buffer is the linear part or a page
- * fragment of an skb. Each has a kernel address, since srnic requires a kernel
- * without high memory. No function here consumes bytes, allocates, or changes
- * the queue.
+ * from the skb's sequence number. In the queue, a buffer is the linear part or
+ * a page fragment of an skb. Each buffer has a kernel address, since srnic
+ * requires a kernel without high memory. No function here consumes bytes,
+ * allocates, or changes the queue.
  *
  * srnic_cursor_crc(), srnic_cursor_skip() and functions with "raw" in their
  * name read Markers like other bytes. srnic_cursor_read() and
@@ -171,7 +171,8 @@ void srnic_cursor_read_raw(struct srnic_cursor *cur, void *to, u32 len)
 
 /*
  * If a Marker is at the cursor's position, skip it. Returns how many of @len
- * bytes are contiguous at @cur->ptr before the next Marker; 0 if @cur->broken.
+ * bytes are contiguous at @cur->ptr before the next Marker; 0 if @cur->broken
+ * is set, since TCP has fewer bytes than it has reported.
  */
 u32 srnic_cursor_piece(struct srnic_cursor *cur, u32 len)
 {

@@ -49,9 +49,9 @@ static inline void srnic_cursor_advance(struct srnic_cursor *cur, u32 len)
 }
 
 /*
- * Go to the next buffer if the present one has no byte left; more bytes must
- * have arrived. Many network cards put each FPDU into a buffer of its own, so
- * @left is often 0 here.
+ * Go to the next buffer if the present one has no byte left. The caller has
+ * found that more bytes have arrived. Many network cards put each FPDU into a
+ * buffer of its own, so @cur->left is often 0 here.
  */
 static inline void srnic_cursor_settle(struct srnic_cursor *cur)
 {

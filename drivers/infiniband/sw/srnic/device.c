@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The module, and its RDMA devices: an administrator adds one for a network
- * device by "rdma link add".
+ * The module, and its RDMA devices. An administrator adds an RDMA device for a
+ * network device by "rdma link add".
  *
  * An RDMA device holds a reference on its network device as long as it exists.
  * It keeps copies of the network device's port state, address and name, which
  * notifiers update.
  *
- * siw and siw_mpa register with the same driver number as srnic in the RDMA
- * core (RDMA_DRIVER_SIW). Each of the three modules takes all devices with that
- * number for its own, so neither siw nor siw_mpa may be loaded together with
- * srnic. If one is loaded after srnic, srnic's module notifier refuses it. If
- * it is loaded already, srnic finds its folder in /sys/module. While it is
- * being loaded, it may have no folder yet, and the notifier is not called for
- * it if it was announced before the notifier was registered. So srnic looks for
- * the folders again before it makes a device. It still misses a module that
- * takes longer to load than an administrator takes to add a link.
+ * siw, and siw_mpa (siw with iw_mpa as its connection manager), register with
+ * the same driver number as srnic in the RDMA core (RDMA_DRIVER_SIW). Each of
+ * the three modules takes all devices with that number for its own, so neither
+ * siw nor siw_mpa may be loaded together with srnic. If one of these is loaded
+ * after srnic, srnic's module notifier refuses it. If one is loaded already,
+ * srnic finds its folder in /sys/module, and srnic_init() fails. A module whose
+ * loading has only begun may have no folder yet, and may have been announced
+ * before srnic registered the notifier. So srnic looks for the folders again
+ * before it makes a device. srnic still misses a module that takes longer to
+ * load than an administrator takes to add a link.
  */
 
 #include "fpdu.h"
@@ -104,9 +105,9 @@ static void srnic_get_dev_fw_str(struct ib_device *ibdev, char *str)
 /*
  * All RDMA devices of srnic, by network device. The RDMA core's table hides a
  * device while it is disabled, as during a move to another network namespace:
- * by that table a network device could get a second RDMA device. An entry is
- * here from device_setup() until dealloc_driver, or until the network device is
- * unregistered.
+ * with that table alone a network device could get a second RDMA device. An
+ * entry is in taken_devices from device_setup() until dealloc_driver, or until
+ * the network device is unregistered.
  */
 static DEFINE_XARRAY(taken_devices);	/* by address of struct net_device */
 
@@ -130,9 +131,9 @@ static void device_leave(struct srnic_dev *dev)
 }
 
 /*
- * Returns the RDMA device of @netdev, with a reference for ib_device_put();
- * NULL if there is none, or it is disabled. If @leaves, @netdev is being
- * unregistered, and its entry in taken_devices is removed.
+ * Returns the RDMA device of @netdev, with a reference, which ib_device_put()
+ * drops; NULL if @netdev has no RDMA device, or that is disabled. If @leaves,
+ * @netdev is being unregistered, and its entry in taken_devices is removed.
  */
 static struct srnic_dev *device_of(const struct net_device *netdev, bool leaves)
 {
@@ -342,8 +343,8 @@ static void device_follow_port(struct srnic_dev *dev,
  * The RDMA core calls report_port_event under rtnl. Without this op the core
  * would report each NETDEV_UP, DOWN and CHANGE itself, in addition to srnic,
  * and even if the port has not changed. The core does not call the op for
- * bonds, and older kernels do not have it: then srnic_netdev_event() calls
- * device_follow_port(). If both call it, the second call finds no change.
+ * bonds, and older kernels do not have it, so srnic_netdev_event() calls
+ * device_follow_port(), too. The second of two such calls finds no change.
  */
 static void srnic_report_port_event(struct ib_device *ibdev,
 				    struct net_device *netdev,
@@ -425,8 +426,8 @@ static void srnic_device_catch_up(struct work_struct *work)
 /*
  * Read the network device's state in a work item, under rtnl: the RDMA core
  * calls enable_driver with a lock held for which other tasks wait under rtnl.
- * The work item is on the system's work queue. srnic's queues serve storage,
- * and must not wait for rtnl, whose holder may wait for storage.
+ * The work item is on the system's work queue. srnic's own work queues serve
+ * storage, and must not wait for rtnl, whose holder may wait for storage.
  */
 static int srnic_enable_driver(struct ib_device *ibdev)
 {
@@ -614,8 +615,9 @@ static void destroy_queues(void)
 
 /*
  * Each of srnic's work queues needs WQ_MEM_RECLAIM, since storage may wait for
- * it: destroying a QP waits for the work item of its events, and iw_mpa, which
- * serves storage, waits for the work of any QP whose stream it ends.
+ * the work on it: destroy_qp waits for the work item of the QP's events, and
+ * iw_mpa, whose work queues serve storage, waits for the work items of a QP
+ * whose stream it ends.
  */
 static int make_queues(void)
 {
