@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Kbuild includes this file before siw_qp_tx.c, the code of siw's TX threads,
- * to replace three functions that it calls. A macro replaces all calls of a
- * name, so Kbuild checks that siw_qp_tx.c calls each in one place.
+ * Kbuild includes this file before siw_qp_tx.c, the code of siw's TX threads.
+ * Macros here replace three functions that siw_qp_tx.c calls; since they affect
+ * all uses of a name, Kbuild checks that siw_qp_tx.c has each name only once.
  */
 #ifndef _SIW_MPA_TX_H
 #define _SIW_MPA_TX_H

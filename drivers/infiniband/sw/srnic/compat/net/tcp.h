@@ -10,10 +10,11 @@
 
 /*
  * tx.c, the only caller of tcp_sendmsg_locked() in srnic, passes pages to TCP
- * without a copy, by MSG_SPLICE_PAGES. Before Linux 6.5 there is
- * kernel_sendpage_locked() instead, which takes one page. Some stable kernels
- * before 6.5 define the flag, but it has no effect there. The caller holds the
- * socket's lock.
+ * without a copy, by MSG_SPLICE_PAGES. Linux before 6.5 has
+ * kernel_sendpage_locked() for that, which takes one page:
+ * compat_splice_locked() calls it for each bvec entry. Some stable kernels
+ * before 6.5 define MSG_SPLICE_PAGES, but it has no effect there. The caller
+ * holds the socket's lock.
  */
 #ifdef SRNIC_HAS_SENDPAGE
 #ifndef MSG_SPLICE_PAGES

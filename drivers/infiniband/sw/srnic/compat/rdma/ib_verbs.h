@@ -9,9 +9,10 @@
 #include <linux/printk.h>
 
 /*
- * An srnic device has no DMA, so each page needs a virtual address, and there
- * must be no high memory. In the kernel's tree Kconfig ensures that. Out of
- * tree the Kbuild of all modules leaves srnic out if there is high memory.
+ * An srnic device has no DMA: the CPU accesses each page by a virtual address,
+ * which pages in high memory do not have. With high memory, Kconfig in the
+ * kernel's tree, and the Kbuild of all modules out of tree, leave srnic out.
+ * This check is for a build of srnic alone.
  */
 #ifdef CONFIG_HIGHMEM
 #error "srnic needs a kernel without high memory"
@@ -39,9 +40,10 @@ static inline void ib_mark_name_assigned_by_user(struct ib_device *ibdev)
 /* Since Linux 6.14 the core reports port events, or calls the driver's op. */
 #ifndef SRNIC_HAS_REPORT_PORT_EVENT
 /*
- * Before Linux 6.14 ib_device_ops has no member report_port_event. Then the
- * definitions below turn its initializer into ".size_ib_counters = 0", which
- * changes nothing, and leave the function srnic_report_port_event() unused.
+ * Before Linux 6.14 ib_device_ops has no member report_port_event. There the
+ * definitions below turn that member's initializer into
+ * ".size_ib_counters = 0", which changes nothing, and leave the function
+ * srnic_report_port_event() unused.
  */
 #define report_port_event size_ib_counters
 enum { srnic_report_port_event };
@@ -49,14 +51,13 @@ enum { srnic_report_port_event };
 #endif
 
 /*
- * The verbs have the arguments of the newest kernel. If an older one calls a
- * verb with other arguments, a macro renames the verb wherever "(" follows its
- * name. In the table of verbs no "(" follows: there the name is that of a
- * function in uverbs_ioctl.h.
+ * srnic's verbs have the arguments of the newest kernel. If an older kernel
+ * calls a verb with other arguments, a macro renames the verb wherever "("
+ * follows its name. In struct ib_device_ops no "(" follows: the function of
+ * that name, in uverbs_ioctl.h, has the older kernel's arguments.
  *
  * Since Linux 6.11 create_cq gets struct uverbs_attr_bundle in place of udata.
- * Since Linux 6.17 reg_user_mr gets struct ib_dmah, hints on where DMA should
- * go.
+ * Since Linux 6.17 reg_user_mr also gets struct ib_dmah, a DMA handle.
  */
 #ifndef COMPAT_HAS_CQ_ATTRS
 #define srnic_create_cq(...) srnic_create_cq_attrs(__VA_ARGS__)
