@@ -3,13 +3,13 @@
  * Build FPDUs in pages that TCP sends without a copy.
  *
  * A batch is a sequence of whole FPDUs, in page fragments. While the sender
- * builds a batch, its writer owns one fragment; afterwards the fragment goes to
- * the CPU's cache of fragments, so an idle QP keeps none. Each bvec entry of a
- * batch has a reference on its page. TCP takes references of its own, until the
- * peer has acknowledged the bytes. The writer computes the CRC of bytes soon
- * after it wrote them, while they are in the data cache, and of as many
- * contiguous bytes as it can, since a call of crc32c() costs more than the CRC
- * of 64 bytes.
+ * builds a batch, a writer (struct srnic_writer) owns one fragment; afterwards
+ * the fragment goes to the CPU's cache of fragments, so an idle QP keeps no
+ * fragment. Each bvec entry of a batch has a reference on its page. TCP takes
+ * references of its own, until the peer has acknowledged the bytes. The writer
+ * computes the CRC of bytes soon after it wrote them, while they are in the
+ * data cache, and of as many contiguous bytes as it can, since a call of
+ * crc32c() costs more than the CRC of 64 bytes.
  *
  * Each CPU caches a few fragments, the oldest first. A writer takes the newest
  * one, which may have room left. When that is full, the writer takes the oldest
@@ -118,10 +118,11 @@ static bool frag_has_room(const struct page_frag *frag)
 }
 
 /*
- * Make room in the writer's page fragment. From the emergency reserves a sender
- * with PF_MEMALLOC takes only a single page. The CPU's cache of fragments keeps
- * no memory of the reserves, so no other sender could use the rest of a larger
- * fragment until the peer has acknowledged the batch.
+ * Give the writer a page fragment with room for SRNIC_FRAG_MIN bytes. From the
+ * emergency reserves a sender with PF_MEMALLOC takes only a single page. The
+ * CPU's cache of fragments keeps no memory of the reserves, so the rest of a
+ * larger fragment would be of no use until the peer has acknowledged the batch.
+ * Returns false if there is no memory.
  */
 bool srnic_frag_refill(struct page_frag *frag)
 {
@@ -153,8 +154,9 @@ void srnic_frag_exit(void)
 
 /*
  * Returns the most bvec entries that an FPDU with a ULPDU of @mulpdu bytes
- * needs: while memory is fragmented, each page fragment is a single page. A
- * 64th is added for Markers, which are four bytes of 512.
+ * needs: while memory is fragmented, each page fragment is a single page.
+ * Markers are 4 of every 512 bytes of the stream, so a 64th of @mulpdu is more
+ * than enough for them.
  */
 static u8 writer_pieces(u32 mulpdu)
 {
@@ -304,8 +306,8 @@ static void fpdu_set_stop(struct srnic_writer *w)
 }
 
 /*
- * The writer has reached @stop: update the CRC, take another fragment or write
- * a Marker, whichever is due there. Returns 0 or -ENOMEM.
+ * The writer has reached @w->stop. Do what is due there: update the CRC, take
+ * another fragment, write a Marker. Returns 0 or -ENOMEM.
  */
 int srnic_fpdu_more(struct srnic_writer *w)
 {

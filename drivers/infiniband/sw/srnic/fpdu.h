@@ -54,8 +54,9 @@ struct srnic_writer {
 
 	/*
 	 * For srnic_fpdu_undo(): @begin is the FPDU's first byte. If the FPDU
-	 * has @moved to another fragment, @nbv is the number of bvec entries
-	 * with earlier FPDUs, and @last the bytes before @begin in its entry.
+	 * goes on in another fragment (@moved), @nbv is the number of bvec
+	 * entries with earlier FPDUs, and @last how many bytes of these are
+	 * before @begin in its bvec entry.
 	 */
 	u8			*begin;
 	bool			moved;
@@ -97,9 +98,10 @@ static inline u32 srnic_writer_room(const struct srnic_writer *w, u32 size)
 }
 
 /*
- * Begin an FPDU with the first @len bytes of @head, ULPDU_Length and headers;
- * @head must have SRNIC_FPDU_HEAD bytes. A Marker that is due at this position
- * belongs to this FPDU. Returns 0 or -ENOMEM.
+ * Begin an FPDU with the first @len bytes of @head: ULPDU_Length and DDP
+ * header. @head must have SRNIC_FPDU_HEAD bytes, since all may be copied. A
+ * Marker that is due at the FPDU's first byte belongs to this FPDU. Returns 0
+ * or -ENOMEM.
  */
 static __always_inline int srnic_fpdu_begin(struct srnic_writer *w,
 					    const u8 *head, u32 len)
@@ -144,8 +146,9 @@ static __always_inline int srnic_fpdu_end(struct srnic_writer *w, u16 ulpdu_len)
 }
 
 /*
- * End an FPDU of @size bytes of which the caller has written the first @len, up
- * to the padding, at @w->at. The FPDU is contiguous and without Markers.
+ * End an FPDU of @size bytes, padding and CRC included. The caller has written
+ * the @len bytes before the padding at @w->at. The FPDU is contiguous and
+ * without Markers.
  */
 static __always_inline void srnic_fpdu_close(struct srnic_writer *w, u32 len,
 					     u32 size)

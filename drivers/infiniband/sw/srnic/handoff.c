@@ -8,10 +8,10 @@
  *	prepare		qp->state is RTS: the ULP may post
  *	prepare, end	qp->tx.state is SHUT: the sender has a socket
  *	open_tx		qp->tx.state is OPEN: the sender may send
- *	stop		qp->state is ENDING: what is posted is flushed
+ *	stop		qp->state is ENDING: what is posted will be flushed
  *	stop		qp->tx.state is CLOSED: no sender uses the socket
- *	stop, end	qp->state is ERROR: all was flushed; the QP may get
- *			another stream
+ *	stop, end	qp->state is ERROR: what is posted is flushed; the QP
+ *			may get another stream after a modify to RESET or INIT
  *
  * A ULP may post before the sender may send. For such work requests
  * srnic_tx_open() wakes the sender.
@@ -51,11 +51,11 @@ static int handoff_claim(struct srnic_qp *qp, const struct iw_mpa_handoff *ho)
 		qp->fault = (struct srnic_fault) { .err = SRNIC_ERR_NONE };
 		qp->sq.limited = false;
 		/*
-		 * A ULP may accept again until TX is opened, so iw_get_qp must
-		 * find the QP: qp_is_taken() must be false until then. Before
-		 * srnic_tx_start() tx.state is still CLOSED, which counts as
-		 * opened. A recent tx.opened makes qp_is_taken() false
-		 * nevertheless.
+		 * A ULP may accept again until TX is opened. Until then
+		 * iw_get_qp must find the QP, so qp_is_taken() must be false.
+		 * But until srnic_tx_start() tx.state is CLOSED, which counts
+		 * as opened. So set tx.opened to the present time: then
+		 * qp_is_taken() is false nevertheless.
 		 */
 		qp->tx.opened = ktime_get_seconds();
 		srnic_state_change(qp, SRNIC_EV_BEGIN);
@@ -102,8 +102,9 @@ void srnic_reserves_end(struct srnic_dev *dev)
  * must accept them: see "Memory reclaim" in srnic_design.rst.
  *
  * SOCK_MEMALLOC stays on the socket when the stream ends. TCP checks the flag
- * before it checks whether the socket is locked. A packet in such memory then
- * waits for the lock, and if the flag is clear afterwards there is a BUG_ON().
+ * before it checks whether the socket is locked. A packet in memory of the
+ * reserves may then wait for the lock. If the flag is clear when TCP handles
+ * the packet, a BUG_ON() triggers.
  */
 static void handoff_share_reserves(const struct srnic_qp *qp, struct sock *sk)
 {
@@ -179,7 +180,7 @@ static void handoff_attach(struct ib_qp *ibqp, struct sock *sk,
 
 /*
  * Returns true if the peer closed, or stopped responding, within an FPDU or a
- * message, or before it had answered all Reads.
+ * message, or before it had answered all Reads of this end.
  */
 static bool handoff_is_cut(struct srnic_qp *qp)
 {
@@ -230,12 +231,12 @@ static unsigned long handoff_events(const struct srnic_qp *qp)
 }
 
 /*
- * stop: iw_mpa has restored the socket's callbacks, so RX runs only in its work
- * item. The work item ends first; then the sender, after its last try to send a
- * Terminate message; then the state becomes ERROR, from which the ULP may reset
- * the QP, and posted work is flushed; then the ULP gets its asynchronous
- * events. If the flush came earlier, RX or the sender could still use what is
- * flushed.
+ * The op stop: iw_mpa has restored the socket's callbacks, so RX runs only in
+ * its work item, qp->rx.work. That ends first; then the sender, after its last
+ * try to send a Terminate message; then the state becomes ERROR, from which the
+ * ULP may reset the QP, and posted work is flushed; then the ULP gets its
+ * asynchronous events. If the flush came earlier, RX or the sender could still
+ * use what is flushed.
  */
 static void handoff_stop(struct ib_qp *ibqp, enum iw_mpa_reason why)
 {

@@ -18,7 +18,8 @@
  * set wait for mr->gate, until the writer is done.
  *
  * srnic devices have no DMA: the RDMA core passes virtual addresses in place of
- * bus addresses, and each page has one, since Kconfig excludes high memory.
+ * bus addresses, and each page has one, since srnic is not built for kernels
+ * with high memory.
  */
 
 #include "mem.h"
@@ -204,8 +205,9 @@ static int stag_register(struct srnic_mr *mr, const struct ib_pd *pd, u32 stag,
  * Register a region with the pages of the last ib_map_mr_sg(), or with its
  * previous pages if there was no such call since the last registration.
  *
- * Returns 0; -EINVAL if no region has the STag's index, or that region is valid
- * already, of another protection domain, not fast-registered, or too small.
+ * Returns 0; -EINVAL if no region has the STag's index, or if the region with
+ * that index is valid already, is of another protection domain, is no region of
+ * alloc_mr, or has fewer than @size bytes.
  */
 int srnic_stag_register(struct srnic_dev *dev, const struct ib_pd *pd, u32 stag,
 			u64 base, u64 size, u32 access)
@@ -240,11 +242,11 @@ static enum srnic_err stag_may_invalidate(const struct srnic_mr *mr,
 }
 
 /*
- * Invalidate an STag. If the ULP asks for that and the STag is invalid already,
- * that is no error: a Send of the peer may have invalidated it after the work
- * request was posted. A peer, @remote, may invalidate only an STag of the QP's
- * protection domain that is valid, fast-registered and has a remote right (RFC
- * 5040 5.3, 8.1.1).
+ * Invalidate an STag. If the ULP asks for that, and the STag is invalid
+ * already, there is no error: a Send of the peer may have invalidated the STag
+ * after the work request was posted. If the peer asks (@remote), the STag must
+ * be valid, of the QP's protection domain, fast-registered, and have a remote
+ * right (RFC 5040 5.3, 8.1.1).
  */
 enum srnic_err srnic_stag_invalidate(struct srnic_dev *dev,
 				     const struct ib_pd *pd, u32 stag,
@@ -371,14 +373,14 @@ static bool target_append(struct srnic_extent *map, u32 *n, u32 max, void *va,
 }
 
 /*
- * Fill the table of extents that is not in use: a valid registration keeps its
- * own. Entries of @sgl may begin and end anywhere; in the region they follow
- * each other without gaps. ibmr->iova is not the memory's address, but only the
- * first entry's offset in its page: ULPs send it to their peers, which need not
- * learn the kernel's addresses.
+ * A region has two tables of extents: fill the one that is not in use, since a
+ * valid registration goes on with the other. Entries of @sgl may begin and end
+ * anywhere; in the region they follow each other without gaps. ibmr->iova is
+ * not the memory's address, but only the first entry's offset in its page: ULPs
+ * send iova to their peers, which need not learn the kernel's addresses.
  *
- * Returns how many entries were mapped; -EINVAL if there are none, or @off is
- * beyond the first entry.
+ * Returns how many entries were mapped; -EINVAL if @nents is not positive, or
+ * @off is beyond the first entry.
  */
 int srnic_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sgl, int nents,
 		    unsigned int *off)
@@ -416,8 +418,9 @@ int srnic_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sgl, int nents,
 #define MR_BLOCKS	(PAGE_SIZE | SZ_2M | SZ_1G)
 
 /*
- * An application's region is charged to its cgroup, any other region to none.
- * The XArray of STags is charged for both: see "Security" in srnic.rst.
+ * The structure of an application's region is charged to the memory cgroup of
+ * the application, that of a kernel ULP's region to none. The XArray of STags
+ * is charged for both kinds: see "Security" in srnic.rst.
  */
 static struct srnic_mr *mr_alloc(struct ib_pd *pd, enum srnic_mr_kind kind)
 {

@@ -144,10 +144,11 @@ static inline u64 srnic_hold_room(const struct srnic_hold *hold)
 
 /*
  * Move the cursor of @hold to @addr in the region that @name names, to access
- * @len bytes, and first hold that region if it is not held. STag, protection
- * domain and rights were checked when the hold began, and cannot have changed
- * since, so only the range is checked each time. So checks are in the order of
- * enum srnic_mem_fault. After a fault no region is held.
+ * @len bytes, and first hold that region (read-lock its mr->lock) if it is not
+ * held. STag, protection domain and rights were checked when the hold began,
+ * and cannot have changed since, so only the range is checked each time. Thus
+ * checks are in the order of enum srnic_mem_fault. After a fault no region is
+ * held.
  */
 static inline enum srnic_mem_fault
 srnic_hold_at(struct srnic_dev *dev, struct srnic_hold *hold,

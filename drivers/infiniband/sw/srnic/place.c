@@ -162,7 +162,7 @@ static void place_read_ends(struct srnic_qp *qp, enum ib_wc_status status,
 /*
  * Place payload of a Read Response in the sink of the oldest unanswered Read,
  * in order, and no more than that Read asked for (RFC 5040 5.2.2). If the last
- * segment is too short, its payload is not placed.
+ * segment ends before the sink's end, its payload is not placed.
  */
 static enum srnic_err place_resp_payload(struct srnic_qp *qp,
 					 struct srnic_arrival *arr)
@@ -195,8 +195,8 @@ static enum srnic_err place_resp_payload(struct srnic_qp *qp,
 
 /*
  * A Read with invalidate invalidates the STag of its own sink. Returns false if
- * that fails. The work request's ex.invalidate_rkey is not used: the RDMA core
- * sets that before it chooses the region's key.
+ * the invalidation fails. The work request's ex.invalidate_rkey is not used:
+ * the RDMA core sets it before it chooses the region's key.
  */
 static bool place_invalidate_sink(struct srnic_qp *qp)
 {
@@ -373,7 +373,7 @@ static noinline enum srnic_err place_send(struct srnic_qp *qp,
 		 * A receive that is posted after a modify to ERR must be
 		 * flushed, not filled. If the modify was earlier than
 		 * srnic_recv_take(), the state shows it here; if it was later,
-		 * the receive was posted before it.
+		 * the receive that was taken had been posted before it.
 		 */
 		if (!srnic_is_flowing(qp))
 			return SRNIC_ERR_NONE;

@@ -10,8 +10,9 @@
 /*
  * A run of segments of one message. A segment continues the run if its header
  * is that of the segment before, except for the offset, which must be where
- * that segment ends. Then only its CRC has to be checked, if it has at most
- * @room bytes and the memory region is still held (struct srnic_hold).
+ * that segment ends. If such a segment has at most @room bytes of payload, and
+ * the memory region is still held (struct srnic_hold), only its CRC has to be
+ * checked.
  */
 struct srnic_run {
 	u32	room;	/* 0: there is no run */

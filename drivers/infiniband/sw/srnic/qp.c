@@ -83,9 +83,9 @@ static bool qp_flush_rq(struct srnic_qp *qp, struct srnic_upcalls *up)
 }
 
 /*
- * Flush all posted work, but only in ERROR, when a stream has ended or there
- * was none. The caller holds tx.lock, which excludes the sender, other flushes
- * and a change to IDLE.
+ * Flush all posted work, but only in ERROR: the QP's stream has ended, or a ULP
+ * has modified a QP without a stream to ERR. The caller holds tx.lock, which
+ * excludes the sender, other flushes and a change to IDLE.
  */
 static void qp_flush_locked(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
@@ -106,9 +106,9 @@ static void qp_flush_locked(struct srnic_qp *qp, struct srnic_upcalls *up)
 	found = qp_flush_rq(qp, up);
 
 	/*
-	 * An application adds to its rings without a system call, so poll them.
-	 * A QP with an SRQ has only a send ring, which is polled only if this
-	 * flush has left a work request in it.
+	 * An application adds to its rings without a system call, so
+	 * qp->flush_work polls them. A QP with an SRQ has only a send ring.
+	 * That is polled only if this flush has left a work request in it.
 	 */
 	if (!qp->user || (qp->srq && !more))
 		return;
@@ -187,12 +187,12 @@ void srnic_qp_put(struct srnic_qp *qp)
 
 /*
  * QPNs are assigned in turn, so that a QPN stays unused for a while after its
- * QP: an application must not take completions of the old QP, which may still
- * be in its CQ, for those of a new QP. They are assigned from the lowest range
- * in which three of four are free, since an XArray needs a node for every 64
- * QPNs of which one is used, and nodes above these. To allocate and free a node
- * for a single QP costs as much as to create a queue, also in the tables of the
- * RDMA core and of iw_mpa.
+ * QP was destroyed: an application must not take completions of the old QP,
+ * which may still be in its CQ, for those of a new QP. QPNs are assigned from
+ * the lowest range in which three of four QPNs are free. An XArray needs a node
+ * for every 64 QPNs of which any is used, and nodes above these: to allocate
+ * and free a node for a single QP costs as much as to create a queue. That
+ * holds for the tables of the RDMA core and of iw_mpa, too.
  *
  * The caller has counted the new QP in @dev->objects.
  */
@@ -210,9 +210,10 @@ int srnic_qp_take_number(struct srnic_dev *dev, u32 *qpn)
 
 /*
  * Returns true if iw_get_qp must not find the QP for a new connection. iw_cm
- * lets a ULP accept once more with the same QP until it has handled
- * ESTABLISHED, which follows open_tx. So a responder's QP is found until
- * SRNIC_FOUND_S after open_tx, longer than iw_cm takes.
+ * lets a ULP accept once more with the same QP until iw_cm has handled
+ * ESTABLISHED, an event that follows open_tx. So a responder's QP is found
+ * until SRNIC_FOUND_S seconds after open_tx, longer than iw_cm takes to handle
+ * that event.
  */
 static bool qp_is_taken(struct srnic_qp *qp)
 {
@@ -274,8 +275,8 @@ static void qp_hide(struct srnic_qp *qp)
  * 2. iw_mpa_qp_gone() ends the QP's connection. When it returns, the stop op
  *    has returned: no callback of the socket runs, no sender uses the socket,
  *    and the sender's timer, tx.retry, is cancelled.
- * 3. iw_cm drops its references when it has handled its events. While it has
- *    one it may modify the QP to ERR, which queues a flush.
+ * 3. iw_cm drops its references on the QP when it has handled the connection's
+ *    events. Until then it may modify the QP to ERR, which queues a flush.
  * 4. After the last reference no work item is queued: RX and the stop op have
  *    ended, the ULP must not post to a QP that it destroys, and work items
  *    check qp->dying before they queue themselves. So a work item that is
@@ -382,15 +383,16 @@ static bool qp_is_quiet(struct srnic_qp *qp)
 
 /*
  * iw_cm and librdmacm ask for SQD when a ULP disconnects, even if the
- * connection has ended, so that is no error. What is posted after this call is
- * not sent, even if the FIN is sent later. If an application's QP has nothing
- * left to send, iw_mpa_close() tries to send the FIN here. Otherwise iw_mpa's
- * work item lets the sender send what was posted, and then sends the FIN.
+ * connection has ended, so that is no error then. What is posted after this
+ * call is not sent, even if the FIN is sent later. If an application's QP has
+ * nothing left to send, iw_mpa_close() tries to send the FIN here. Otherwise
+ * iw_mpa's work item lets the sender send what was posted, and then sends the
+ * FIN.
  *
- * To send the FIN iw_mpa locks the socket. When it unlocks it, RX may run and
- * call completion handlers. A verb must not call a kernel ULP's handler
- * (core_locking.rst). The handler of an application's CQ is the RDMA core's,
- * and only wakes the application.
+ * To send the FIN iw_mpa locks the socket. When iw_mpa unlocks the socket, RX
+ * may run and call completion handlers. A verb must not call a kernel ULP's
+ * handler (core_locking.rst). But the handler of an application's CQ is the
+ * RDMA core's, and only wakes the application.
  */
 static int qp_to_closing(struct srnic_qp *qp)
 {
