@@ -2,12 +2,12 @@
 /*
  * Resources for a peer's untagged messages (RFC 5040 4.2): a Send takes a
  * receive from the QP's receive queue, or from an SRQ; a Read Request takes a
- * slot.
+ * slot of the QP's struct srnic_irq.
  *
  * The number of slots is the negotiated IRD. A Read Request that finds no free
  * slot is an error of the peer (RFC 5040 6.1). RX passes Read Requests to the
- * sender in a ring, struct srnic_irq, which needs no lock: each of its indices
- * has one writer.
+ * sender in that structure's ring, which needs no lock: each of its indices has
+ * one writer.
  */
 
 #include "rq.h"
@@ -100,8 +100,8 @@ bool srnic_rq_has(const struct srnic_rq *rq, u32 n)
 
 /*
  * Take the oldest receive. Returns 0; -ENOENT if there is none; -EINVAL if an
- * application's element has too many SGEs: it is taken nevertheless, and @rwqe
- * gets only its id.
+ * element of an application's ring has too many SGEs: that element is taken
+ * nevertheless, and @rwqe gets only the element's id.
  */
 int srnic_rq_take(struct srnic_rq *rq, struct srnic_rwqe *rwqe)
 {
@@ -203,9 +203,9 @@ int srnic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 }
 
 /*
- * Set the SRQ's limit. If fewer receives than that are posted already, raise
- * IB_EVENT_SRQ_LIMIT_REACHED at once: the ULP may wait for it before it posts
- * more.
+ * Set the SRQ's limit. If fewer receives than the limit are posted now, raise
+ * IB_EVENT_SRQ_LIMIT_REACHED at once: the ULP may wait for that event before it
+ * posts more receives.
  */
 int srnic_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		     enum ib_srq_attr_mask mask, struct ib_udata *udata)

@@ -182,8 +182,8 @@ static inline enum srnic_err rx_take_hdr(struct srnic_arrival *arr,
 /*
  * Record an error. A responder that has received no good FPDU must not send
  * (RFC 5044 7.1.2), not even a Terminate message: then fault.silent is set. But
- * if TX was opened before, as with the setting "fence" off, the responder may
- * send.
+ * if TX was opened before, as with iw_mpa's setting "fence" off, the responder
+ * may send.
  */
 static noinline_for_stack void rx_fail(struct srnic_qp *qp, enum srnic_err err,
 				       const struct srnic_arrival *arr,
@@ -205,9 +205,9 @@ static noinline_for_stack void rx_fail(struct srnic_qp *qp, enum srnic_err err,
 
 /*
  * The stream's first FPDU has a good CRC: have iw_mpa open the responder's TX,
- * before RX places the segment, since the responder may have to answer it. A
- * Terminate message, valid or not, is no RTR message, and nothing is sent after
- * it, so it opens nothing.
+ * before RX places the segment, since the responder may have to answer that
+ * segment. A Terminate message, valid or not, is no RTR message, and is not
+ * answered, so it does not open TX.
  */
 static void rx_first(struct srnic_qp *qp, const struct srnic_arrival *arr,
 		     enum srnic_err err)
@@ -450,10 +450,11 @@ static void rx_defer(struct srnic_qp *qp)
 }
 
 /*
- * Queue RX's work item for an FPDU that TCP cannot hold. If the host or the
- * cgroup lacks memory, TCP reports that for any incomplete FPDU. Nearly always
- * the rest arrives within SRNIC_RETRY_MS, and a copy of each FPDU would use up
- * memory, so the work item runs only after that time.
+ * Queue RX's work item, which allocates a buffer for an FPDU that TCP cannot
+ * hold. If the host or the cgroup lacks memory, rx_is_stuck() is true for any
+ * incomplete FPDU. Nearly always the rest of it arrives within SRNIC_RETRY_MS,
+ * and a buffer for each such FPDU would use up memory, so while memory is short
+ * the work item runs only after that time.
  */
 static void rx_defer_part(struct srnic_qp *qp, const struct sock *sk)
 {
@@ -533,10 +534,10 @@ void srnic_rx_run(struct srnic_qp *qp, struct sock *sk, u32 budget)
 }
 
 /*
- * Returns true if the sender must be woken for the peer's FIN: if it is to send
- * a Terminate message, or waits for answers to Reads before its own FIN. A
- * sender that begins to finish later reads rx.ended: iw_mpa does not call
- * kick_rx and finish_tx at the same time.
+ * Returns true if the sender must be woken for the peer's FIN: if the sender is
+ * to send a Terminate message, or waits for answers to Reads before this end's
+ * FIN. A sender that begins to finish later (finish_tx) reads rx.ended: iw_mpa
+ * does not call kick_rx and finish_tx at the same time.
  */
 static bool rx_end_is_awaited(const struct srnic_qp *qp)
 {
@@ -545,9 +546,9 @@ static bool rx_end_is_awaited(const struct srnic_qp *qp)
 }
 
 /*
- * iw_mpa's kick_rx. It has no budget: all bytes before the peer's FIN must be
- * handled before iw_mpa acts on the FIN. If the stream ends within an FPDU,
- * that is an error (RFC 5044 8, code 1).
+ * The op kick_rx. It has no limit of bytes per call: all bytes before the
+ * peer's FIN must be handled before iw_mpa acts on the FIN. If the stream ends
+ * within an FPDU, that is an error (RFC 5044 8, MPA error code 1).
  */
 void srnic_rx_look(struct ib_qp *ibqp)
 {
@@ -572,9 +573,9 @@ void srnic_rx_look(struct ib_qp *ibqp)
 }
 
 /*
- * Allocate a buffer for an FPDU that TCP cannot hold, without the socket's
- * lock. NORETRY: a long allocation in this work item would delay work of other
- * QPs.
+ * Allocate a buffer for an FPDU that TCP cannot hold. The socket's lock is not
+ * held meanwhile. __GFP_NORETRY, since a long allocation in this work item
+ * would delay work items of other QPs.
  */
 static void *rx_alloc_part(struct srnic_qp *qp, struct sock *sk, u32 *size)
 {

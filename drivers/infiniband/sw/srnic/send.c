@@ -171,8 +171,8 @@ static bool send_next(struct srnic_qp *qp)
 
 /*
  * Copy @len bytes of payload from registered memory. An SGE of length zero is
- * skipped, and its key is not checked. Returns 0; -ENOMEM; enum
- * srnic_mem_fault.
+ * skipped, and its key is not checked. Returns 0; -ENOMEM; a fault of enum
+ * srnic_mem_fault, > 0.
  */
 static int send_gather(struct srnic_qp *qp, struct srnic_writer *w, u32 len)
 {
@@ -379,9 +379,10 @@ static inline void send_run(struct srnic_writer *w, struct srnic_msg *msg,
 }
 
 /*
- * Returns the MULPDU for the next FPDU. With large_fpdu, an FPDU of several TCP
- * segments must not go beyond the end of a TCP packet (which TCP splits into
- * segments): otherwise TCP would send its last part in a packet of its own.
+ * Returns the MULPDU for the next FPDU. With large_fpdu an FPDU may have
+ * several TCP segments, but must not go beyond the end of the packet that TCP
+ * splits into segments: otherwise TCP would send the FPDU's last part in a
+ * packet of its own.
  */
 static u16 send_room(const struct srnic_qp *qp, const struct srnic_writer *w,
 		     u16 mulpdu, u32 emss)
@@ -434,8 +435,8 @@ static void send_fail_msg(struct srnic_qp *qp, enum srnic_mem_fault fault)
 }
 
 /*
- * Returns EMSS. An FPDU has to fit into a TCP segment (RFC 5044 4.5), or, if
- * both ends allow large_fpdu, into a packet that TCP splits into segments.
+ * Returns EMSS, into which an FPDU has to fit: a TCP segment (RFC 5044 4.5),
+ * or, if both ends allow large_fpdu, a packet that TCP splits into segments.
  */
 static u32 send_emss(const struct srnic_qp *qp, const struct tcp_sock *tp,
 		     u32 mss)
@@ -447,8 +448,9 @@ static u32 send_emss(const struct srnic_qp *qp, const struct tcp_sock *tp,
 /*
  * Returns the number of bytes at which a batch of FPDUs is full: near the end
  * of one or several TCP packets, so that TCP does not send the batch's last
- * FPDU in a packet of its own. That gains nothing if a packet holds one FPDU,
- * or TCP has sent none yet.
+ * FPDU in a packet of its own. If a packet holds one FPDU or exceeds
+ * SRNIC_BATCH_BYTES, or TCP has not computed the packet's size yet, a batch is
+ * full at SRNIC_BATCH_BYTES.
  */
 static u32 send_full(const struct tcp_sock *tp, u32 mss)
 {
@@ -553,8 +555,9 @@ int srnic_send_term(struct srnic_qp *qp)
 }
 
 /*
- * Build the RTR message. As a Send or Read it uses an MSN, but no work request;
- * a Read counts against ORD. Returns 0; -ENOMEM; -EIO for a Read with ORD 0.
+ * Build the RTR message. An RTR message that is a Send or Read uses an MSN, but
+ * no work request; a Read counts against ORD. Returns 0; -ENOMEM; -EIO for a
+ * Read with ORD 0.
  */
 int srnic_send_rtr(struct srnic_qp *qp, u8 rtr)
 {

@@ -18,14 +18,14 @@
  *
  * WQEs retire only at "get". So completions are in the order of posting, and no
  * WQE succeeds after another has failed (RFC 5040 5.5). A Read is done when its
- * response is complete. That may be before the sender has advanced "sent" past
- * the Read: then the Read retires after that.
+ * response is complete. If the sender has not advanced "sent" past the Read by
+ * then, the Read retires when the sender does so.
  *
- * An application's element has the index of its WQE. The element is returned,
- * its SIW_WQE_VALID cleared, when "sent" passes the WQE, before the completion.
- * Then the sender executes a full barrier and checks the next element, because
- * the application rings no doorbell for an element if the one before is still
- * valid.
+ * An element of an application's ring has the index of its WQE. The element is
+ * returned to the application (its SIW_WQE_VALID is cleared) when "sent" passes
+ * the WQE, before the WQE completes. Then the sender executes a full barrier
+ * and checks the next element, because the application rings no doorbell for an
+ * element if the one before is still valid.
  */
 
 #include "sq.h"
@@ -329,9 +329,9 @@ static bool sq_copy_next(struct srnic_qp *qp)
  * qp->state. The acquire of "put", or of an element's flags, keeps that order.
  *
  * Returns NULL if there is no WQE, or only WQEs that were posted after the
- * connection began to close (sq->limit), if what is left is to be flushed, or
- * if the WQE has to wait: then sq->waits is set, so the next answer to a Read,
- * or the next WQE that retires, kicks the sender.
+ * connection began to close (sq->limit); if what is left is to be flushed; or
+ * if the WQE has to wait. In the last case sq->waits is set, so the next answer
+ * to a Read, or the next WQE that retires, kicks the sender.
  */
 struct srnic_wqe *srnic_sq_next(struct srnic_qp *qp)
 {
@@ -382,9 +382,9 @@ static u32 sq_count_user(const struct srnic_sq *sq)
 
 /*
  * Send only what is posted by now: the ULP closes (RFC 5041 6.2.1), or the peer
- * has closed. What is posted later is not sent, since only the first call for a
- * stream sets sq->limit. The caller holds tx.lock, under which sq->limit is
- * read.
+ * has closed. Only the first call for a stream sets sq->limit, so nothing that
+ * is posted after that call is sent. The caller holds tx.lock, which protects
+ * sq->limit.
  */
 void srnic_sq_limit(struct srnic_qp *qp)
 {
@@ -408,7 +408,8 @@ bool srnic_sq_is_at_limit(const struct srnic_qp *qp)
 
 /*
  * Advance "next" past a WQE whose segments are all in a batch. sq->lock is only
- * needed for a Read, since RX changes "reads", too.
+ * needed for a Read: RX, too, changes sq->reads, the number of unanswered
+ * Reads.
  */
 void srnic_sq_taken(struct srnic_qp *qp, const struct srnic_wqe *wqe)
 {
@@ -471,8 +472,8 @@ static struct srnic_wqe *sq_seek_read(struct srnic_sq *sq)
 
 /*
  * Returns the oldest unanswered Read, whose WQE is valid until
- * srnic_retire_read(). NULL if there is none, or if it is the RTR message: then
- * *@rtr is set.
+ * srnic_retire_read(); NULL if there is none. If that Read is the RTR message,
+ * which has no WQE, sets *@rtr and returns NULL.
  */
 struct srnic_wqe *srnic_sq_oldest_read(struct srnic_qp *qp, bool *rtr)
 {
@@ -522,8 +523,9 @@ static void retire_complete(struct srnic_qp *qp, const struct srnic_wqe *wqe,
 }
 
 /*
- * Retire WQEs that are done, before index @to <= sq->sent: no more than
- * SRNIC_QUEUE_STEP, since interrupts are off. True if there may be more.
+ * Retire WQEs that are done, up to index @to (exclusive; @to <= sq->sent), but
+ * no more than SRNIC_QUEUE_STEP, since interrupts are off. Returns true if
+ * there may be more.
  */
 static bool retire_some(struct srnic_qp *qp, u32 to, struct srnic_upcalls *up)
 {
@@ -593,8 +595,8 @@ void srnic_sq_retire(struct srnic_qp *qp, struct srnic_upcalls *up)
 
 	/*
 	 * The WQE's flag "done" is only a hint: RX may have retired the WQE,
-	 * and a poster may be reusing it. Then RX also retires the WQEs after
-	 * it, or kicks the sender.
+	 * and a poster may be reusing it. If so, RX also retires the WQEs after
+	 * that WQE, or kicks the sender.
 	 */
 	if (get == sq->sent || !data_race(srnic_sq_wqe(sq, get)->done))
 		return;

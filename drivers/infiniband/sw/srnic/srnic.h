@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Objects of srnic: devices, memory regions, completion queues, work queues and
- * QPs. Documentation/infiniband/srnic_design.rst has the rules for references
- * on them and the order in which their locks are taken.
+ * Objects of srnic: devices, memory regions, completion queues, send and
+ * receive queues, and QPs. Documentation/infiniband/srnic_design.rst has the
+ * rules for references on these objects and the order in which their locks are
+ * taken.
  */
 #ifndef _SRNIC_H
 #define _SRNIC_H
@@ -74,10 +75,10 @@ struct srnic_dev;
 struct srnic_ring;
 
 /*
- * Work queues of all devices: srnic_wq for streams and completions of kernel
- * ULPs, srnic_user_wq for those of applications, srnic_event_wq for handlers of
- * asynchronous events and for deferred completion handlers. "Memory reclaim" in
- * srnic_design.rst says what work may run on which of them.
+ * Workqueues, shared by all devices: srnic_wq for streams and completions of
+ * kernel ULPs, srnic_user_wq for those of applications, srnic_event_wq for
+ * handlers of asynchronous events and for deferred completion handlers. "Memory
+ * reclaim" in srnic_design.rst says what work may run on which of them.
  */
 extern struct workqueue_struct *srnic_wq;
 extern struct workqueue_struct *srnic_user_wq;
@@ -315,7 +316,7 @@ struct srnic_irq {
 
 /*
  * FPDUs that the sender has built and TCP has not accepted yet. The batch is
- * the largest member of struct srnic_qp. A QP should not exceed 2 KiB, since
+ * the largest member of struct srnic_qp, which should not exceed 2 KiB, since
  * the next size of kmalloc() is 4 KiB.
  */
 struct srnic_batch {

@@ -2,8 +2,8 @@
 /*
  * A QP's sender is the holder of tx.lock. It pushes a batch of FPDUs to TCP,
  * builds the next, and so on until there is nothing to send, nothing can be
- * sent, or its quota is used up. A poster that finds the lock taken queues the
- * work item, which waits for the lock: so nothing that was posted is
+ * sent, or its quota is used up. A poster that finds tx.lock taken queues
+ * tx.work, a work item that waits for the lock: so nothing that was posted is
  * overlooked. A table in srnic_design.rst lists why a sender may stop with work
  * left, and what starts it again.
  *
@@ -62,7 +62,8 @@ static bool tx_ask_for_room(struct srnic_qp *qp)
  * wait. srnic does not write to these bytes while TCP has them, so the network
  * stack need not copy them before it computes a checksum (MSG_NO_SHARED_FRAGS).
  * Returns how many bytes TCP has accepted, or a negative errno. No security
- * module checks the current process: the stream need not be its own.
+ * module checks the current process, since the stream need not belong to that
+ * process.
  */
 static int tcp_splice(struct socket *sock, struct bio_vec *bv,
 		      unsigned int nbv, u32 skip, u32 len)
@@ -83,8 +84,9 @@ static int tcp_splice(struct socket *sock, struct bio_vec *bv,
 
 /*
  * TCP returns -EAGAIN if its send buffer has no room, and also if memory is
- * short. If there is room after the first -EAGAIN, TCP may have freed it
- * meanwhile. If TCP then refuses once more, memory is short: -ENOMEM.
+ * short. If the buffer has room after the first -EAGAIN, that room may have
+ * been made meanwhile, so try again. If TCP refuses again although there is
+ * room, memory is short: -ENOMEM.
  */
 static int push_splice(struct srnic_qp *qp)
 {
@@ -103,9 +105,9 @@ static int push_splice(struct srnic_qp *qp)
 /*
  * Push the batch of FPDUs to TCP, which may run RX for its backlog in here.
  * Returns 0 if TCP has accepted all of it, and the batch is empty; -EAGAIN if
- * TCP has no room, and will call write_space, or memory is short, and the timer
- * is set; another error if the stream has failed, which TCP reports to iw_mpa,
- * too.
+ * TCP has no room (it will call write_space), or if memory is short (the timer
+ * tx.retry is set); another error if the stream has failed, which TCP reports
+ * to iw_mpa, too.
  */
 static int tx_push(struct srnic_qp *qp)
 {
@@ -148,7 +150,8 @@ static enum srnic_tx_state tx_state(const struct srnic_qp *qp)
 
 /*
  * All changes of tx.state are made here, by the table in qp_state.c. The caller
- * holds tx.lock, except to open TX, as RX may do. Returns the previous state.
+ * holds tx.lock, except for SRNIC_TX_EV_OPEN, since RX may open TX. Returns the
+ * previous state.
  */
 static enum srnic_tx_state tx_event(struct srnic_qp *qp,
 				    enum srnic_tx_event event)
@@ -267,9 +270,9 @@ static enum tx_next tx_terminate(struct srnic_qp *qp, struct srnic_upcalls *up)
 }
 
 /*
- * Nothing is left to send, so iw_mpa sends the FIN, and RX goes on. But if RX
- * has found an error by now, the peer gets the Terminate message before the
- * FIN.
+ * Nothing is left to send, so have iw_mpa send the FIN; RX goes on. But if RX
+ * has found an error by now, return TX_GO_ON, so that the peer gets the
+ * Terminate message before the FIN.
  */
 static enum tx_next tx_finish(struct srnic_qp *qp)
 {
@@ -295,8 +298,8 @@ static enum tx_next tx_build(struct srnic_qp *qp)
 	/*
 	 * While work that the ULP posted before its close waits for answers to
 	 * Reads, the peer's Reads are answered, too: the peer may wait in the
-	 * same way. When all that work is in a batch, only Reads that have
-	 * arrived by now are answered.
+	 * same way. When all that work is in a batch, only Reads of the peer
+	 * that have arrived by then are answered.
 	 */
 	if (tx_state(qp) == SRNIC_TX_FINISHING && srnic_sq_is_at_limit(qp)) {
 		qp->irq.limit = READ_ONCE(qp->irq.put);
@@ -361,8 +364,8 @@ static enum tx_next tx_turn(struct srnic_qp *qp, struct srnic_upcalls *up,
 
 /*
  * Send until there is nothing to do, or SRNIC_TX_QUOTA is used up: then the
- * work item goes on. Completion handlers are called after each tx_turn(), when
- * tx.lock is released.
+ * work item tx.work goes on. Completion handlers are called after each
+ * tx_turn(), when tx.lock is released.
  */
 static void tx_run(struct srnic_qp *qp)
 {
@@ -464,8 +467,8 @@ void srnic_tx_open(struct ib_qp *ibqp)
 		return;
 	/*
 	 * Pairs with the barrier of a poster, or of RX's queue_work(): either
-	 * the sender that they start reads that TX is open, or this function
-	 * reads that there is work.
+	 * the sender that poster or RX starts reads that TX is open, or this
+	 * function reads that there is work.
 	 */
 	smp_mb();
 	/* Only a hint: a sender that runs by now finds the work itself. */
@@ -508,7 +511,7 @@ int srnic_tx_repeat_rtr(struct ib_qp *ibqp)
 }
 
 /*
- * iw_mpa's finish_tx: iw_mpa_tx_finished() follows, or iw_mpa_stream_down() if
+ * The op finish_tx: iw_mpa_tx_finished() follows, or iw_mpa_stream_down() if
  * the stream fails first. Work requests that wait for answers to Reads are
  * sent, too, unless the peer closes first.
  */

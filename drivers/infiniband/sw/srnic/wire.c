@@ -46,8 +46,8 @@ static void ddp_get(const u8 *ulpdu, struct srnic_seg *seg)
 
 /*
  * The error of a segment whose T bit or queue number does not fit its opcode. A
- * Terminate message, by version and opcode, is not answered by another one,
- * even if it is malformed (RFC 5040 4.8).
+ * segment that is a Terminate message by version and opcode is not answered by
+ * another Terminate message, even if it is malformed (RFC 5040 4.8).
  */
 static enum srnic_err ddp_misplaced(const struct srnic_seg *seg)
 {
@@ -60,7 +60,7 @@ static enum srnic_err ddp_misplaced(const struct srnic_seg *seg)
 
 /*
  * Parse and check a DDP header. If it has several errors, the order of checks
- * decides which of them the Terminate reports: room for the header, DDP
+ * decides which of them the Terminate message reports: room for the header, DDP
  * version, RDMAP version, opcode, T bit, queue number.
  */
 enum srnic_err srnic_ddp_parse(const u8 *ulpdu, u16 ulpdu_len,
@@ -176,7 +176,8 @@ enum srnic_err srnic_read_check(const struct srnic_seg *seg)
 /*
  * Returns MULPDU: the longest ULPDU whose FPDU, with length, CRC and Markers,
  * fits into a TCP segment of @emss bytes and needs no padding (RFC 5044 4.5).
- * It is at least 128, whatever TCP reports, and at most 64768.
+ * MULPDU is at least 128, even if @emss is too small for that, and at most
+ * 64768.
  */
 u16 srnic_mulpdu(u32 emss, bool markers)
 {
