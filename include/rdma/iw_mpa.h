@@ -2,8 +2,8 @@
 /*
  * iw_mpa: one iWARP connection manager for all RNIC drivers.
  *
- * Of iw_mpa's headers a driver includes only this one. The contract in prose,
- * with the order of calls and an example, is
+ * Of iw_mpa's headers a driver includes only this one. The contract of iw_mpa
+ * and drivers in prose, with the order of calls and an example, is
  * Documentation/infiniband/iw_mpa_driver.rst.
  */
 #ifndef _RDMA_IW_MPA_H
@@ -126,12 +126,12 @@ struct iw_mpa_device_attr {
 
 /**
  * struct iw_mpa_driver_ops - what iw_mpa calls for a QP's connection
- * @prepare: Bind the QP to the stream. From the return on it accepts inbound
- *	FPDUs; ULPs may post, but it transmits nothing before send_rtr or
- *	open_tx. If @params->rtr is set an initiator's first FPDU has to be the
- *	RTR message. Process context, may sleep, may take the QP's locks. At
- *	most once per connection. Return 0, or a negative errno with the QP
- *	unchanged: then no other op follows.
+ * @prepare: Bind the QP to the stream. From the return on the QP accepts
+ *	inbound FPDUs; ULPs may post, but the QP transmits nothing before
+ *	send_rtr or open_tx. If @params->rtr is set an initiator's first FPDU
+ *	has to be the RTR message. Process context, may sleep, may take the QP's
+ *	locks. At most once per connection. Return 0, or a negative errno with
+ *	the QP unchanged: then no other op follows.
  * @attach: Set sk_data_ready and, if wanted, sk_write_space of the socket, and
  *	@priv of the stream, nothing else. Called with sk_callback_lock
  *	write-held and softirqs off, once after prepare; must not sleep, cannot

@@ -5,8 +5,8 @@
  *
  * No function here takes a lock, sleeps, allocates, or uses a socket. So each
  * may be called in any context. The caller owns what struct iw_mpa_frame or
- * struct iw_mpa_reader points to. A driver of a device with a TCP engine of its
- * own needs only this header.
+ * struct iw_mpa_reader points to. If a device's own TCP makes connections, for
+ * a connection manager of the driver's own, the driver needs only this header.
  *
  * References: RFC 5044 (MPA), RFC 6581 (enhanced MPA).
  */
@@ -30,8 +30,8 @@
 #define IW_MPA_FRAME_MAX	(IW_MPA_HDR_SIZE + IW_MPA_PD_MAX)
 
 /*
- * Types of RTR messages, as sets. In a startup frame they are the control flags
- * B, C and D of RFC 6581 9.
+ * Types of RTR messages: each is a bit of a set. In a startup frame they are,
+ * in this order, the control flags B, C and D of RFC 6581 9.
  */
 #define IW_MPA_RTR_SEND		BIT(0)
 #define IW_MPA_RTR_WRITE	BIT(1)

@@ -52,7 +52,7 @@ union iw_mpa_addr {
  * @lladdr_known: false while the host resolves @lladdr, or without Ethernet
  *
  * The path may change at any time. After iw_mpa_stream_watch() iw_mpa reports
- * that by path_changed of &struct iw_mpa_takeover_ops.
+ * changes by path_changed of &struct iw_mpa_takeover_ops.
  */
 struct iw_mpa_path {
 	struct dst_entry	*dst;
@@ -90,8 +90,8 @@ struct iw_mpa_path {
  * @rcv_wscale: shift count of windows that this end advertises, 0..14
  * @options: TCP options that both ends agreed on, a set of IW_MPA_TCP_*
  *
- * @mss_clamp: largest segment that the peer's MSS option allows, in bytes
- *	without headers and with TCP's options
+ * @mss_clamp: largest segment that the peer's MSS option allows, in bytes;
+ *	headers do not count, but TCP's options do
  * @advmss: largest segment that this end's MSS option allows, in bytes
  * @mss: payload of a full segment to the peer, in bytes: it depends on path and
  *	options, and on @snd_wnd_max if that is less than two segments
@@ -122,7 +122,8 @@ struct iw_mpa_path {
  *
  * @tos: type of service or traffic class of packets; the bits of ECN are 0
  * @ttl: time to live or hop limit of packets
- * @flowlabel: IPv6 flow label of the socket; 0: the device chooses one, or IPv4
+ * @flowlabel: IPv6 flow label of the socket; 0 if the device chooses one, or
+ *	with IPv4
  * @mark: mark of the socket (SO_MARK), for routing and filters
  * @priority: priority of the socket (SO_PRIORITY), for queueing
  * @path: route and next hop of the packets to the peer
