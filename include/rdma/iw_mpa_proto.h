@@ -5,8 +5,9 @@
  *
  * No function here takes a lock, sleeps, allocates, or uses a socket. So each
  * may be called in any context. The caller owns what struct iw_mpa_frame or
- * struct iw_mpa_reader points to. If a device's own TCP makes connections, for
- * a connection manager of the driver's own, the driver needs only this header.
+ * struct iw_mpa_reader points to. If the TCP of a device makes connections, and
+ * its driver has a connection manager of its own, the driver needs only this
+ * header.
  *
  * References: RFC 5044 (MPA), RFC 6581 (enhanced MPA).
  */

@@ -227,8 +227,9 @@ void srnic_cq_call_due(struct srnic_upcalls *up)
 }
 
 /*
- * Leave the due calls of completion handlers to work items. Verbs do that: a
- * kernel ULP may call a verb with locks held that the ULP's handler takes
+ * Leave the due calls of completion handlers to work items. modify_qp does
+ * that: a kernel ULP may call a verb with locks held that the ULP's handler
+ * takes, so a verb must not call the handler of a kernel ULP
  * (Documentation/infiniband/core_locking.rst).
  */
 void srnic_cq_call_later(struct srnic_upcalls *up)
@@ -280,8 +281,8 @@ int srnic_poll_cq(struct ib_cq *ibcq, int max, struct ib_wc *wc)
  * move down over the removed ones. This leaves a gap of void entries, from @gap
  * up to @gap_end; entries from @gap_end on were not checked yet. The caller
  * drops cq->lock between two calls. If the ULP has polled entries beyond
- * @gap_end meanwhile, this call begins an empty gap at @get. Returns false if
- * all entries were checked.
+ * @gap_end since the last call, this call begins with an empty gap at @get.
+ * Returns false if all entries were checked.
  */
 static bool cq_forget_step(struct srnic_cq *cq, const struct ib_qp *qp)
 {

@@ -172,7 +172,7 @@ void srnic_cursor_read_raw(struct srnic_cursor *cur, void *to, u32 len)
 /*
  * If a Marker is at the cursor's position, skip it. Returns how many of @len
  * bytes are contiguous at @cur->ptr before the next Marker; 0 if @cur->broken
- * is set, since TCP has fewer bytes than it has reported.
+ * is set, which means that TCP has fewer bytes than it has reported.
  */
 u32 srnic_cursor_piece(struct srnic_cursor *cur, u32 len)
 {

@@ -13,10 +13,10 @@
  * siw nor siw_mpa may be loaded together with srnic. If one of these is loaded
  * after srnic, srnic's module notifier refuses it. If one is loaded already,
  * srnic finds its folder in /sys/module, and srnic_init() fails. A module whose
- * loading has only begun may have no folder yet, and may have been announced
- * before srnic registered the notifier. So srnic looks for the folders again
- * before it makes a device. srnic still misses a module that takes longer to
- * load than an administrator takes to add a link.
+ * loading has only begun may have no folder yet, and module notifiers may have
+ * been called for it before srnic registered its own. So srnic looks for the
+ * folders again before it makes a device. srnic still misses a module that
+ * takes longer to load than an administrator takes to add a link.
  */
 
 #include "fpdu.h"
@@ -344,7 +344,8 @@ static void device_follow_port(struct srnic_dev *dev,
  * would report each NETDEV_UP, DOWN and CHANGE itself, in addition to srnic,
  * and even if the port has not changed. The core does not call the op for
  * bonds, and older kernels do not have it, so srnic_netdev_event() calls
- * device_follow_port(), too. The second of two such calls finds no change.
+ * device_follow_port(), too. If the op and srnic_netdev_event() both call
+ * device_follow_port() for an event, the second call finds no change.
  */
 static void srnic_report_port_event(struct ib_device *ibdev,
 				    struct net_device *netdev,
@@ -616,7 +617,7 @@ static void destroy_queues(void)
 /*
  * Each of srnic's work queues needs WQ_MEM_RECLAIM, since storage may wait for
  * the work on it: destroy_qp waits for the work item of the QP's events, and
- * iw_mpa, whose work queues serve storage, waits for the work items of a QP
+ * iw_mpa, whose work queues serve storage, waits for the work items of any QP
  * whose stream it ends.
  */
 static int make_queues(void)

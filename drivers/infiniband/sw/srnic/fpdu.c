@@ -118,11 +118,11 @@ static bool frag_has_room(const struct page_frag *frag)
 }
 
 /*
- * Give the writer a page fragment with room for SRNIC_FRAG_MIN bytes. From the
- * emergency reserves a sender with PF_MEMALLOC takes only a single page. The
- * CPU's cache of fragments keeps no memory of the reserves, so the rest of a
- * larger fragment would be of no use until the peer has acknowledged the batch.
- * Returns false if there is no memory.
+ * Ensure that the writer has a page fragment with room for SRNIC_FRAG_MIN
+ * bytes. From the emergency reserves a sender with PF_MEMALLOC takes only a
+ * single page. The CPU's cache of fragments keeps no memory of the reserves, so
+ * no other sender could use the rest of a larger fragment until the peer has
+ * acknowledged the batch. Returns false if there is no memory.
  */
 bool srnic_frag_refill(struct page_frag *frag)
 {
@@ -155,8 +155,8 @@ void srnic_frag_exit(void)
 /*
  * Returns the most bvec entries that an FPDU with a ULPDU of @mulpdu bytes
  * needs: while memory is fragmented, each page fragment is a single page.
- * Markers are 4 of every 512 bytes of the stream, so a 64th of @mulpdu is more
- * than enough for them.
+ * A 64th of @mulpdu is added for Markers, which are 4 of every 512 bytes of the
+ * stream.
  */
 static u8 writer_pieces(u32 mulpdu)
 {

@@ -146,9 +146,9 @@ static __always_inline int srnic_fpdu_end(struct srnic_writer *w, u16 ulpdu_len)
 }
 
 /*
- * End an FPDU of @size bytes, padding and CRC included. The caller has written
- * the @len bytes before the padding at @w->at. The FPDU is contiguous and
- * without Markers.
+ * End an FPDU of @size bytes, padding and CRC included, which begins at @w->at.
+ * The caller has written its first @len bytes, those before the padding. The
+ * FPDU is contiguous and without Markers.
  */
 static __always_inline void srnic_fpdu_close(struct srnic_writer *w, u32 len,
 					     u32 size)

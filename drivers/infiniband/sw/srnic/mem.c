@@ -206,7 +206,7 @@ static int stag_register(struct srnic_mr *mr, const struct ib_pd *pd, u32 stag,
  * previous pages if there was no such call since the last registration.
  *
  * Returns 0; -EINVAL if no region has the STag's index, or if the region with
- * that index is valid already, is of another protection domain, is no region of
+ * that index is valid already, is of another protection domain, was not made by
  * alloc_mr, or has fewer than @size bytes.
  */
 int srnic_stag_register(struct srnic_dev *dev, const struct ib_pd *pd, u32 stag,
@@ -374,13 +374,13 @@ static bool target_append(struct srnic_extent *map, u32 *n, u32 max, void *va,
 
 /*
  * A region has two tables of extents: fill the one that is not in use, since a
- * valid registration goes on with the other. Entries of @sgl may begin and end
+ * valid registration keeps the other. Entries of @sgl may begin and end
  * anywhere; in the region they follow each other without gaps. ibmr->iova is
  * not the memory's address, but only the first entry's offset in its page: ULPs
  * send iova to their peers, which need not learn the kernel's addresses.
  *
  * Returns how many entries were mapped; -EINVAL if @nents is not positive, or
- * @off is beyond the first entry.
+ * *@off is beyond the first entry.
  */
 int srnic_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sgl, int nents,
 		    unsigned int *off)

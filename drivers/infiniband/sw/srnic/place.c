@@ -373,7 +373,7 @@ static noinline enum srnic_err place_send(struct srnic_qp *qp,
 		 * A receive that is posted after a modify to ERR must be
 		 * flushed, not filled. If the modify was earlier than
 		 * srnic_recv_take(), the state shows it here; if it was later,
-		 * the receive that was taken had been posted before it.
+		 * the receive was posted before the modify, and may be filled.
 		 */
 		if (!srnic_is_flowing(qp))
 			return SRNIC_ERR_NONE;

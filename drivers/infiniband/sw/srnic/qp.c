@@ -83,9 +83,9 @@ static bool qp_flush_rq(struct srnic_qp *qp, struct srnic_upcalls *up)
 }
 
 /*
- * Flush all posted work, but only in ERROR: the QP's stream has ended, or a ULP
- * has modified a QP without a stream to ERR. The caller holds tx.lock, which
- * excludes the sender, other flushes and a change to IDLE.
+ * Flush all posted work, but only in ERROR: the QP's stream has ended, or the
+ * QP had no stream when it was modified to ERR or destroyed. The caller holds
+ * tx.lock, which excludes the sender, other flushes and a change to IDLE.
  */
 static void qp_flush_locked(struct srnic_qp *qp, struct srnic_upcalls *up)
 {
@@ -189,10 +189,11 @@ void srnic_qp_put(struct srnic_qp *qp)
  * QPNs are assigned in turn, so that a QPN stays unused for a while after its
  * QP was destroyed: an application must not take completions of the old QP,
  * which may still be in its CQ, for those of a new QP. QPNs are assigned from
- * the lowest range in which three of four QPNs are free. An XArray needs a node
- * for every 64 QPNs of which any is used, and nodes above these: to allocate
- * and free a node for a single QP costs as much as to create a queue. That
- * holds for the tables of the RDMA core and of iw_mpa, too.
+ * the lowest range in which three of four QPNs are free, so that QPs share the
+ * nodes of an XArray. An XArray needs a node for every 64 QPNs of which any is
+ * used, and nodes above these: to allocate and free a node for a single QP
+ * costs as much as to create a queue. That holds for the tables of the RDMA
+ * core and of iw_mpa, too.
  *
  * The caller has counted the new QP in @dev->objects.
  */
@@ -383,11 +384,11 @@ static bool qp_is_quiet(struct srnic_qp *qp)
 
 /*
  * iw_cm and librdmacm ask for SQD when a ULP disconnects, even if the
- * connection has ended, so that is no error then. What is posted after this
- * call is not sent, even if the FIN is sent later. If an application's QP has
- * nothing left to send, iw_mpa_close() tries to send the FIN here. Otherwise
- * iw_mpa's work item lets the sender send what was posted, and then sends the
- * FIN.
+ * connection has ended. So a modify to SQD fails only in IDLE. What is posted
+ * after this call is not sent, even if the FIN is sent later. If an
+ * application's QP has nothing left to send, iw_mpa_close() tries to send the
+ * FIN here. Otherwise iw_mpa's work item lets the sender send what was posted,
+ * and then sends the FIN.
  *
  * To send the FIN iw_mpa locks the socket. When iw_mpa unlocks the socket, RX
  * may run and call completion handlers. A verb must not call a kernel ULP's

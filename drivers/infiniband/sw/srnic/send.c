@@ -435,8 +435,9 @@ static void send_fail_msg(struct srnic_qp *qp, enum srnic_mem_fault fault)
 }
 
 /*
- * Returns EMSS, into which an FPDU has to fit: a TCP segment (RFC 5044 4.5),
- * or, if both ends allow large_fpdu, a packet that TCP splits into segments.
+ * Returns EMSS, the size into which an FPDU has to fit: that of a TCP segment
+ * (RFC 5044 4.5), or, if both ends allow large_fpdu, that of a packet that TCP
+ * splits into segments.
  */
 static u32 send_emss(const struct srnic_qp *qp, const struct tcp_sock *tp,
 		     u32 mss)
@@ -448,9 +449,10 @@ static u32 send_emss(const struct srnic_qp *qp, const struct tcp_sock *tp,
 /*
  * Returns the number of bytes at which a batch of FPDUs is full: near the end
  * of one or several TCP packets, so that TCP does not send the batch's last
- * FPDU in a packet of its own. If a packet holds one FPDU or exceeds
- * SRNIC_BATCH_BYTES, or TCP has not computed the packet's size yet, a batch is
- * full at SRNIC_BATCH_BYTES.
+ * FPDU in a packet of its own. That gains nothing if a packet has only one TCP
+ * segment, and is impossible if a packet has more than SRNIC_BATCH_BYTES, or
+ * TCP has not computed a packet's size yet: then a batch is full at
+ * SRNIC_BATCH_BYTES.
  */
 static u32 send_full(const struct tcp_sock *tp, u32 mss)
 {

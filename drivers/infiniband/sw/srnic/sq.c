@@ -19,7 +19,7 @@
  * WQEs retire only at "get". So completions are in the order of posting, and no
  * WQE succeeds after another has failed (RFC 5040 5.5). A Read is done when its
  * response is complete. If the sender has not advanced "sent" past the Read by
- * then, the Read retires when the sender does so.
+ * then, the Read retires only after the sender has done so.
  *
  * An element of an application's ring has the index of its WQE. The element is
  * returned to the application (its SIW_WQE_VALID is cleared) when "sent" passes

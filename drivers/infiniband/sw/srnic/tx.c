@@ -467,7 +467,7 @@ void srnic_tx_open(struct ib_qp *ibqp)
 		return;
 	/*
 	 * Pairs with the barrier of a poster, or of RX's queue_work(): either
-	 * the sender that poster or RX starts reads that TX is open, or this
+	 * a sender, started by the poster or RX, reads that TX is open, or this
 	 * function reads that there is work.
 	 */
 	smp_mb();

@@ -53,8 +53,9 @@ enum { srnic_report_port_event };
 /*
  * srnic's verbs have the arguments of the newest kernel. If an older kernel
  * calls a verb with other arguments, a macro renames the verb wherever "("
- * follows its name. In struct ib_device_ops no "(" follows: the function of
- * that name, in uverbs_ioctl.h, has the older kernel's arguments.
+ * follows its name. In srnic's initializer of struct ib_device_ops no "("
+ * follows, so there the name is that of a function in uverbs_ioctl.h, which has
+ * the older kernel's arguments.
  *
  * Since Linux 6.11 create_cq gets struct uverbs_attr_bundle in place of udata.
  * Since Linux 6.17 reg_user_mr also gets struct ib_dmah, a DMA handle.

@@ -6,8 +6,8 @@
 
 /*
  * Older kernels call create_cq with udata in place of attrs, and reg_user_mr
- * without dmah: see ib_verbs.h. The functions in parentheses have these older
- * arguments. For a kernel ULP's CQ udata is NULL.
+ * without dmah: see ib_verbs.h. The functions below whose names are in
+ * parentheses have these older arguments. For a kernel ULP's CQ udata is NULL.
  */
 #ifdef srnic_create_cq
 int srnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
