@@ -26,8 +26,8 @@ CHOICE=()
 mutate() { "$TOP/scripts/test/mutate/mutate.py" --state "$WORK/state.json" "${CHOICE[@]}" "${KEEP[@]}" "$@"; }
 
 # put_mutants LINUX [--drop LOG]: write this tree's sources to drivers/iw_mpa of the kernel sources
-# LINUX, with all mutants but those that the compiler has rejected, by its LOG. A warning must not
-# stop the compiler, since a mutant may cause one.
+# LINUX, with all mutants but those that the compiler has rejected; LOG is the output of the build
+# in which it did so. A warning must not stop the compiler, since a mutant may cause one.
 put_mutants() {
 	local linux=$1 ours=$1/drivers/iw_mpa
 
@@ -40,8 +40,8 @@ put_mutants() {
 }
 
 # Build one kernel with all mutants. Those that do not compile are dropped; the compiler reports
-# only some of them at a time, so the build is tried up to 12 times. The kernel's time stamp is
-# fixed, since a run that was stopped is continued only with an identical kernel.
+# only some of them at a time, so the build is tried up to 12 times. The time stamp of the build is
+# fixed, since a run of the suites that was stopped is continued only with an identical kernel.
 build_mutants() {
 	local linux=$1 try
 	local -a drop=()

@@ -34,10 +34,11 @@ SERIES=(iw_mpa srnic)	# in alphabetical order, each on top of those before it
 git_here() { GIT_CEILING_DIRECTORIES=$CACHE git -c safe.directory='*' "$@"; }
 in_repo() { git_here -C "$REPO" "$@"; }
 
-# refresh FOLDER: write the folder's Makefile with only those objects whose source has been added so
-# far, and its Kconfig with only the options that this Makefile names. The Makefile names objects of
-# takeover/ only when takeover/takeover.c has been added, and the folder tests/ of the KUnit suites
-# only when .kunitconfig has been added, which follows all suites but those of takeover/.
+# refresh FOLDER: after a patch has added files, write FOLDER's Makefile with only those objects
+# whose source is there so far, and its Kconfig with only the options that this Makefile names. The
+# Makefile names objects of takeover/ only if takeover/takeover.c is there, and the folder tests/
+# only if .kunitconfig is there: the patch that adds .kunitconfig follows those that add the KUnit
+# suites, except the suites of takeover/.
 refresh() {
 	local from=$NEW/$1 to=$REPO/$1 object
 	local -a edits=()
@@ -72,9 +73,9 @@ commit() {
 	in_repo add -Af && sed '/^#/d' "$1" | in_repo commit -q --signoff -F -
 }
 
-# The patches are signed off by the user of git; if git has no name for the user, by the tree's maintainer, and then
-# they cannot be sent. No other setting of the user's git, such as the form of diffs, hooks or keys, changes the
-# patches.
+# The patches are signed off by git's user.name. If that is not set, they have the name of this
+# tree's maintainer, and must not be sent, since nobody has signed them off. No other setting of the
+# user's git, except user.email, changes the patches, such as the form of diffs, hooks or keys.
 identify() {
 	WHO=$(sed -n 's/^M:[[:space:]]*//p' "$TOP/MAINTAINERS" | head -n 1)
 	SIGNED=$(git_here -C "$TOP" config user.name || true)

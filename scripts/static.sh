@@ -64,8 +64,8 @@ same() { diff <(printf '%s\n' "$@") -; }
 # sum_of WORD [FILE...]: one checksum of WORD, this script and the files
 sum_of() { { echo "$1" && sha256sum scripts/static.sh "${@:2}"; } | sha256sum | cut -d ' ' -f 1; }
 
-# unless_passed NAME SUM COMMAND...: skip the command if it has passed with the same SUM of its inputs, unless
-# AFRESH is set. The last SUM of each NAME is kept.
+# unless_passed NAME SUM COMMAND...: SUM is a checksum of COMMAND's inputs. Skip COMMAND if the last
+# run for NAME passed with the same SUM, unless AFRESH is set. The SUM of a run that passed is kept.
 unless_passed() {
 	local mark=$IW_MPA_BUILD/passed/$1
 
@@ -90,9 +90,9 @@ examples() {
 }
 
 # built TEXT LOG COMMAND...: run COMMAND, which builds in $IW_MPA_BUILD with W=1, and write its
-# output to LOG. If COMMAND fails, so does built(). If it warns about files of this tree, print TEXT
-# and the warnings, and fail. A compiler warns only when it makes an object: so objects are kept for
-# the next time only if none had a warning, and the compiler is the same.
+# output to LOG. If COMMAND fails, so does built(). If LOG has warnings about files of this tree,
+# print TEXT and the warnings, and fail. A compiler warns only when it makes an object: so the next
+# call keeps the objects only if this one had no warning, and the compiler is still the same.
 built() {
 	local text=$1 log=$2 clean=$IW_MPA_BUILD/clean compiler
 
@@ -134,7 +134,7 @@ test_new_driver() {
 }
 
 # Test make install, into a separate root folder, and make uninstall. The host's folders must not
-# change. The module siw_mpa has to be built and installed only by "make install IW_MPA_SIW=y".
+# change. Only "make install IW_MPA_SIW=y" may build and install the module siw_mpa.
 test_install() {
 	mkdir -p "$IW_MPA_BUILD"
 	touch "$IW_MPA_BUILD/before"
@@ -155,8 +155,8 @@ installed() {
 user_make() { built 'warnings' "$IW_MPA_BUILD/install.log" make -s "$@" W=1 "INSTALL_MOD_PATH=$root"; }
 
 # builds_driver: build a driver whose sources are not in this tree, using only the files that "make
-# install-dev" has installed below $root. After that "make install" replaces the modules: it has to
-# remove the list of the old modules' symbols, without which a driver must not build.
+# install-dev" has installed below $root. After that "make install" replaces iw_mpa's modules: it
+# has to remove the list of the old modules' symbols, and without that list no driver must build.
 builds_driver() {
 	local dir=$IW_MPA_BUILD/author symbols=$root/usr/local/share/iw-mpa/symvers/$KREL
 
@@ -285,8 +285,8 @@ test_checkpatch() {
 }
 
 # Print where a function of iw_mpa has kernel-doc, although it is not exported: only functions that
-# other modules can call have kernel-doc. That of a function begins "name - summary"; that of a
-# structure has a word in front of the name.
+# other modules can call have kernel-doc. A function's kernel-doc begins "name - summary"; that of a
+# structure begins "struct name - summary".
 undue_kernel_doc() {
 	local file
 
@@ -380,9 +380,9 @@ test_reclaim() {
 	{ grep -rPzo '\balloc_(ordered_|percpu_)?workqueue\([^;]*;' "${ours[@]}" |
 		grep -zv '\bWQ_MEM_RECLAIM\b' | tr '\0' '\n' || true; } |
 		none 'work queues without WQ_MEM_RECLAIM' || return 1
-	# Two work items of srnic may use the system's queues: one waits for rtnl, the other for cpus_read_lock(), and
-	# the owners of these locks may wait for storage. Only the task that adds or deletes a link waits for these
-	# items.
+	# Two work items of srnic may use the system's queues, which have no rescuer, since only the
+	# task that adds or deletes a link waits for them. One item takes rtnl, the other
+	# cpus_read_lock(), and the owners of these locks may wait for storage in any case.
 	{ grep -rnE '\bsystem_\w*wq\b|\bschedule_(delayed_)?work(_on)?\(|\bflush_scheduled_work\(' \
 		"${ours[@]}" | grep -vE 'srnic/(device\.c:.*catch_up|handoff\.c:.*reserves)' || true; } |
 		none "work on the system's queues" || return 1
@@ -394,8 +394,8 @@ test_reclaim() {
 		none 'allocations that may wait for storage'
 }
 
-# The newest kernels warn if the flags of a work queue do not say whether the queue is bound to CPUs, and if work is
-# queued on the system's older queues, whose names do not say so.
+# The newest kernels warn if a work queue is allocated without WQ_PERCPU and WQ_UNBOUND, and if work
+# is queued on system_wq or system_unbound_wq, which are deprecated.
 test_work_queues() {
 	local -a ours=(drivers kunit)
 
@@ -422,8 +422,8 @@ test_conformance() {
 }
 
 # check.sh passes its selftest. Each row of scripts/test/check/rows for wire or end-to-end tests
-# chooses at least one. Each wire test, end-to-end test, test of usage.sh, and suite of another
-# project (scripts/suites) is in a row.
+# chooses at least one test. Each wire test, end-to-end test, test of usage.sh, and suite of another
+# project (scripts/suites) is run by a row.
 test_check() {
 	local entry listed rows some ends=
 	local -a words
@@ -537,8 +537,9 @@ test_patches() {
 	done | none 'git cannot read these patches'
 }
 
-# The series for the kernel's tree edits our files by regular expressions, and each of them has to find its text. The
-# edited files name nothing that only this tree has, nor a page that the series leaves out.
+# compose() edits this tree's files for the patches to the kernel, by regular expressions, each of
+# which has to match. The edited files name nothing that only this tree has, and no page that the
+# patches leave out.
 test_series() (
 	local name
 

@@ -41,8 +41,8 @@ main() {
 		[[ $changed == yes ]] || continue
 		krel=$(basename "${updates%/updates}")
 		remove "$root/usr/local/share/iw-mpa/symvers/$krel"
-		# If there is no modules.order, the kernel has been removed: then remove
-		# "updates", and the kernel's folder, unless they have other files.
+		# If /lib/modules/KREL has no modules.order, that kernel has been removed: then
+		# remove the folder KREL/updates, and KREL, unless files are left in them.
 		if [[ -e ${updates%/updates}/modules.order ]]; then
 			depmod -b "${root:-/}" "$krel"
 		else
