@@ -21,9 +21,9 @@ build() {
 
 BLK=/run/blktests
 
-# The suite loads and unloads the driver for each test, so modprobe has to find the modules in
-# /share. The target opens its files with O_DIRECT, which a tmpfs possibly does not support. iw_mpa
-# is loaded only if it is built: the driver siw does not need iw_mpa, which possibly is not built.
+# blktests loads and unloads $DRIVER for each test, so modprobe has to find the modules in /share.
+# The target opens its files with O_DIRECT, which a tmpfs possibly does not support: so they are on
+# ext4. iw_mpa is loaded only if it is built: for the driver siw it need not be.
 begin() {
 	local ours='[ ! -e /share/modules/iw_mpa.ko ] ||'
 

@@ -15,9 +15,9 @@ FSID=10000000-0000-0000-0000-000000000000
 
 libraries() { echo "/host$BUILT/usr/lib/x86_64-linux-gnu"; }
 
-# One OSD, whose disk is in memory, without authentication. Ceph sends without a check that the peer has posted
-# receives, so the shared receive queue has more entries than messages can be in flight. Ceph's default time limits are
-# too short for emulated hosts.
+# The cluster has one OSD, whose disk is in memory, and no authentication. Ceph sends without a
+# check that the peer has posted receives, so the shared receive queue has more entries than there
+# can be messages in flight. Ceph's default time limits are too short for emulated hosts.
 configuration() {
 	cat <<-END
 	[global]
@@ -99,8 +99,8 @@ cluster() {
 	client "$(ceph "/host$TOP/scripts/suites/ceph_pool.py pool")" 300
 }
 
-# cluster_ends: check that both daemons still run, and end them. An OSD that had ended and begun
-# again would have lost its objects, which are in memory.
+# cluster_ends: check that the monitor and the OSD still run, and end them. An OSD that had ended,
+# and had been started again, would have lost its objects, which are in memory.
 cluster_ends() {
 	on "$SERVER" '! bg_ended mon && ! bg_ended osd'
 	guest_stop "$SERVER" osd | tail -n 5

@@ -66,13 +66,13 @@ limit() {
 	expect_text "$output" '(attempted|Created|created|posted|size)'
 }
 
-# small_command GROUP: print the command of a program other than dapltest, which both ends run. Some
-# of these programs continue after an error; their exit status is always 0, and their last line
-# reports the result. dtest writes, reads and sends both ways, except that "stream" only writes,
-# with one completion for nine Writes, and "sizes" writes in both directions, and compares what
-# returns. dtestsrq uses its shared receive queue with one connection, as dapl_cookie.c assumes that
-# receives complete in the order in which they were posted: with several QPs they do not. dtestx is
-# left out: it needs atomic operations and immediate data.
+# small_command GROUP: print GROUP's command, of a program other than dapltest, which both ends run.
+# Some of these programs continue after an error; their exit status is always 0, and their last line
+# reports the result. dtest writes, reads and sends both ways; but the group dtest/stream only
+# writes, with one completion for nine Writes, and dtest/sizes writes in both directions, and
+# compares the data that come back. dtestsrq uses its shared receive queue with one connection, as
+# dapl_cookie.c assumes that receives complete in the order in which they were posted: with several
+# QPs they do not. dtestx is left out: it needs atomic operations and immediate data.
 small_command() {
 	case $1 in
 	dtest/4k) echo 'dtest -b 4096 -B 100' ;;

@@ -19,11 +19,12 @@ build() (
 FAB_PORT=9228 OOB_PORT=3000
 
 # tests PROVIDER LIST: print the tests in runfabtests.sh's list LIST, such as "unit", except those
-# that runfabtests.sh leaves out for PROVIDER, and the following. Two wait for immediate data, which
-# iWARP does not carry, until they are killed. In fi_rdm_multi_client RxM sometimes posts a receive
-# to an endpoint that it has closed (libfabric's issue 11828). Over verbs, without RxM, the client
-# of fi_shared_ctx, fi_msg_bw and fi_rma_bw may send before its server has posted a receive, which
-# ends an iWARP connection: they fail sometimes. fi_bw, which always fails, is not left out.
+# that runfabtests.sh leaves out for PROVIDER, and these: tests with "rdm -o writedata", which wait
+# for immediate data until they are killed, since iWARP does not carry it; fi_rdm_multi_client, in
+# which RxM sometimes posts a receive to an endpoint that it has closed (libfabric's issue 11828);
+# and, over verbs without RxM, fi_shared_ctx, fi_msg_bw and fi_rma_bw, which fail sometimes: their
+# client may send before the server has posted a receive, which ends an iWARP connection. fi_bw,
+# which always fails for this reason, is not left out, but expected to fail.
 tests() {
 	local line pattern
 	local -a left_out

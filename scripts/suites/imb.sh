@@ -42,8 +42,8 @@ build() {
 	done
 }
 
-# table BENCHMARK: print how many rows of BENCHMARK in $output show no wrong data (0.00 in the last
-# column), of those that there have to be: one for each size, in each of the benchmark's modes
+# table BENCHMARK: print "N of M rows", and fail unless N is M: N rows of BENCHMARK in $output show
+# no wrong data (0.00 in the last column); M is the number of sizes times the benchmark's modes.
 table() {
 	awk -v name="$1" -v sizes="${#SIZES[@]}" '/^# Benchmarking / { on = $3 == name }
 		on && /#bytes/ { rows += sizes }
@@ -51,9 +51,9 @@ table() {
 		END { print right + 0 " of " rows + 0 " rows"; exit !rows || right != rows }' <<<"$output"
 }
 
-# There are two ranks on each host, and neighbours are on different hosts. With Open MPI's component
-# "pt2pt" access to windows is by messages, which go over libfabric; the component that is Open
-# MPI's default may use another way.
+# There are two ranks on each host, and ranks with consecutive numbers are on different hosts. With
+# Open MPI's component "pt2pt" one-sided operations on an MPI window are messages, which go over
+# libfabric; Open MPI's default component may bypass libfabric.
 check() {
 	local output name text
 	local -a names

@@ -7,8 +7,9 @@ BUILT_FOR=kernel
 PACKAGES="patch"
 SAMPLED='^(4096|server_inv|read_inv)$'
 
-# krping's "fr" is left out: it maps a region anew while up to 31 registrations of that region are pending, and polls
-# without ever yielding the processor to srnic's work. krping itself refuses its tests of latency and bandwidth.
+# krping's test "fr" is left out: it maps a region anew while up to 31 registrations of that region
+# are pending, and polls without ever yielding the processor to srnic's work. Left out are also its
+# tests of latency and bandwidth, which krping itself refuses to run on any device.
 groups() { printf '%s\n' 64 4096 65536 131072 6 server_inv read_inv local_dma_lkey; }
 
 build() {

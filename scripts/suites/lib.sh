@@ -84,8 +84,9 @@ has_packages() {
 	done
 }
 
-# has_source: if $CACHE/suites/git lacks a commit of SOURCE, fetch it: from a repository in the
-# folder SUITES, if that is set and has it, else from the network
+# has_source: if $CACHE/suites/git lacks a commit of SOURCE, fetch it: first from SOURCE's
+# repository in the folder $SUITES, if that variable is set; if that does not have the commit, from
+# the network
 has_source() {
 	local have from
 

@@ -8,8 +8,8 @@ BUILT_OF="scripts/suites/libsiw_probe.c scripts/rdma-core/*.patch"
 PACKAGES="cmake pkg-config patch libnl-route-3-dev"
 SAMPLED=.
 
-# Each group is LIBRARY/TEST: TEST is a command of libsiw_probe; LIBRARY is "stock", the installed
-# libsiw, or the release of Debian whose libsiw is built, with the patches of scripts/rdma-core.
+# Each group is LIBRARY/TEST: TEST is a command of libsiw_probe. LIBRARY is "stock" for the libsiw
+# that is installed, or a release of Debian for its libsiw with the patches of scripts/rdma-core.
 groups() { printf '%s\n' {stock,bookworm,trixie}/{send-inv,query-srq,with-inv}; }
 
 # build_libsiw FOLDER: build libibverbs, and libsiw as its only provider, of the sources in FOLDER

@@ -3,14 +3,16 @@
  * Checks of what libsiw does for a program:
  *
  *	libsiw_probe send-inv ADDRESS PORT
- *		Write into a region of libsiw_peer.py, and have it invalidated by
- *		a Send. The next such Write has to end the connection.
+ *		Write into a region of libsiw_peer.py, and invalidate the region
+ *		by a Send with Invalidate. Another Write into the region has to
+ *		end the connection.
  *	libsiw_probe query-srq
- *		An SRQ's size and limit are what was asked for.
+ *		ibv_query_srq() reports the size that ibv_create_srq() returned,
+ *		and the limit that was set.
  *	libsiw_probe with-inv
- *		A completion that the kernel marks as one of a Send with
- *		Invalidate is reported as one. Here the program writes that completion: no
- *		peer can invalidate a region of a program.
+ *		ibv_poll_cq() sets IBV_WC_WITH_INV in a completion with the flag
+ *		SIW_WQE_REM_INVAL. libsiw_probe itself writes this completion into
+ *		the CQ, not the kernel: no peer can invalidate a region of a program.
  */
 
 #include <arpa/inet.h>

@@ -9,8 +9,9 @@
 DESCRIPTION="perftest's matrix: Debian's perftest, connected by rdma_cm"
 SAMPLED='/65536-|_(lat|bw)/1$|atomic|/ud$'
 
-# A group is PROGRAM/SIZE or PROGRAM/SIZE-WAY, with a WAY of options(), or PROGRAM/ud. perftest has
-# no option for events in latency tests of Writes, and its option for an SRQ works only with Sends.
+# A group is PROGRAM/SIZE; or PROGRAM/SIZE-WAY, with a WAY of options(); or PROGRAM/ud, for UD QPs.
+# perftest has no option for events in latency tests of Writes, and its option for an SRQ works only
+# with Sends.
 groups() {
 	printf '%s\n' ib_{send,write,read}_{lat,bw}/{1,65536} ib_{send,read}_{lat,bw}/65536-events ib_write_bw/65536-events
 	printf '%s\n' ib_send_{lat,bw}/65536-srq ib_{send,write,read}_bw/65536-both ib_send_bw/ud ib_atomic_{lat,bw}/8

@@ -8,8 +8,9 @@ UNPACKED="libdpdk-dev librte-eal23"	# the latter for its number: SPDK of 2023 su
 SAMPLED='^(nvmet/dd|spdk/dd|spdk/kernel)$'
 KIT=nvme
 
-# Each group is TARGET/INITIATOR; "nvmet" is the kernel's target. The kernel's initiator asks for
-# responses that invalidate its keys.
+# Each group is TARGET/TEST. The target "nvmet" is the kernel's. The initiator is the kernel's in
+# the tests "kernel" and "kernel-srq", else SPDK's; the kernel's initiator asks the target for
+# responses that are Sends with Invalidate.
 groups() { printf '%s\n' {nvmet,spdk}/{identify,dd,verify} spdk/kernel spdk/kernel-srq; }
 
 # build_libsiw FOLDER: copy libsiw into FOLDER; the suite libsiw builds it
@@ -20,8 +21,9 @@ build_libsiw() (
 	cp "$BUILT/bookworm/build/lib/libsiw-rdmav34.so" "$1"
 )
 
-# SPDK needs DPDK below one folder, and all of DPDK's headers in one folder. librte_power would need
-# more libraries. ISA-L, a submodule for compression and encryption, is not built without nasm.
+# SPDK needs DPDK below one folder, and all of DPDK's headers in one folder. DPDK's librte_power is
+# removed, since it would need more libraries. The function nasm hides the assembler, since without
+# it SPDK's submodule ISA-L, for compression and encryption, is not built.
 build() {
 	local here=$PWD dir
 
