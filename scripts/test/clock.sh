@@ -50,8 +50,8 @@ build_modules() {
 	cp "$OUT/src/drivers/infiniband/sw"/{iw_mpa/iw_mpa,srnic/srnic}.ko "$OUT/modules/"
 }
 
-# used: print the processor time that the kernel, a process of the host, has used, in nanoseconds.
-# The programs that run on it are other processes of the host, and are not included.
+# used: print the processor time in nanoseconds that the kernel, user mode Linux, has used: it is a
+# process of the host. The programs that run on it are other processes, which do not count.
 used() { awk '{ print $1 }' "/proc/$UML_PID/schedstat"; }
 
 # answer: set SAID to the next line "mark ..." that init prints in user mode Linux, without "mark".

@@ -24,8 +24,9 @@ FAILED=0
 STEPS=0
 OUT=$CACHE/demo
 TITLE=
-# Variables of scripts/e2e: the clean-up after a step leaves the job "capture" running, so that one
-# capture has all steps of a part; 040-perftest.sh runs one program of perftest.
+# scripts/e2e reads these: KEEP_JOB, the job that the clean-up after a step leaves running, so that
+# one capture has all steps of a part; PERFTESTS, the programs of perftest that 040-perftest.sh
+# runs.
 export KEEP_JOB=capture
 export PERFTESTS=ib_write_bw
 
@@ -116,8 +117,8 @@ names() {
 	done
 }
 
-# Print what startup.py finds in the part's capture. It keeps this in NUMBER.json, where page.py
-# finds it; NUMBER is the number with which the title of the part begins.
+# Print what startup.py finds in the part's capture. startup.py also writes it to NUMBER.json, for
+# page.py; NUMBER is the number with which the title of the part begins.
 show() {
 	local -a names
 

@@ -448,8 +448,8 @@ static void print_memory(int n, long octets)
 
 	for (i = 0; i < CACHES; i++) {
 		/*
-		 * A slab cache with less than one more object for each four connections has grown
-		 * for other reasons, and is left out.
+		 * A slab cache that has grown by less than one object for four connections has
+		 * grown for other reasons than the connections, and is left out.
 		 */
 		if (caches[i].objects * 4 < n)
 			continue;

@@ -9,7 +9,7 @@
  * with times in milliseconds since the first rdma_connect to the new server:
  *	rejected, failed	attempts that ended like this
  *	missing			clients that were not connected in the end
- *	median, p99, last	time until so many clients were connected
+ *	median, p99, last	time until half, 99 %, and all of the clients were connected
  *	peak, stays		bytes of the host's memory per client, at most and in the end: of
  *				the client, of the server, and of what the kernel has for both
  */

@@ -4,9 +4,10 @@
 
     comeback.py CONTROLLERS SECONDS
 
-The target has no port for SECONDS. Prints lines "WHAT NUMBER": median and last, milliseconds from
-the return of the port until half of the controllers, and all, are live; failed, failed attempts to
-reconnect. This is no shell script, since the guest's clock jumps whenever a program is loaded.
+When no controller is live any more, the target has no port for another SECONDS. Prints "median N"
+and "last N", the milliseconds from the return of the port until half of the CONTROLLERS
+controllers, and all, are live; and "failed N", the failed attempts to reconnect in that time. This
+is no shell script, since the guest's clock jumps whenever a program is loaded.
 """
 
 import glob
@@ -36,8 +37,9 @@ def await_live(states, enough):
 
 
 def failures(log):
-    """Count the lines FAILED in the rest of the kernel's log. If the log has overwritten the next
-    lines, read() fails with EPIPE, and then continues with the oldest line that is left."""
+    """Count the records with the text FAILED from the position of LOG to the end of /dev/kmsg. If
+    the next record was overwritten, one read() fails with EPIPE; the next gets the oldest one
+    left."""
     number = 0
     while True:
         try:

@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Make the map of functions that split.c reads from a guest's /proc/kallsyms.
+"""From a guest's /proc/kallsyms, make the map of functions that split.c reads.
 
     functions.py KALLSYMS BUILD-FOLDER >MAP
 
+The map gives each function a group, one of the parts of the kernel in GROUPS.
 A function of a module belongs to the module's group; siw's functions are divided
 between the connection manager and the rest by the object files in BUILD-FOLDER.
 In the kernel itself the networking code is contiguous, and BEGINNINGS lists the

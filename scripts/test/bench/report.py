@@ -22,8 +22,9 @@
     report.py --scale FOLDER    more processors, very many connections (scale.rst, scale.html), from
                                 FOLDER/scale/VARIANT.cpus-NUMBER, srnic.crowd, srnic.removal
 
-FOLDER/raw has a file VARIANT.MEASURE with the output of cm_bench, lines "KEY NUMBER", and a file VARIANT.MEASURE.split
-with the counts of split.c, lines "PHASE GROUP FUNCTION INSTRUCTIONS CALLS".
+VARIANT is a driver with some settings, or "tcp", TCP alone. FOLDER/raw has a file VARIANT.MEASURE
+with the output of cm_bench, lines "KEY NUMBER", and a file VARIANT.MEASURE.split with the counts of
+split.c, lines "PHASE GROUP FUNCTION INSTRUCTIONS CALLS".
 """
 
 import collections
@@ -88,8 +89,8 @@ class Measure:
         return self.values.get(name)
 
     def total(self):
-        """Return the instructions in all phases, also in "settle", after the end of all
-        connections."""
+        """Return the instructions in all phases, also in "settle", the phase that follows the end
+        of all connections."""
         return round(sum(self.insns.values()) / self.count)
 
     def of_phase(self, name):
@@ -159,7 +160,7 @@ def as_text(table):
 
 def as_page(table):
     """Return the parts of a page for a table: title, plots of its numbers except ratios, and the
-    table itself; none if it has no numbers."""
+    table itself; return no parts if the table has no numbers."""
     names = [name for name in table.head[1:] if "/" not in name]
     rows = [(row[0], [None if isinstance(cell, str) else cell for cell in row[1:len(names) + 1]])
             for row in table.rows]
@@ -185,7 +186,7 @@ HEAD = ["", *VARIANTS, "srnic/siw", "plain/siw"]
 
 def row_of(name, values):
     """Return a row of a table: NAME, the numbers of VALUES, {variant: number}, in the order of
-    VARIANTS, and the ratios of srnic and plain to siw."""
+    VARIANTS, and the ratios to siw of srnic, and of plain, srnic with no more than siw does."""
     siw = values.get("siw")
     return [name, *[values.get(variant) for variant in VARIANTS],
             ratio(values.get("srnic"), siw), ratio(values.get("plain"), siw)]
@@ -342,16 +343,16 @@ def table_of_ulps(found):
 
 
 def table_of_iops(found):
-    """I/Os per second as fio reports them, by the guest's clock: unlike the plugin's counts these
-    include the instructions of fio, and the time in which the guest was idle."""
+    """I/Os per second as fio reports them, by the guest's clock: unlike the counts of the plugin
+    split.c these include the instructions of fio, and the time in which the guest was idle."""
     rows = [row_of(name[4:], by_variant(found[name], lambda m: m.values.get("iops")))
             for name in sorted(found) if name.startswith("ulp-nvme")]
     return Table("I/Os of NVMe in a second of 1,000,000,000 instructions", HEAD, rows)
 
 
 def with_crc(table, folder):
-    """Add to the table's title the driver of the kernel's crypto API that computed CRC32c: a
-    computation in software costs more, so such a table could not be compared with this one."""
+    """Add to the table's title which driver of the kernel's crypto API computed CRC32c. Without the
+    processor's instruction CRC32c costs more: tables with other drivers cannot be compared."""
     path = os.path.join(folder, "crc32c")
     if not os.path.exists(path):
         return table

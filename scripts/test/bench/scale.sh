@@ -8,8 +8,9 @@ SCALE_CPUS=${SCALE_CPUS-'1 2 4'}
 SCALE_PAIRS=${SCALE_PAIRS:-50000}	# pairs of endpoints, connected over the loopback device; 0: none
 SPREAD_PAIRS=${SPREAD_PAIRS:-5000}	# the same, with four processors
 
-# Count the instructions of all processors for a connection. QEMU runs one processor at a time, so that the plugin can
-# count. The guest uses the host's clock, since a kernel with several processors does not boot with -icount.
+# Count the instructions of all processors for a connection. QEMU runs one processor at a time, so
+# that its plugin split.c can count. The guest uses the host's clock, since a kernel with several
+# processors does not boot with -icount.
 measure_cpus() {
 	local variant
 

@@ -51,8 +51,8 @@ ulps_end() {
 fio_iops() { awk -F ';' 'NF > 48 { print "iops", int($8 + $49) }'; }
 
 # count_io FILE KIT COMMAND TIMES: run COMMAND, which makes TIMES I/Os, in the guest, with functions
-# of scripts/lib/guest/KIT.sh. Write "connections TIMES" to FILE, the instructions that split.c has
-# counted to FILE.split, and the output to $OUT/log.
+# of scripts/lib/guest/KIT.sh. Write the number of I/Os to FILE, as report.py reads it, "connections
+# TIMES"; the instructions that split.c has counted to FILE.split; and the output to $OUT/log.
 count_io() {
 	rm -f "$OUT/split"
 	in_kit "$2" "/share/cm_bench count; $3; /share/cm_bench dump" >"$OUT/log" || true

@@ -92,7 +92,8 @@ def figures_of(lines):
 
 
 def choice(kind, value):
-    """Return which transport is the better choice by the ratio VALUE, and the ratio."""
+    """Return which transport costs less, and VALUE, the ratio of srnic's cost to that of the same
+    protocol over TCP; KIND is the protocol: nvme, nfs or iser."""
     if value == "-":
         return "-"
     if abs(float(value) - 1) <= NEAR:
@@ -142,8 +143,8 @@ class Marginal:
         return measure
 
     def of(self, number):
-        """Return NUMBER(run), such as its instructions, for one more I/O: the difference between
-        the runs, divided by the difference between their numbers of I/Os."""
+        """NUMBER(run) is a number for a whole run, such as its instructions. Return it for one more
+        I/O: the difference between the two runs, divided by that of their numbers of I/Os."""
         return (number(self.long) - number(self.short)) / self.more
 
     def kernel(self):
@@ -189,7 +190,7 @@ def functions_tables(found, columns=("tcp", "plain"), most=25):
 
 
 def bars_of(rows):
-    """Return the columns that have figures, and for each row (its title, its figures in these)."""
+    """Return the columns that have figures; and for each row (title, figures in these columns)."""
     columns = [column for column in COLUMNS if any(column in by for by in rows.values())]
     return columns, [(ROWS[name], [by.get(column) for column in columns]) for name, by in rows.items() if by]
 
