@@ -37,8 +37,9 @@ let_in() {
 			bg_start sshd 'dropbear -F -E -r /run/host_key -p 22' && poll 20 tcp_listens 22"
 }
 
-# Make /share/person for guest A: it runs iw-mpa-judge as a user does, from the package, with this tree and the program
-# $1 hidden. The test programs were built before: see build_programs.
+# Make the script /share/person for guest A. It runs iw-mpa-judge as a user does, from the package,
+# while this tree, and the program that is the script's first argument, are hidden. The test
+# programs have been built before: see build_programs.
 make_person() {
 	local deb
 
@@ -186,7 +187,7 @@ peer_to_peer() { guest_run B "echo $1 >/proc/sys/net/iw_mpa/peer_to_peer"; }
 
 # The tests of hazards.py run on another host's device only with --hazards. With the sysctl
 # peer_to_peer 0 the device never asks for RTR messages. That breaks no rule, so the report has to
-# name a feature that the device lacks.
+# list it among what the device does not support.
 test_hazards() {
 	changes 'peer_to_peer 0' 'peer_to_peer 1' || return
 	judge --hazards --device siw0 --sample -k 'read_rtr_works|request_by_default|no_rtr_in_common' \

@@ -59,7 +59,7 @@ cover_folders() {
 uncover_folders() { umount /usr/src /etc/dkms /lib/modules /var/lib/dkms "$WORK"; }
 
 # Run dkms with the environment of an administrator, without the variables of this tree's scripts.
-# If the headers are not installed, but only unpacked in $CACHE, name their folder.
+# If the kernel's headers are not installed, but only unpacked in $CACHE, name their folder to dkms.
 run_dkms() {
 	local -a environment=(env -u IW_MPA_CACHE -u TOP -u KERNEL -u KREL) kernel=()
 
@@ -127,8 +127,9 @@ install_expecting() {
 	expect_installed "$@"
 }
 
-# skips MODULE/VERSION KERNEL [SED]: make headers of KERNEL with our kernel's configuration, edited
-# by SED. dkms must not build for it, but exit with 77, which packages do not count as a failure.
+# skips MODULE/VERSION KERNEL [SED]: give KERNEL a folder of headers that only has the configuration
+# of the test's kernel, edited by SED. dkms must not build MODULE for KERNEL, but exit with 77,
+# which packages do not count as a failure.
 skips() {
 	local status=0
 
@@ -329,16 +330,16 @@ make_host() {
 	need_kernel "$2"
 	SECOND=$KREL
 	rm -f "$HOST/lib/modules/$SECOND/build"
-	# uname has to print $FIRST on the copy. dpkg runs packages' scripts with its own PATH, so
-	# the file of uname is replaced.
+	# uname has to print $FIRST on the copy of the host. dpkg runs packages' scripts with its
+	# own PATH, so the file /usr/bin/uname is replaced.
 	mv "$HOST/usr/bin/uname" "$HOST/usr/bin/uname.real"
 	printf '%s\n' '#!/bin/sh' "[ \"\$*\" = -r ] && echo $FIRST || exec /usr/bin/uname.real \"\$@\"" \
 		>"$HOST/usr/bin/uname"
 	chmod +x "$HOST/usr/bin/uname"
 }
 
-# headers_come KERNEL: put the headers of KERNEL on the copy, as apt does before it runs the scripts
-# in header_postinst.d
+# headers_come KERNEL: put the headers of KERNEL on the copy of the host, as apt does before it runs
+# the scripts in header_postinst.d
 headers_come() {
 	need_kernel "$1"
 	[[ -e $HOST/lib/modules/$KREL/build/Makefile ]] || ln -sfn "$KDIR" "$HOST/lib/modules/$KREL/build"
@@ -451,7 +452,8 @@ test_compiles() {
 	status_is '' acme/0.2 added
 }
 
-# When the driver's old module is loaded beside the new iw_mpa, the kernel or iw_mpa refuses it, and logs the reason.
+# When the driver acme, compiled for the old iw_mpa, is loaded beside the new iw_mpa, the kernel or
+# iw_mpa refuses it, and logs the reason.
 # shellcheck disable=SC2016 # expands on the guest
 test_refused() {
 	local guest

@@ -80,9 +80,9 @@ commit_of_tree() {
 }
 
 # tests_concern NAME: print which rows of scripts/test/check/rows can run code of
-# scripts/wire/NAME.py, in the form of concerned_by(): all rows of wire.sh if other files import
-# NAME.py, else those that name NAME or no file; and the rows of soak.sh and debug.sh that run
-# NAME.py, or files that may import it.
+# scripts/wire/NAME.py, as SUITE or SUITE:REGEX (see concerned_by): all rows of wire.sh if other
+# files import NAME.py, else those rows that name NAME or no file; and the rows of soak.sh and
+# debug.sh that run NAME.py, or files that may import it.
 tests_concern() {
 	case $1 in
 	# Other files import these, or debug.sh runs them as "storms" or "faults".
@@ -124,8 +124,8 @@ concerned_by() {
 	dkms.conf | scripts/deb/* | scripts/lib/deb.sh) echo static dkms package usage refusals device ;;
 	scripts/test/package.sh) echo static package usage refusals ;;
 	scripts/test/dkms.sh) echo static refusals dkms ;;
-	# An end-to-end case concerns rows without -k, and rows with the case's number in -k. Some
-	# cases are also used by suites of scripts/suites (280-mpi by two), or by demo.sh.
+	# An end-to-end case concerns those rows of e2e.sh that have no -k, or the case's number in
+	# -k. Some cases are also used by suites of scripts/suites (280-mpi by two), or by demo.sh.
 	scripts/e2e/[0-9][0-9][0-9]-*.sh)
 		echo "static e2e:e2e(.--sample)?\$|\<${name%%-*}\> debug:e2e patched:e2e" \
 			"suites:SUITE=(${name#*-}|${name/280-mpi/imb})\> usage:demo|e2e_"
@@ -194,8 +194,9 @@ for node in ast.walk(tree):
         del body[0]
 print(text.startswith("#!") and text.splitlines()[0], ast.dump(tree))' 2>/dev/null
 		;;
-	# Have bash print how it parses the file: without comments. In a block, { }, it prints an empty line only where
-	# that is data, as in a here document.
+	# Have bash print how it parses the script, which leaves out comments. The script is put
+	# into a block, { }: in a block bash prints an empty line only if it is data, as in a here
+	# document.
 	*.sh)
 		IFS= read -r first || return
 		[[ $first != '#!'* ]] || echo "$first"
@@ -226,9 +227,9 @@ blob_of() {
 	BLOB=${BLOB_OF[$1]:-none}
 }
 
-# read_words: read from WORDS_FILE what earlier runs have stored: checksums of what without_words()
-# leaves of files. Each version of without_words(), and of the programs that it runs, has a
-# WORDS_FILE of its own.
+# read_words: read from WORDS_FILE what earlier runs have stored: for git's blobs the checksum of
+# the text that without_words() has printed. Each version of without_words(), and of the programs
+# that it runs, has a WORDS_FILE of its own.
 WORDS_FILE=
 declare -A WORDS_OF=()
 read_words() {
@@ -373,9 +374,9 @@ record() {
 	cp "$LOGS/record" "$TREE/$RECORD"
 }
 
-# read_kept ROW: read the row's last result, which is kept on this machine or in the file RECORD.
-# Set WAS to passed, failed, stale (not valid any more) or none, and RAN_ON, DID_PASS, DID_FAIL,
-# TOOK and USED to what the result says.
+# read_kept ROW: read the row's result: the one that is kept on this machine, if it is valid, else
+# the one in the file RECORD. Set WAS to passed, failed, stale (there are results, but none is valid
+# any more) or none, and RAN_ON, DID_PASS, DID_FAIL, TOOK and USED to what the result says.
 read_kept() {
 	local file known
 

@@ -385,8 +385,8 @@ selftest_of_tests() {
 	done
 }
 
-# named_by SUITE: print the paths of the scripts that the suite's files name, and those of the suites that these files
-# call by make
+# named_by SUITE: print the paths of the scripts that the suite's files name; and, for each target
+# of make that these files call, the paths that the script of this target may have
 named_by() {
 	local script folder
 	local -a files
