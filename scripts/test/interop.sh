@@ -86,7 +86,7 @@ end_capture() {
 	guest_is_dead A || guest_run A "capture_stop wire.pcapng" >/dev/null
 	CAPTURES=$((CAPTURES + 1))
 	# "cells.py judge" takes the last file in alphabetical order for the newest capture, so the
-	# numbers have equal lengths.
+	# numbers in the captures' names have equal lengths.
 	cp "$GUEST_RUN/share/wire.pcapng" "$WORK/$(printf '%03d' "$CAPTURES").pcapng"
 }
 
@@ -99,8 +99,9 @@ load_variant() {
 
 TRIES=4		# tries of a step that siw has failed, see siw_left_octets; on a busy host it may fail several times
 
-# left_by_siw LOG PORT: does LOG show just one connection of guest A to PORT, of which siw's TCP has
-# acknowledged all bytes, while bytes of this connection are unread in siw's socket?
+# left_by_siw LOG PORT: does LOG, the output of ss in both guests, show just one connection of guest
+# A to PORT, of which the TCP of guest B has acknowledged all bytes, while siw in guest B has not
+# read all of them from its socket?
 left_by_siw() {
 	awk -v port=":$2\$" '
 		/^--- guest / { guest = $3 }
@@ -122,8 +123,9 @@ siw_left_octets() {
 	[[ $proved == yes ]]
 }
 
-# proof_of FAILED... -- OURS... -- THEIRS...: do the lines FAILED, with the output of ss in guest A (OURS) and in guest
-# B (THEIRS), prove that siw failed in a step on the ports 7000 and 7001?
+# proof_of FAILED... -- OURS... -- THEIRS...: do the lines FAILED of step.sh, "FAMILY HOW", with the
+# output of ss in guest A (OURS) and in guest B (THEIRS), prove that siw is at fault? IPv4 uses port
+# 7000, IPv6 port 7001.
 proof_of() {
 	local line log=$WORK/proof prefix='failed: '
 

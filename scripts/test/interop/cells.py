@@ -33,8 +33,8 @@ CRC = re.compile(r"\b(Good|Bad) CRC32\b")      # as tshark prints it
 
 def variant(name, title, constants=(), rev=2, p2p=False, rtr=None, crc=False, no_crc=False,
             alone=False):
-    """alone: siw closes the connection without a Reply if the Request has another revision than rev;
-    it only takes part as responder, as its own Requests would not be correct"""
+    """alone: siw, so built, closes the connection without a Reply if the Request has another
+    revision than rev; it is tested only as responder, as its own Requests would not be correct"""
     return Variant(name, title, dict(constants), rev, p2p, rtr, crc, no_crc, alone)
 
 
@@ -55,8 +55,8 @@ BY_NAME = {v.name: v for v in VARIANTS}
 
 
 def make_steps():
-    """Yield all steps. As responder siw uses only its constants for CRC, so with srnic as initiator
-    variants with other constants are left out."""
+    """Yield all steps. As responder siw does not use peer_to_peer, rtr_type and mpa_version: so
+    with srnic as initiator the variants with other values of these are left out."""
     number = 0
     for v in VARIANTS:
         for crc in () if v.alone else (1, 0):
@@ -74,8 +74,9 @@ STEPS = list(make_steps())
 
 
 def in_sample(step):
-    """Is the step in the sample? In the sample each variant of siw runs in each role in which it
-    matters, and srnic with each MPA revision, and with and without the peer-to-peer model."""
+    """Is the step in the sample? The sample has each variant of siw in each role that STEPS has for
+    it; and srnic as initiator with each MPA revision, and with and without the peer-to-peer
+    model."""
     if step.role == "responder":
         return step.crc == 1
     return (step.variant == "default" and step.crc == 1) or (
@@ -84,8 +85,8 @@ def in_sample(step):
 
 def program(step):
     """Return the program for a step. rping's server takes its IRD and ORD from the Request. A
-    Request of revision 1 has none, and then siw allows the server no Reads. So rdma_client and
-    rdma_server run in place of rping: they send one message each way."""
+    Request of revision 1 has neither, and then siw allows the server no Reads. So rdma_client and
+    rdma_server run in place of rping in such a step: they send one message each way."""
     without_depths = step.role == "initiator" and expected(step).startswith("MPA v1")
     return "rdma_client" if without_depths else "rping"
 
@@ -103,8 +104,8 @@ def up(rev, crc, rtr):
 def expected(step):
     peer = BY_NAME[step.variant]
     if step.role == "initiator":
-        # siw copies the bit C of the Request into its Reply, or rejects if it must not use CRC. Of the RTR types that
-        # srnic offers siw prefers Write.
+        # siw copies the bit C of the Request into its Reply; with mpa_crc_strict it rejects a
+        # Request with C. Of the RTR types that srnic offers siw prefers Write.
         if peer.no_crc and step.crc:
             return "siw rejects a Request with C"
         if peer.alone:      # it closes on a Request of revision 2, and srnic connects again

@@ -83,8 +83,8 @@ def read_as(ppid, data):
 
 
 def some_octets(dice, good):
-    """Yield (PPID, chunk) to decode: the good chunks, whole, cut, and with one bit changed; short
-    chunks of zeros; chunks of all function codes and many sizes; random bytes."""
+    """Yield (PPID, chunk) to decode: GOOD, valid chunks, whole, cut, and with one bit changed;
+    short chunks of zeros; chunks of all function codes and many sizes; random bytes."""
     yield from ((17, data) for data in good)
     for ppid in (0, 15, 16, 17, 18, 16 << 24, 17 << 24):
         for size in range(12):
@@ -214,8 +214,8 @@ class Stack:
 
 
 def packets_of(sessions, first=0):
-    """Yield the packets of all sessions. Each session is another association, in which TSNs, SSNs
-    and DDP-SSNs begin anew."""
+    """Yield the packets of all sessions. Each session is an association of its own, in which TSNs,
+    SSNs and DDP-SSNs begin anew."""
     for number_, chunks in enumerate(sessions, first):
         stack = Stack(number_)
         for chunk in chunks:
@@ -250,7 +250,8 @@ def number(text):
 
 
 def content_wanted(ppid, data):
-    """Return the fields that tshark with scripts/iw_mpa.lua has to show, as session.py decodes."""
+    """Return the fields that tshark with scripts/iw_mpa.lua has to show for a chunk with DATA: what
+    session.py decodes."""
     chunk = session.decode(ppid, data)
     wanted = dict.fromkeys(CONTENT)
     wanted["iw_mpa.ssn"] = chunk.ssn

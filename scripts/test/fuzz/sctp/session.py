@@ -70,7 +70,7 @@ def decode(ppid, data):
 
 
 # Legal beginnings of a session: RFC 5043 6.2 to 6.4, and RFC 6581 7 for the enhanced chunks. A
-# Reject is accepted as the answer to an Enhanced Initiate, but must never be sent as one.
+# Reject is accepted if it answers an Enhanced Initiate, but must never be sent as such an answer.
 OPEN = "[Ss]*(Ts*t?|tS*T?)?"
 TAKEN = re.compile(f"(I(a{OPEN}|r|t)?|E(c{OPEN}|x|r|t)?)?")
 SENT = re.compile(f"(I(a{OPEN}|r|t)?|E(c{OPEN}|x|t)?)?")
@@ -82,7 +82,7 @@ UNANSWERED = re.compile("[IE]")
 
 def judge(active, sequence):
     """Return (index, reason) of the first chunk that one end must not send, or refuses to receive;
-    None if the whole sequence is legal. ACTIVE: this is the active side."""
+    None if the whole sequence is legal. ACTIVE: that end is the active side."""
     for size in range(1, len(sequence) + 1):
         last = sequence[size - 1]
         own = last.isupper() == active
