@@ -11,7 +11,7 @@ that one build has all mutants:
 Traces, messages and assertions are not changed; nor are memory barriers, since a test on one
 processor passes without them, too.
 
-The file "people" lists further mutants, written by people; its comment says how. One of these may
+The file "people" lists further mutants, written by people; its comment has the format. Each may
 change several statements, and a part of its unit may be the unit of another mutant.
 """
 
@@ -65,7 +65,7 @@ class Mutant:
         self.nth = 1            # number among equal mutants of this function
 
     def name(self):
-        """A name without line numbers: it changes only if the mutant's statement changes."""
+        """Return a name without line numbers, which changes only if the mutant's statement does."""
         nth = f" [{self.nth}]" if self.nth > 1 else ""
         return f"{self.path} {self.function}: {self.note}{nth}"
 

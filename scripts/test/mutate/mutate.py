@@ -52,8 +52,8 @@ GROUPS = {
     'library L1 to L3': ('iw_mpa', ('iw_mpa-l1', 'iw_mpa-l2-memory', 'iw_mpa-l2-takeover', 'iw_mpa-l2', 'iw_mpa-l3')),
 }
 WANTED = 95             # per cent of a group's mutants that the suites have to find
-# A group with fewer than FEWEST mutants need not reach WANTED; but each mutant that no suite finds
-# needs an explanation, as in all groups.
+# Of a group with fewer than FEWEST mutants the suites need not find WANTED per cent; but each
+# mutant that no suite finds needs an explanation in mutants.explained, as in all groups.
 FEWEST = 20
 SLOWEST = 15            # seconds: the least time limit of a suite
 
@@ -365,7 +365,7 @@ def explained():
 
 
 def share(group, mine, reasons, judged=True):
-    """Print a test result for a group: do the suites find enough of its mutants?"""
+    """Print a test result for a group: do the suites find at least WANTED % of its mutants?"""
     if any(m["found"] is None for m in mine) or not mine:
         print(f"not ok {group}: not all were run")
         return
@@ -378,8 +378,8 @@ def share(group, mine, reasons, judged=True):
 
 
 def verdict(args, state):
-    """Print a failure for each mutant that no suite finds and nobody has explained, and a result
-    for each group. The kinds of "people", each with few mutants, are judged as one."""
+    """Print a failure for each mutant that no suite finds and mutants.explained does not list, and
+    a result for each group. The kinds of "people", each with few mutants, are judged together."""
     reasons = explained()
     for mutant in state.mutants():
         if mutant["found"] in SURVIVES and mutant["name"] not in reasons:
@@ -406,7 +406,8 @@ def people_selftest():
 
 
 def selftest():
-    """Check that mutants.py makes the right mutants, and that each explanation has its mutant."""
+    """Run the selftest of mutants.py. Check that each entry of mutants.explained names an existing
+    mutant, and a reason; and that not_taken() finds the mutant of a line with a compile error."""
     mutants.selftest()
     paths = [path for _, layers in GROUPS.values() for path in layer_files(layers)]
     sources = mutants.load(TOP, paths)
