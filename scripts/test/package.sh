@@ -41,8 +41,8 @@ make_debs() {
 	cd "$dir" || return
 	archive_refresh "$KSUITE"
 	mapfile -t packages < <(depends "$KSUITE" "linux-headers-$KREL" 'linux-(headers|kbuild|compiler|base)-.*')
-	# Only headers have to be of the kernel's version. The other packages serve all kernels of a release of Debian,
-	# and the archive may have later versions of them.
+	# Only the packages linux-headers-* have to be of the kernel's version. The others serve all
+	# kernels of a release of Debian, and the archive may have later versions of them.
 	for index in "${!packages[@]}"; do
 		[[ ${packages[index]} != linux-headers-* ]] || packages[index]+="=$version"
 	done
@@ -69,8 +69,9 @@ debs_of() {
 	echo "$dir"
 }
 
-# make_guest_root BASE FOLDER DEBS: copy BASE by hard links, and install the packages. BASE stays as it is, since dpkg
-# replaces files, and does not write into them.
+# make_guest_root BASE FOLDER DEBS: make FOLDER a copy of the root folder BASE, by hard links, and
+# install the packages in the folder DEBS in it. BASE stays as it is, since dpkg replaces files, and
+# does not write into them.
 make_guest_root() {
 	local base=$1 dir=$2 debs=$3
 
@@ -196,9 +197,9 @@ mount_disk() {
 
 # --- where the package is ----------------------------------------------------------------------
 
-# fails COMMAND...: for commands of "inside": if COMMAND succeeds, the shell ends. "set -e" alone
-# would ignore the status of "! COMMAND". Compare the message of COMMAND, too: a missing program
-# also fails.
+# fails COMMAND...: for commands that inside() runs: if COMMAND succeeds, the shell ends. "set -e"
+# alone would ignore the status of "! COMMAND". A test has to compare the message of COMMAND, too:
+# a missing program also fails.
 FAILS='fails() { ! "$@"; }'
 
 # inside COMMAND [SECONDS]: run COMMAND in the guest if the guest runs, else in a chroot of the
@@ -357,8 +358,8 @@ test_group() {
 		chmod 666 $files; chgrp root $files"
 }
 
-# "iw-mpa doctor" finds no fault on a host in order. It warns if the kernel's headers or DKMS's
-# files are not there.
+# "iw-mpa doctor" reports no fault on a host whose link works; an interface that does not exist is a
+# fault. It warns if the kernel's headers or DKMS's files are not there.
 test_doctor() {
 	local output
 
@@ -417,8 +418,8 @@ test_netdev() {
 }
 
 # A kernel without the modules, such as one whose headers are missing, boots without a failed unit,
-# and the journal reports that they are missing. When "iw-mpa link up" loads them, they get the
-# settings of sysctl.d.
+# and the journal reports that the modules are missing. When they are there, "iw-mpa link up" loads
+# them, and they get the settings of sysctl.d.
 test_no_module() {
 	inside "iw-mpa link down; rmmod srnic iw_mpa; mv /usr/lib/modules/$KREL/updates /root
 		status=0; systemctl restart iw-mpa-modules systemd-modules-load systemd-sysctl || status=\$?
@@ -441,9 +442,9 @@ detach_disk() {
 }
 
 # shellcheck disable=SC2016 # expands on the guest
-# A link that the kernel uses, here for NVMe, is removed only by --force: not by "link down", by
-# systemd or with the package. A target that listens at all addresses listens again when the link
-# exists again.
+# iw-mpa removes a link that the kernel uses, here for NVMe, only with --force: "link down" without
+# it, systemd's stop of the link's unit and the removal of the package leave the link. A target that
+# listens at all addresses listens again when the link exists again.
 test_users() {
 	local output user='nvme_rdma with 10\.0\.0\.1:4420'
 
@@ -547,10 +548,11 @@ test_upgrade_mounted() {
 }
 
 # The package's examples of systemd units for NVMe over RDMA, with target and host on one machine.
-# /srv is a separate file system, since the guest's root, an overlay, cannot tell where a file's
-# blocks are. The target listens at an address of the link. The link is removed in two ways, and
-# made again; then the target has to listen again, and the host to reconnect. The file "last" is
-# written right before the shutdown, and compared in test_storage_boot.
+# The target's file is on a separate file system, /srv, since the guest's root, an overlay, cannot
+# tell where a file's blocks are. The target listens at eth0's IP address. The RDMA link on eth0 is
+# removed, by "iw-mpa link restart --force" and by "rdma link delete", and made again; each time the
+# target has to listen again, and the host to reconnect. The file "last" is written right before the
+# shutdown, and compared in test_storage_boot.
 # shellcheck disable=SC2016 # expands on the guest
 test_storage() {
 	local way
@@ -638,9 +640,9 @@ readme() {
 		on { exit }' "$TOP/README.md" | grep .
 }
 
-# as_typed SECONDS COMMANDS: run COMMANDS of README.md, for at most SECONDS, in a new shell with the
-# variables that the call before has set. A user would continue after a failed command; here the
-# function fails.
+# as_typed SECONDS COMMANDS: run COMMANDS of README.md, for at most SECONDS, in a new shell with
+# ADDRESS and NETDEV as the last call has set them. A user would continue after a failed command;
+# as_typed fails.
 as_typed() {
 	local output status=0 start=$SECONDS
 
@@ -701,8 +703,8 @@ test_readme_disk() {
 		'"$(sed -n '/^nvme connect /,$p' <<<"$block")"'; cmp /root/wanted /mnt/file' 120
 }
 
-# NFS 4 starts at the root of the server, which has to be on a file system that can be exported. The guest's layered
-# root cannot be exported, so mount.nfs uses version 3.
+# A mount by NFS 4 begins at the server's root folder, whose file system has to be one that can be
+# exported. The guest's root, an overlay, cannot be exported, so mount.nfs uses NFS 3.
 # shellcheck disable=SC2016 # expands on the guest
 test_readme_nfs() {
 	[[ $(readme nfs | head -n 1) == apt-get* ]]
@@ -756,15 +758,15 @@ test_readme() {
 
 # --- ci-setup ----------------------------------------------------------------------------------
 
-# ci_setup RELEASE ARGUMENT...: run ci-setup in a chroot, while the guest is off. A function
-# replaces uname, which would print the host's kernel, and prints RELEASE.
+# ci_setup RELEASE ARGUMENT...: run ci-setup in a chroot, while the guest is off. "uname -r" would
+# print the host's kernel: a shell function replaces uname, and prints RELEASE.
 ci_setup() {
 	inside "uname() { if [[ \$* == -r ]]; then echo $1; else command uname \"\$@\"; fi; }; export -f uname
 		/root/ci-setup ${*:2} /root/${OLD##*/} 2>&1"
 }
 
-# ci-setup derives the names of packages from the running kernel's name. For that of a hosted CI runner Debian has no
-# package, which ci-setup reports.
+# ci-setup derives the names of packages from the running kernel's release. Debian has no package
+# for the kernel of a hosted CI runner, "azure", which ci-setup reports.
 test_ci_install() {
 	local output cloud=6.14.0-1017-azure
 
@@ -777,8 +779,8 @@ test_ci_install() {
 	expect_modules "$(version_of "$OLD")"
 }
 
-# ci-setup prints only the link's variables to stdout, so that a job can use the output as it is. A
-# second run installs nothing, and prints the same.
+# ci-setup prints only the link's RDMA_DEVICE, RDMA_NETDEV and RDMA_ADDRESS to stdout, so that a job
+# can use the output as it is. A second run installs nothing, and prints the same.
 # shellcheck disable=SC2016 # expands on the guest
 test_ci_link() {
 	local output
@@ -818,8 +820,8 @@ test_ci() {
 # --- containers --------------------------------------------------------------------------------
 
 # guide HOST [NUMBER]: run the commands that the administrator's guide marks by "run: HOST", or only
-# the NUMBER-th. Each runs in a new shell with the last one's variables, and must print what the
-# guide shows. After "rping -s" wait until it listens.
+# the NUMBER-th. Each runs in a new shell with the variable GIVEN of the one before, and must print
+# what the guide shows. After "rping -s" wait until it listens.
 guide() {
 	local steps name command expected output number=0
 
@@ -847,8 +849,8 @@ test_containers_install() {
 	inside 'cp /usr/sbin/iw-mpa /srv/image/usr/sbin'
 }
 
-# podman's layers are on a tmpfs, since they cannot be on the guest's root, an overlay. In a container without devices
-# iw-mpa says what is missing.
+# podman's layers are on a tmpfs, since they cannot be on the guest's root, an overlay. iw-mpa in a
+# container without /dev/infiniband and debugfs reports that these are missing.
 # shellcheck disable=SC2016 # expands on the guest
 test_containers_host() {
 	local output run='podman run --rm --network host --rootfs /srv/image'
@@ -868,8 +870,8 @@ test_containers_host() {
 	expect_text "$output" '^iw-mpa: .*/endpoints: No such file or directory \(in a container: this is for its host\)$'
 }
 
-# make_box: a namespace "box" with an interface eth0; the server at the other end of its wire is in the initial
-# namespace
+# make_box: make a network namespace "box" with the interface eth0. In the initial namespace is the
+# other end of the veth pair, box0, with a link of srnic, and a server of rping that listens on it
 # shellcheck disable=SC2016 # expands on the guest
 make_box() {
 	inside 'ip netns add box; ip link add box0 type veth peer name eth0 netns box
@@ -940,7 +942,7 @@ emulators_of() {
 
 # emulated NAMES COMMAND...: run COMMAND, which may call root.sh: that makes the kernel run programs
 # of other processors by the emulators NAMES, with entries in binfmt_misc. If several such tests run
-# at the same time, the last one removes the entries that the kernel did not have before.
+# at the same time, the last to end removes the entries that were not there before the first began.
 emulated() {
 	local name
 
