@@ -27,9 +27,10 @@ KEPT='apt debian root tools'	# names of these folders
 
 patches() { grep -l '^+++ b/drivers/infiniband/core/' "$TOP"/scripts/test/series/iw_mpa/*.diff; }
 
-# Only iw_cm and rdma_cm are built again. Other modules import their symbols, and the kernel compares checksums (CRCs)
-# of the types. The patches only add two members at the end of a structure that no importer uses, so these members are
-# hidden from genksyms, and the checksums stay the same.
+# Only iw_cm and rdma_cm are built again. Other modules import their symbols, and the kernel
+# compares checksums (CRCs) of the types. The patches only add two members at the end of struct
+# iw_cm_id. No importer uses them, so they are hidden from genksyms, and the checksums stay the
+# same.
 hide_from_checksums() {
 	sed -i -e '/^struct net;$/ { s/^/#ifndef __GENKSYMS__\n/; s/$/\n#endif/ }' \
 		-e '/^	struct net \*net;$/ s/^/#ifndef __GENKSYMS__\n/; /^	int bound_dev_if;/ s/$/\n#endif/' "$1"

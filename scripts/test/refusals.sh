@@ -108,7 +108,7 @@ test_kernels() {
 		env PATH="$HERE/bin:$PATH" make -s static KREL=6.1.0-1-amd64
 }
 
-# If headers are installed and also unpacked in the cache, the installed ones are used.
+# If a kernel's headers are installed, and also unpacked in the cache, the installed ones are used.
 # shellcheck disable=SC2016 # expands in the inner shell
 headers_twice() {
 	local find='. scripts/lib/lib.sh; find_krel "$KERNEL"' krel

@@ -474,8 +474,8 @@ static bool somewhere(bool (*op)(void))
 }
 
 /*
- * Make a link usable again: with a network device in the first namespace, its addresses, and the
- * settings of the beginning.
+ * Make a link usable again: with a network device in the first namespace, its addresses, and
+ * iw_mpa's sysctls as they were at the beginning.
  */
 static bool op_mend(void)
 {

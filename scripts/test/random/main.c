@@ -6,9 +6,9 @@
  *
  * Users make objects, connect them, write into rings and send on sockets; administrators remove
  * links and network devices below them. Each process has its own stream of random numbers, which
- * follows from SEED, the number of the process, and how often that was started. The same seed gives
- * the same sequences, but not the same order between processes, and the result of a call depends on
- * other processes. Now and then a process is killed, and a new one takes its number.
+ * follows from SEED, the number of the process, and how many processes have had that number. The
+ * same seed gives the same sequences, but not the same order between processes, and the result of a
+ * call depends on other processes. Now and then a process is killed; a new one takes its number.
  * Arguments are mostly right, since a sequence in which all calls are refused tests little.
  *
  * Any call may fail. But each call has to return, the kernel must not report an error, and nothing
@@ -93,8 +93,8 @@ void spoil(void *at, size_t size)
 }
 
 /*
- * Map memory far from all other memory of the process: an address with a wrong word, by which peers
- * may write, should not lead to the variables of this program.
+ * Map memory far from all other memory of the process: if spoil() changes an address in a command,
+ * and a peer then writes there, that should not change the variables of this program.
  */
 void *map_far(int number, size_t size)
 {
@@ -152,8 +152,8 @@ static void go_on_as_two(void)
 }
 
 /*
- * Run one operation. The generator is set anew for each step, from the seed and the step's number:
- * so a step draws the same random numbers, whatever the results of earlier calls were.
+ * Run one operation. The generator of random numbers is set anew for each step, from the seed and
+ * the step's number: so a step draws the same numbers, whatever the results of earlier calls were.
  */
 static bool step(const struct op *ops)
 {

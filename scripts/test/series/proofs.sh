@@ -87,7 +87,7 @@ test_names() (
 )
 
 # What test_names must not find in files for the kernel tree: names that only this tree has; numbers
-# of rules in its pages; and what works around faults of an iw_cm without the patches
+# of rules in its pages; and code for an iw_cm without the patches, which works around faults
 NOT_IN_TREE='make (check|static|kunit|demo|wire|install)|README|CHANGELOG|Debian|\bcompat[_/]|_compat\b|KBUILD_EXTMOD'
 NOT_IN_TREE+='|LINUX_VERSION_CODE|[CS]_HAS_|out of tree|MODULE_VERSION|IW_MPA_(API|VERSION)|iw_mpa_api|iwcm_faults'
 NOT_IN_TREE+='|accept(ed)?_again|\b[A-Z]-[0-9]{2}\b([^-.]|$)'
@@ -96,8 +96,8 @@ NOT_IN_TREE+='|accept(ed)?_again|\b[A-Z]-[0-9]{2}\b([^-.]|$)'
 NOT_IN_PAGES='(?<!section )(?<![.\d])6\.(1|5|6|9|12)(?![.\d])|\b([Bb]efore|until|since|[Ll]ater than) Linux|/etc/iw-mpa'
 NOT_IN_PAGES+='|the source tree|the file changes|\bDKMS\b|\bscripts/'
 
-# test_pages SERIES: pages are valid, in the index, and name only files that exist. This runs on the tree after the
-# series; pages name nothing of later series.
+# test_pages SERIES: the pages of SERIES are valid, in the index, name only files that exist, and
+# name nothing of later series. The test runs on the kernel tree with the patches up to SERIES.
 test_pages() (
 	local name path pages=() later
 

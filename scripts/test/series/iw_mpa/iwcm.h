@@ -18,7 +18,7 @@ static inline struct iw_mpa_ep *iw_mpa_iwcm_find(struct iw_cm_id *id)
 
 /*
  * Is the ULP in another network namespace than @net, the device's? For a
- * wildcard listener rdma_cm makes a cm_id on each device, also on such ones.
+ * wildcard listener rdma_cm makes a cm_id on each device, whatever its netns.
  */
 static inline bool iw_mpa_iwcm_is_foreign(struct iw_cm_id *id,
 					  const struct net *net)
