@@ -315,8 +315,8 @@ def check_written(docs):
 
 
 def check_contract(docs):
-    """The pages for drivers have a section for each callback, and name each declared value,
-    capability and function of the headers for drivers."""
+    """The pages for drivers have a section for each callback, and name each value that a driver
+    declares, and each capability and function in the headers for drivers."""
     data, callbacks = members()
     text = docs[DRIVER] + docs[TAKEOVER]
     sections = re.findall(r'^(\w+)\n~+$', text, re.MULTILINE)
@@ -409,8 +409,8 @@ def check_quotes(docs):
 
 
 def check_skeleton(_docs):
-    """A driver needs only one header of iw_mpa: in the driver skeleton's folder skel.h includes
-    rdma/iw_mpa.h, iw_mpa_toe.h includes rdma/iw_mpa_proto.h, and no other file includes any."""
+    """A driver needs only one header of iw_mpa: of the files in the driver skeleton's folder only
+    skel.h includes one, rdma/iw_mpa.h, and iw_mpa_toe.h another, rdma/iw_mpa_proto.h."""
     want = {'skel.h': ['rdma/iw_mpa.h'], 'iw_mpa_toe.h': ['rdma/iw_mpa_proto.h']}
     for path in sorted((TOP / SKELETON).glob('*.[ch]')):
         headers = re.findall(r'#\s*include\s*[<"]([^>"]*/iw_mpa[^>"]*)', path.read_text())
@@ -479,7 +479,7 @@ def tables_of(text):
 
 
 def check_rows(docs):
-    """A line with words in the first column begins another row: so the first column cannot be wrapped."""
+    """In a simple table words in the first column begin a row: so no cell there may be wrapped."""
     for doc, words in docs.items():
         if not doc.endswith('.rst'):
             continue
@@ -597,7 +597,7 @@ def tests():
 
 
 def check_counters(docs):
-    """Each counter is named by a test, by its name in the code or in the output."""
+    """Each counter is named by a test, by its constant in the code or by the name that is shown."""
     text = tests()
     named = set(re.findall(r'"(\w+)"', text))
     for constant, names in (
@@ -719,8 +719,8 @@ def selftest():
 
 
 def quote_anew(match):
-    """Return the quotation as the code is now; unchanged, if the file has no longer its first
-    line."""
+    """Return the quotation as the code is now; unchanged, if the file no longer has the quotation's
+    first line."""
     quote = textwrap.dedent(match[3]).strip('\n') + '\n'
     if quote in read(match[2]).expandtabs():
         return match[0]

@@ -145,7 +145,8 @@ def kunit_tests(files):
 
 
 def unread_citations(files):
-    """Report comments with "Rules:" that do not match KUNIT: their tests would be on no page."""
+    """Report comments with "Rules:" that KUNIT, the pattern for them, does not match: no page would
+    have their tests."""
     for path, text in files:
         unread = len(re.findall(r'\bRules:', text)) - len(KUNIT.findall(text))
         if unread:
