@@ -29,9 +29,10 @@ PORT=7000
 TRY_AGAIN=75	# exit status of judge.py: only a slow wire was at fault, so the case runs again
 INSIDE="set -e; . /host$TOP/scripts/test/takeover/inside.sh;"
 
-# Columns: NAME ROLE FAMILY WIRE OPTIONS / OPTIONS, first those of twin.py, then those of judge.py.
-# A case control_* has to fail, as WHY says. ROLE is the peer's; peer.py plays those marked *, over
-# plain TCP:
+# Columns: NAME ROLE FAMILY WIRE OPTIONS / OPTIONS. FAMILY 4 or 6 is IPv4 or IPv6. WIRE is clean, or
+# rough: packets are lost and reordered. OPTIONS are first twin.py's, then judge.py's. A case
+# control_* has to fail, as WHY says. ROLE is the peer's, and is played by rping, or, if it is marked
+# *, by peer.py over plain TCP:
 #   serve   rping's client
 #   leave   rping's client, while the device is the first to close
 #   move    rping's client, whose link-layer address changes during the takeover
@@ -160,8 +161,9 @@ after() {
 	esac
 }
 
-# connect ROLE LOCAL REMOTE OPTIONS...: make one connection, and print the output of twin.py, which
-# drives the device twin0, and of rping; fail if either of them failed
+# connect ROLE LOCAL REMOTE OPTIONS...: make one connection of the device twin0, at LOCAL, with a
+# peer that plays ROLE, at REMOTE. twin.py, which is twin0's hardware, runs with OPTIONS. Print the
+# output of twin.py and of the peer's program, rping or peer.py; fail if either of them failed.
 connect() {
 	local role=$1 local=$2 remote=$3 status=0
 

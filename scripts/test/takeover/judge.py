@@ -107,8 +107,8 @@ def numbers(found):
 
 
 def unasked(segs, answers):
-    """Yield the frames with acknowledgments of nothing new; with ANSWERS, without those that answer
-    window probes, one for each probe."""
+    """Yield the frames with acknowledgments of nothing new. If ANSWERS is true, leave out one for
+    each window probe that the other end has sent, the answer to the probe."""
     due = Counter()
     for seg in segs:
         if seg.duplicate and answers and due[seg.src]:

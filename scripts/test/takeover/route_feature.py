@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Set features of the IPv4 route to the peer's network; ip(8) has no names for some of them.
 
-    route_feature.py FEATURES LOCAL     a set of RTAX_FEATURE_*; 16: time stamps of TCP in microseconds
+    route_feature.py FEATURES LOCAL     FEATURES: a set of RTAX_FEATURE_*; 16: TCP time stamps in
+                                        microseconds. LOCAL: this host's address on eth0
 """
 
 import errno

@@ -57,7 +57,7 @@ class Server(Rping):
     the client names next.
 
     The server closes only when the client begins a round after the last one:
-    the client still waits for the Send that ends the last round.
+    until then the client may still wait for the Send that ends the last round.
     """
 
     def __init__(self, send, crc, count=None):

@@ -13,9 +13,9 @@
     --open         have the peer open its window some time after the first FPDU was sent
     --move         when the record is there, have the peer change its link-layer address, and send
                    nothing until the host reports the new one
-    --deaf         control: ignore the host's report of the new address
+    --deaf         ignore the host's report of the new address: then the test has to fail
     --us           the record has to have time stamps in microseconds
-    --skew TICKS   control: restore a time stamp that is wrong by TICKS
+    --skew TICKS   restore a time stamp that is wrong by TICKS: then the test has to fail
     --crash        after one round, reset the connection, as hardware that fails does
     --brief        do not wait for the end of TIME_WAIT, which lasts a minute
     --limit SEC    give up after that time
