@@ -90,9 +90,9 @@ choose_for() {
 	FILES=${FILES# }
 }
 
-# choose: set CHOSEN to the names of all tests that would run on any of KERNELS; fail if there is
-# none. If IW_MPA_PART is set, another wire.sh, which has checked that, has this script run one part
-# of the tests: a part may be empty.
+# choose: set CHOSEN to the names of all tests that would run on any of KERNELS; fail if no test
+# would. But if IW_MPA_PART is set, another wire.sh has this one run a part of the tests. A part may
+# be empty: the other wire.sh has already checked that there are tests.
 choose() {
 	local kernel number=0 all known='' some file
 
@@ -195,8 +195,10 @@ run_file() {
 	fi
 }
 
-# batches FILE...: print the files of each batch, separated by "|". In a sample, files have so few tests that it would
-# take as long to start programs and captures for each file; but reports are about files, and a batch has a time limit.
+# batches FILE...: print the files of each batch, separated by "|". In a sample a batch has several
+# files, since each has so few tests that starting programs and a capture for it would take as long
+# as they do. But with a report or on a slow host each file is a batch: results are reported by
+# file, and a batch has a time limit.
 batches() {
 	local file judged='' others=''
 
@@ -244,16 +246,18 @@ on_each() {
 	tap_end wire
 }
 
-# define_alone: define alone(), by which tap.sh prints the command that runs a failed test alone. on_each() does not
-# need it: it prints the output of other runs of this script, which have printed these commands.
+# define_alone: define alone(), by which tap.sh prints the command that runs a failed test alone.
+# on_each() does not need alone(): the output of other runs of this script, which on_each() prints,
+# has these commands already.
 define_alone() {
 	alone() {
 		local how="--device $DRIVER"
 
 		[[ -z $MODULE ]] || how="--module $MODULE"
 		[[ -z $HOST ]] || how="--device $NAME --remote $HOST"
-		# The REGEX for -k leaves out the first word of the result, which is the address family or the device.
-		# The other words may be values of Python, so special characters are escaped.
+		# The REGEX for -k leaves out the first word of the test's result, the family or the
+		# device. The other words may be values of Python, such as a list, so characters
+		# that are special in a REGEX are escaped.
 		# shellcheck disable=SC2001 # what is found stays
 		[[ ! $1 =~ ^[^\ ]+\ (.+)\ \[[^[]*\]$ ]] || echo "KERNEL=$KERNEL KERNELS=$KERNEL scripts/wire.sh" \
 			"$how -k '^$(sed 's/[][().*+]/\\&/g' <<<"${BASH_REMATCH[1]}") '"
@@ -303,8 +307,8 @@ on_one() {
 	guest_forget_logs
 }
 
-# run_there FILE: run the tests of a file against the device of the other host; fail if connections do not work any
-# more, so that the other files need not be tried
+# run_there FILE: run the tests of FILE against the device of the other host; fail if the device
+# makes no connection any more, so that the other files need not be tried
 run_there() {
 	local file=$1 output status=0 tests capture=$REMOTE_HERE/$1.pcapng
 

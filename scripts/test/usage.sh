@@ -51,8 +51,8 @@ test_wire_device() {
 	grep -qE '^[0-9]+ rules: ' "$(sed -n 's/^# report: //p' "$WORK/said")/report.txt"
 }
 
-# wire.sh --module tests any driver, given by the file of its module: here srnic, as if the tests
-# had no name for it.
+# wire.sh --module tests any driver, given by the file of its module: here srnic.ko, which wire.sh
+# then treats like a driver of another tree.
 test_wire_module() {
 	need_krel
 	"$TOP/scripts/lib/build.sh" || return
@@ -93,8 +93,8 @@ test_modules() {
 	done
 }
 
-# No kernel is refused for its name: build for a kernel with the name of another distribution's, whose headers are
-# really those of $KREL.
+# No kernel is refused for its release: build for a kernel with the release of another
+# distribution's kernel, whose headers are really those of $KREL.
 # shellcheck disable=SC2016 # expands in the inner shell
 test_any_kernel() {
 	local krel=6.14.0-1017-azure headers
@@ -181,8 +181,9 @@ headers_of() {
 	OS_RELEASE=$WORK/os-release "$TOP/scripts/deb/headers" "$1" | diff - <(printf '%s\n' "linux-headers-$1" "${@:2}")
 }
 
-# scripts/deb/headers names the package that scripts/kernels has for a kernel, also for releases with other numbers. For
-# kernels that are not in that table it names the package of Debian or Ubuntu, if there is one.
+# For a kernel release that matches a row of scripts/kernels, whatever its numbers are,
+# scripts/deb/headers names the package of headers in that row. For other kernels it names the
+# package of Debian or Ubuntu, if there is one.
 test_headers() {
 	local name suite
 
@@ -322,8 +323,8 @@ down_by_name() {
 	link down srnic9
 }
 
-# When an interface gets another name, systemd stops the unit of its link, as if the interface was removed: the link
-# stays.
+# When an interface gets another name, systemd stops the unit of the interface's link, as if the
+# interface had been removed. The link has to stay.
 rename_keeps_link() {
 	local sys=$WORK/host/root/sys name
 
@@ -357,8 +358,8 @@ old_link_is_named() {
 	link --follow down srnic_old && ! has_link srnic_old
 }
 
-# "link remove", which the removal of the package calls, removes links and modules, but not those of the host if it runs
-# in a chroot.
+# "link remove", which the removal of the package calls, removes links and modules. In a chroot it
+# must not remove those of the host.
 removal() {
 	local root=$WORK/host/root
 
@@ -428,8 +429,9 @@ rpm_goes() {
 	enabled "$root" | diff "$WORK/before" -
 }
 
-# A release made from a release's sources, in another folder and with other settings, must have the same bytes. The RPMs
-# must have the files of the Debian packages, except documents.
+# A release that is made from the sources in a release, in another folder and with other settings,
+# must have the same bytes as that release. The RPMs must have the files of the Debian packages,
+# except documents.
 test_release() {
 	local dir again=$WORK/again version rpm
 
