@@ -151,7 +151,7 @@ build_suite() {
 declare -A WANT=() SAYS=() SEEN=()
 
 # read_expected FILE: for each case that FILE lists, and that applies to this kernel, set WANT[CASE]
-# to the outcome, fail or skip, and SAYS[CASE] to the regular expression of its message
+# to the outcome, fail or skip, and SAYS[CASE] to the regular expression of the case's message
 read_expected() {
 	local line outcome name says reason=
 
@@ -214,7 +214,7 @@ judge_case() {
 
 # judged_by_siw OUTCOME WANT: print the verdict on a case that ran with DRIVER=siw; WANT is the
 # outcome that srnic has to have. siw may fail where srnic passes, which proves nothing about srnic.
-# If siw passes a case of which NAME.expected says that it cannot pass, that is an error.
+# If siw passes a case of which NAME.expected says that it cannot pass, print "unexpected".
 judged_by_siw() {
 	if [[ $1 == pass && $2 != pass ]]; then
 		echo unexpected

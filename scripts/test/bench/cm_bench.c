@@ -6,8 +6,8 @@
  *	cm_bench [-a ADDRESS] [-n COUNT] [-o OUTSTANDING] [-d OCTETS] [-k STATE -K NUMBER] [-q] MODE
  *
  * MODE is what is measured, or done:
- *	connect		until both ends are ESTABLISHED, then until both are disconnected
- *	reject		until the client has REJECTED
+ *	connect		until both ends have the event ESTABLISHED, then until both are disconnected
+ *	reject		until the client has the event REJECTED
  *	listen		listen, and destroy the listener
  *	tcp		without MPA: connect, 24 bytes there, 24 bytes back, close
  *	hold		nothing: for use with -k

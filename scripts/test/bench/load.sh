@@ -33,7 +33,7 @@ measure_load() {
 	say "in $OUT: load.rst, load.html"
 }
 
-# --pong: two guests with a wire between them; processes sleep while they wait. In perftest's line
+# --pong: perftest's ib_send_lat between two guests; its processes sleep while they wait. In its line
 # for 64 bytes column 5 is the median and column 8 the 99th percentile, in microseconds.
 PONG_VARIANTS=${PONG_VARIANTS:-'siw siw_mpa plain srnic'}
 PONG_TIMES=2000

@@ -5,8 +5,8 @@
 # same guest.
 
 REGISTRATIONS=${REGISTRATIONS:-100000}
-# The most that a registration or deregistration with srnic may cost, in percent of its cost with
-# siw; and one of the last thousand registrations, in percent of one of the first thousand
+# What a registration or deregistration with srnic may cost, in percent of its cost with siw; and
+# what one of the last thousand registrations may, in percent of one of the first thousand
 REGISTERED_LIMIT=110
 
 # The process that registers memory is in a memory cgroup, as under systemd, so that the
@@ -43,7 +43,7 @@ registered_least() {
 # judge_registered user|kernel COUNT: compare srnic's cost of COUNT registrations and
 # deregistrations, by a process or by the kernel, with siw's, and the cost of the last registrations
 # with that of the first. RCU frees the memory of regions at any time, also during a later
-# measurement: so for deregistration each driver's registered_least() is compared.
+# measurement: so for deregistration each driver's least average, registered_least(), is compared.
 judge_registered() {
 	local variant what first last cost siw
 

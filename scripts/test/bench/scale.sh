@@ -40,8 +40,8 @@ crowd_begin() {
 	guest_run A '. /share/crowd.sh; crowd_is_up' 7200
 }
 
-# Measure, with very many endpoints: how long it takes to read their list in debugfs; the longest
-# part of that under one RCU read lock; and how long it takes to remove the device with all of them.
+# Measure, with very many endpoints: how long it takes to read their list in debugfs; for how long
+# that holds one RCU read lock at most; and how long it takes to remove the device with all of them.
 measure_crowd() {
 	GUEST_MEMORY=10G boot_counted
 	crowd_begin "$SCALE_PAIRS"

@@ -79,7 +79,7 @@ def page_lines(figures):
 
 
 def figures_of(lines):
-    """Return the Figures that the first table of page_lines() has."""
+    """Return what the first table in LINES, those of page_lines(), has, as Figures."""
     text = "\n".join(lines)
     when = re.search(r"Measured on (\S+), with commit (\S+), on Linux (\S+) \((\S+)\)", text)
     rows = {}
