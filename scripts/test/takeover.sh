@@ -31,8 +31,8 @@ INSIDE="set -e; . /host$TOP/scripts/test/takeover/inside.sh;"
 
 # Columns: NAME ROLE FAMILY WIRE OPTIONS / OPTIONS. FAMILY 4 or 6 is IPv4 or IPv6. WIRE is clean, or
 # rough: packets are lost and reordered. OPTIONS are first twin.py's, then judge.py's. A case
-# control_* has to fail, as WHY says. ROLE is the peer's, and is played by rping, or, if it is marked
-# *, by peer.py over plain TCP:
+# control_* has to fail, as WHY says. ROLE is the peer's: rping plays it, or, if it is marked *,
+# peer.py over plain TCP:
 #   serve   rping's client
 #   leave   rping's client, while the device is the first to close
 #   move    rping's client, whose link-layer address changes during the takeover

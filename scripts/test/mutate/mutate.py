@@ -170,7 +170,7 @@ class State:
 # --- making them ------------------------------------------------------------------------------
 
 def not_taken(state, log):
-    """Return the names of the mutants in those lines for which the compiler reports errors."""
+    """Return the names of the mutants in the lines for which LOG, the compiler's, has errors."""
     errors = set(re.findall(r'(drivers/infiniband/sw/[\w/]+\.[ch]):(\d+):\d+: error', log))
     names = [m["name"] for m in state.mutants() if (m["path"], str(m["line"])) in errors]
     return names

@@ -452,7 +452,7 @@ def check_mistakes(docs):
 
 def check_log(docs):
     """The administrator's guide explains each line that the modules write into the kernel's log,
-    and one of ___ratelimit()."""
+    and ___ratelimit()'s line about them, "callbacks suppressed"."""
     rows = '\n'.join(table(docs[ADMIN], 'log'))
     yield from compare('log', re.findall(r'^``(.*)``\n    \S', rows, re.MULTILINE),
                        [*log_lines(), 'iw_mpa: ... callbacks suppressed'])

@@ -113,8 +113,8 @@ def check_include(path, kind, name):
 
 
 def check_doors(path, code, ops):
-    """Yield what a file calls though only others may: upcall.c alone calls the event_handler of a
-    cm_id, and offload.c and takeover/ alone call a driver's ops."""
+    """Yield what a file calls though only other files may: upcall.c alone calls the event_handler
+    of an iw_cm_id, and offload.c and takeover/ alone call a driver's ops."""
     if path.stem != 'upcall' and EVENT_HANDLER.search(code):
         yield 'only upcall.c raises events of iw_cm'
     if path.stem == 'offload' or path.parts[0] == 'takeover':

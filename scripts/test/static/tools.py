@@ -283,8 +283,8 @@ class Build(unittest.TestCase):
 
 class Address(unittest.TestCase):
     def found(self, address, own=False, down=False):
-        """Have doctor check ADDRESS. Return the levels of its findings, the interface, and the
-        commands that doctor ran. OWN: it is the host's address; DOWN: there is no route to it."""
+        """Have doctor check ADDRESS. Return the levels of doctor's findings, the interface, and the
+        commands that doctor ran. OWN: ADDRESS is the host's; DOWN: there is no route to ADDRESS."""
         def objects(*command):
             commands.append(' '.join(command))
             if down:

@@ -18,9 +18,9 @@ twin_unload() {
 	rmmod iw_mpa
 }
 
-# Make the network namespace "hw", whose TCP is the hardware of twin0. Its interface is h1, the
-# other end of h0: h1 has eth0's addresses, and a static neighbour entry for the peer. Packets from
-# h1 leave by eth0; twin.py chooses which packets h1 receives.
+# Make the network namespace "hw": its TCP is the hardware of the device twin0. Its interface is h1,
+# the other end of h0: h1 has eth0's addresses, and a static neighbour entry for the peer. Packets
+# from h1 leave by eth0; twin.py chooses which packets h1 receives.
 twin_namespace() {
 	local mac peer=$((3 - ${number:?}))
 

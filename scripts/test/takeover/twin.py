@@ -247,7 +247,7 @@ class Twin:
             set_neighbour(self.remote, values["lladdr"])
 
     def op_request(self, _):
-        """With --full, delay the ULP's answer to the Request until the window is full."""
+        """With --full, delay the ULP's answer to the Request until the host's window is full."""
         end = time.monotonic() + PATIENCE
         was, since = 0, time.monotonic()
         while self.args.full and time.monotonic() < end:
