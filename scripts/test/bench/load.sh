@@ -33,8 +33,8 @@ measure_load() {
 	say "in $OUT: load.rst, load.html"
 }
 
-# --pong: perftest's ib_send_lat between two guests; its processes sleep while they wait. In its line
-# for 64 bytes column 5 is the median and column 8 the 99th percentile, in microseconds.
+# --pong: ib_send_lat of perftest between two guests; the processes sleep while they wait. The line
+# for 64 bytes has the median in column 5, and the 99th percentile in column 8, in microseconds.
 PONG_VARIANTS=${PONG_VARIANTS:-'siw siw_mpa plain srnic'}
 PONG_TIMES=2000
 PONG_PORT=7473
