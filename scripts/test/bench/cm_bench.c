@@ -448,7 +448,7 @@ static void print_memory(int n, long octets)
 
 	for (i = 0; i < CACHES; i++) {
 		/*
-		 * A slab cache that has grown by less than one object for four connections has
+		 * A slab cache that has grown by less than one object per four connections has
 		 * grown for other reasons than the connections, and is left out.
 		 */
 		if (caches[i].objects * 4 < n)

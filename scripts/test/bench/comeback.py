@@ -28,7 +28,7 @@ def read(path):
 
 
 def await_live(states, enough):
-    """Wait until ENOUGH(number of live controllers) is true; exit with status 1 after PATIENCE_S."""
+    """Wait until ENOUGH(number of live controllers) holds; after PATIENCE_S exit with an error."""
     end = time.monotonic() + PATIENCE_S
     while not enough(sum(read(state) == "live" for state in states)):
         if time.monotonic() > end:
