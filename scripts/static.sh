@@ -156,7 +156,7 @@ user_make() { built 'warnings' "$IW_MPA_BUILD/install.log" make -s "$@" W=1 "INS
 
 # builds_driver: build a driver whose sources are not in this tree, using only the files that "make
 # install-dev" has installed below $root. After that "make install" replaces iw_mpa's modules: it
-# has to remove the list of the old modules' symbols, and without that list no driver must build.
+# has to remove the list of the old modules' symbols, so that the build of a driver then fails.
 builds_driver() {
 	local dir=$IW_MPA_BUILD/author symbols=$root/usr/local/share/iw-mpa/symvers/$KREL
 
@@ -380,8 +380,8 @@ test_reclaim() {
 	{ grep -rPzo '\balloc_(ordered_|percpu_)?workqueue\([^;]*;' "${ours[@]}" |
 		grep -zv '\bWQ_MEM_RECLAIM\b' | tr '\0' '\n' || true; } |
 		none 'work queues without WQ_MEM_RECLAIM' || return 1
-	# Two work items of srnic may use the system's queues, which have no rescuer, since only the
-	# task that adds or deletes a link waits for them. One item takes rtnl, the other
+	# Two work items of srnic may use the system's queues, although these have no rescuer: only
+	# the task that adds or deletes a link waits for the items. One item takes rtnl, the other
 	# cpus_read_lock(), and the owners of these locks may wait for storage in any case.
 	{ grep -rnE '\bsystem_\w*wq\b|\bschedule_(delayed_)?work(_on)?\(|\bflush_scheduled_work\(' \
 		"${ours[@]}" | grep -vE 'srnic/(device\.c:.*catch_up|handoff\.c:.*reserves)' || true; } |
@@ -394,8 +394,8 @@ test_reclaim() {
 		none 'allocations that may wait for storage'
 }
 
-# The newest kernels warn if a work queue is allocated without WQ_PERCPU and WQ_UNBOUND, and if work
-# is queued on system_wq or system_unbound_wq, which are deprecated.
+# The newest kernels warn if a work queue is allocated with neither WQ_PERCPU nor WQ_UNBOUND, and if
+# work is queued on system_wq or system_unbound_wq, which are deprecated.
 test_work_queues() {
 	local -a ours=(drivers kunit)
 

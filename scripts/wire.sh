@@ -255,9 +255,9 @@ define_alone() {
 
 		[[ -z $MODULE ]] || how="--module $MODULE"
 		[[ -z $HOST ]] || how="--device $NAME --remote $HOST"
-		# The REGEX for -k leaves out the first word of the test's result, the family or the
-		# device. The other words may be values of Python, such as a list, so characters
-		# that are special in a REGEX are escaped.
+		# The REGEX for -k leaves out the first word of the test's result, the address
+		# family or the device. The other words may be values of Python, such as a list,
+		# so characters that are special in a REGEX are escaped.
 		# shellcheck disable=SC2001 # what is found stays
 		[[ ! $1 =~ ^[^\ ]+\ (.+)\ \[[^[]*\]$ ]] || echo "KERNEL=$KERNEL KERNELS=$KERNEL scripts/wire.sh" \
 			"$how -k '^$(sed 's/[][().*+]/\\&/g' <<<"${BASH_REMATCH[1]}") '"

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Ask Ceph's monitor to make the pool NAME, of one placement group, as "ceph osd pool create" does.
+"""By librados alone make the pool NAME, of one placement group, as "ceph osd pool create" does.
 
-usage: ceph_pool.py NAME, with LD_LIBRARY_PATH set for librados, and CEPH_CONF to ceph.conf
+usage: ceph_pool.py NAME, with LD_LIBRARY_PATH set for librados, and CEPH_CONF to Ceph's
+configuration file
 """
 
 import ctypes

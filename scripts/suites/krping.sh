@@ -17,7 +17,7 @@ build() {
 	kernel_make M="$PWD" modules
 }
 
-# options GROUP: print krping's options; its README wants the same ones on both sides. With
+# options GROUP: print krping's options, the same for both sides, as krping's README demands. With
 # read_inv, krping registers a region for a Write, and the next Read registers it again without an
 # invalidation in between, unless the option local_dma_lkey makes the Write use the local DMA key.
 options() {

@@ -187,7 +187,7 @@ peer_to_peer() { guest_run B "echo $1 >/proc/sys/net/iw_mpa/peer_to_peer"; }
 
 # The tests of hazards.py run on another host's device only with --hazards. With the sysctl
 # peer_to_peer 0 the device never asks for RTR messages. That breaks no rule, so the report has to
-# list it among what the device does not support.
+# name "to ask for an RTR message" among what the device does not support.
 test_hazards() {
 	changes 'peer_to_peer 0' 'peer_to_peer 1' || return
 	judge --hazards --device siw0 --sample -k 'read_rtr_works|request_by_default|no_rtr_in_common' \

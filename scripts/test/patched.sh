@@ -29,8 +29,8 @@ patches() { grep -l '^+++ b/drivers/infiniband/core/' "$TOP"/scripts/test/series
 
 # Only iw_cm and rdma_cm are built again. Other modules import their symbols, and the kernel
 # compares checksums (CRCs) of the types. The patches only add two members at the end of struct
-# iw_cm_id. No importer uses them, so they are hidden from genksyms, and the checksums stay the
-# same.
+# iw_cm_id. The kernel's other modules do not use these members, so they are hidden from genksyms,
+# and the checksums stay the same.
 hide_from_checksums() {
 	sed -i -e '/^struct net;$/ { s/^/#ifndef __GENKSYMS__\n/; s/$/\n#endif/ }' \
 		-e '/^	struct net \*net;$/ s/^/#ifndef __GENKSYMS__\n/; /^	int bound_dev_if;/ s/$/\n#endif/' "$1"

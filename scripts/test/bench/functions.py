@@ -4,7 +4,7 @@
 
     functions.py KALLSYMS BUILD-FOLDER >MAP
 
-The map gives each function a group, one of the parts of the kernel in GROUPS.
+The map gives each function one of GROUPS: a part of the kernel, or "caller".
 A function of a module belongs to the module's group; siw's functions are divided
 between the connection manager and the rest by the object files in BUILD-FOLDER.
 In the kernel itself the networking code is contiguous, and BEGINNINGS lists the

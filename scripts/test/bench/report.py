@@ -186,7 +186,7 @@ HEAD = ["", *VARIANTS, "srnic/siw", "plain/siw"]
 
 def row_of(name, values):
     """Return a row of a table: NAME, the numbers of VALUES, {variant: number}, in the order of
-    VARIANTS, and the ratios to siw of srnic, and of plain, srnic with no more than siw does."""
+    VARIANTS, and the ratios srnic/siw and plain/siw; plain is srnic with no more than siw does."""
     siw = values.get("siw")
     return [name, *[values.get(variant) for variant in VARIANTS],
             ratio(values.get("srnic"), siw), ratio(values.get("plain"), siw)]
@@ -351,8 +351,9 @@ def table_of_iops(found):
 
 
 def with_crc(table, folder):
-    """Add to the table's title which driver of the kernel's crypto API computed CRC32c. Without the
-    processor's instruction CRC32c costs more: tables with other drivers cannot be compared."""
+    """Add to the table's title the driver of the kernel's crypto API that computed CRC32c: without
+    the processor's instruction CRC32c costs more, so tables with different drivers in their titles
+    cannot be compared."""
     path = os.path.join(folder, "crc32c")
     if not os.path.exists(path):
         return table

@@ -79,7 +79,7 @@ def page_lines(figures):
 
 
 def figures_of(lines):
-    """Return what the first table in LINES, those of page_lines(), has, as Figures."""
+    """Return as Figures what the first table in LINES, the output of page_lines(), has."""
     text = "\n".join(lines)
     when = re.search(r"Measured on (\S+), with commit (\S+), on Linux (\S+) \((\S+)\)", text)
     rows = {}
@@ -92,8 +92,8 @@ def figures_of(lines):
 
 
 def choice(kind, value):
-    """Return which transport costs less, and VALUE, the ratio of srnic's cost to that of the same
-    protocol over TCP; KIND is the protocol: nvme, nfs or iser."""
+    """Return which transport costs less, or "either", and VALUE, the ratio of srnic's cost to that
+    of the same protocol over TCP. KIND is the protocol: nvme, nfs or iser."""
     if value == "-":
         return "-"
     if abs(float(value) - 1) <= NEAR:

@@ -365,7 +365,8 @@ def explained():
 
 
 def share(group, mine, reasons, judged=True):
-    """Print a test result for a group: do the suites find at least WANTED % of its mutants?"""
+    """Print the result for a group. If all its mutants were run, it is "ok" if the suites find
+    WANTED % of those that change something, if these are fewer than FEWEST, or if not JUDGED."""
     if any(m["found"] is None for m in mine) or not mine:
         print(f"not ok {group}: not all were run")
         return

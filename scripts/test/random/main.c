@@ -6,7 +6,7 @@
  *
  * Users make objects, connect them, write into rings and send on sockets; administrators remove
  * links and network devices below them. Each process has its own stream of random numbers, which
- * follows from SEED, the number of the process, and how many processes have had that number. The
+ * follows from SEED, the number of the process, and how many processes had this number before. The
  * same seed gives the same sequences, but not the same order between processes, and the result of a
  * call depends on other processes. Now and then a process is killed; a new one takes its number.
  * Arguments are mostly right, since a sequence in which all calls are refused tests little.

@@ -87,7 +87,7 @@ test_names() (
 )
 
 # What test_names must not find in files for the kernel tree: names that only this tree has; numbers
-# of rules in its pages; and code for an iw_cm without the patches, which works around faults
+# of rules in its pages; and code that works around faults of an iw_cm without the patches
 NOT_IN_TREE='make (check|static|kunit|demo|wire|install)|README|CHANGELOG|Debian|\bcompat[_/]|_compat\b|KBUILD_EXTMOD'
 NOT_IN_TREE+='|LINUX_VERSION_CODE|[CS]_HAS_|out of tree|MODULE_VERSION|IW_MPA_(API|VERSION)|iw_mpa_api|iwcm_faults'
 NOT_IN_TREE+='|accept(ed)?_again|\b[A-Z]-[0-9]{2}\b([^-.]|$)'

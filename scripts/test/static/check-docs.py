@@ -409,8 +409,8 @@ def check_quotes(docs):
 
 
 def check_skeleton(_docs):
-    """A driver needs only one header of iw_mpa: of the files in the driver skeleton's folder only
-    skel.h includes one, rdma/iw_mpa.h, and iw_mpa_toe.h another, rdma/iw_mpa_proto.h."""
+    """A driver needs only one header of iw_mpa. Of the files in the driver skeleton's folder skel.h
+    includes only rdma/iw_mpa.h, iw_mpa_toe.h only rdma/iw_mpa_proto.h, and the others none."""
     want = {'skel.h': ['rdma/iw_mpa.h'], 'iw_mpa_toe.h': ['rdma/iw_mpa_proto.h']}
     for path in sorted((TOP / SKELETON).glob('*.[ch]')):
         headers = re.findall(r'#\s*include\s*[<"]([^>"]*/iw_mpa[^>"]*)', path.read_text())

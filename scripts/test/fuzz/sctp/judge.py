@@ -83,8 +83,8 @@ def read_as(ppid, data):
 
 
 def some_octets(dice, good):
-    """Yield (PPID, chunk) to decode: GOOD, valid chunks, whole, cut, and with one bit changed;
-    short chunks of zeros; chunks of all function codes and many sizes; random bytes."""
+    """Yield (PPID, chunk) to decode: the valid chunks GOOD, as they are, cut, and with one bit
+    changed; short chunks of zeros; chunks of all function codes and many sizes; random bytes."""
     yield from ((17, data) for data in good)
     for ppid in (0, 15, 16, 17, 18, 16 << 24, 17 << 24):
         for size in range(12):

@@ -5,7 +5,7 @@
  *   decode PPID CHUNK			CODE SSN A RTR IRD ORD PD, or the reason for a refusal
  *   rtr SSN RTR, term SSN CODE		the Segment chunk of an RTR or Terminate message
  *   walk active|passive LETTERS	"legal", or where and why that end refuses the sequence
- *   place EXPECTED SSN WINDOW		is SSN next, ahead or invalid
+ *   place EXPECTED SSN WINDOW		whether SSN is next, ahead or invalid
  *   play LETTERS A RTR IRD ORD PD	PPID and chunk for each letter, as the two ends send them
  *
  * Letters are those of session.py.
