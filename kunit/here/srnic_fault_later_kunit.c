@@ -245,8 +245,8 @@ static void fault_full_receive_completes_with_the_last_segment(struct kunit *tes
 
 /* A Send with an invalid lkey ends the stream; a Send that was posted before it is still sent */
 /*
- * Rules: R-7.1-1: the completion has LOC_PROT_ERR, the four bytes of the Terminate message are
- * right, and the Send before it succeeds
+ * Rules: R-7.1-1: the completion of the work request has LOC_PROT_ERR, the Terminate message has
+ * the right layer, type and code, and the Send that was posted before succeeds
  */
 static void fault_local_work_request_terminates(struct kunit *test)
 {

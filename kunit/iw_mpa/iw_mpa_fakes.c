@@ -214,8 +214,8 @@ static void fakes_set_config(struct fakes *f)
 }
 
 /*
- * The init function of suites: bring the loopback device up and register one device. test->priv
- * becomes the struct fakes. Return 0 or a negative errno.
+ * The init function of suites: bring the loopback interface up, and register one fake RDMA device
+ * with iw_mpa. test->priv becomes the struct fakes. Return 0 or a negative errno.
  */
 int fakes_init(struct kunit *test)
 {

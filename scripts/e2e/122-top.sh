@@ -57,8 +57,8 @@ check() {
 	client "rping -c -a $SERVER_IP -p $PORT -C 1 -V -v" >/dev/null
 	guest_bg "$CLIENT" long "rping -c -a $SERVER_IP -p $PORT -C 1000000 -V -v"
 	on "$CLIENT" "poll 20 grep -q 'rdma-ping-0:' /run/bg/long/output"
-	# While top runs, a second connection comes and ends. top is stopped when it has shown that end, however long
-	# this takes on a slow host.
+	# While "iw-mpa top" runs, a second connection is made and closed. The test stops the program when it has shown
+	# the close, however long this takes on a slow host.
 	on "$CLIENT" "/host$TOP/scripts/iw-mpa top -b -d 2 >/run/top & top=\$!
 		poll 30 grep -q second: /run/top
 		rping -c -a $SERVER_IP -p $PORT -C 1 -V -v >/run/one

@@ -262,8 +262,8 @@ def F_6_2_half_an_fpdu(b, size, role):
       "M-7.1.2-10: nothing is sent in answer to a first FPDU that is bad",
       cases=[("crc",), ("long",)])
 def F_7_1_2_1_first_fpdu_is_bad(b, how):
-    """A responder must not send before it has received a valid FPDU (RFC 5044, 7.1.2), so it cannot
-    answer a bad first FPDU by a Terminate."""
+    """A responder must not send an FPDU before it has received a valid one (RFC 5044, 7.1.2), so it
+    cannot answer a bad first FPDU by a Terminate."""
     link = Link(b, "responder", first=False)
     if how == "crc":
         octets = bytearray(link.peer.make(rdmap.write(1, 0)))

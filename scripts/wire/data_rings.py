@@ -929,7 +929,8 @@ def R_8_1_2_1_input_that_the_driver_does_not_know(b, what):
       cases=[(OP_REG_MR,), (0,), (1,), (2,), (3,), (4,), (5,), (6,), (7,), (8,), (9,),
              (255,)])
 def R_8_1_2_1_work_requests_through_uverbs(b, opcode):
-    """A WR in a uverbs command, instead of in the ring, is executed or refused."""
+    """A process passes a WR by a uverbs command, instead of the ring, with each opcode. Whether the
+    device executes or refuses the WR, another connection must work afterwards."""
     link = Link(b, "responder")
     mr = link.dut.mr(64, MAY_WRITE)
     qp = handle(link, "qp")

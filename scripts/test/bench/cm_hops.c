@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a connection costs each of two hosts: this program is one end of it, and the plugin split.c
- * counts its instructions.
+ * What a connection costs each of two hosts: this program is one end of it, and QEMU's plugin
+ * split.c counts the instructions of each host, by function of the kernel.
  *
  *	cm_hops load			have the plugin read its map of functions
  *	cm_hops serve COUNT		accept COUNT connections, one after the other

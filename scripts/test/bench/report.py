@@ -99,14 +99,14 @@ class Measure:
                          if phase == name) / self.count)
 
     def kernel(self):
-        """Return the instructions of the kernel; those of programs, which poll in busy loops, are
-        left out."""
+        """Return how many instructions the kernel executed. Those of programs, which poll in busy
+        loops, do not count."""
         return round(sum(insns for (_, group), insns in self.insns.items()
                          if group != USER) / self.count)
 
     def part(self, phase, group):
-        """Return the instructions of a group of functions in one phase; if PHASE is "", in all
-        phases."""
+        """Return how many instructions a group of functions executed in one phase; if PHASE is "",
+        in all phases."""
         return round(sum(insns for (p, g), insns in self.insns.items()
                          if g == group and phase in ("", p)) / self.count)
 

@@ -241,8 +241,8 @@ static void run_choose_revision(struct iw_mpa_ep *ep)
 /*
  * Abandon the TCP connection, with its pending events, so that its local port
  * is free at once. TCP sends RST and forgets the connection: this end can then
- * connect to the same peer from the same port. After a FIN the port would be in
- * use until the peer has acknowledged the FIN.
+ * connect to the same peer from the same port. The peer has closed: a FIN in
+ * place of RST would leave the port in use until the peer acknowledged it.
  */
 static void run_forget_tcp(struct iw_mpa_ep *ep)
 {

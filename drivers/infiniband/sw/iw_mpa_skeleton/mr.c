@@ -29,8 +29,8 @@ static struct skel_mr *mr_find(struct skel_dev *dev, u32 stag)
 /*
  * RFC 5040 8.1.1, RFC 5041 7.1: check that the STag is valid, belongs to the
  * QP's protection domain and has the access right, and that the range is within
- * the region. No sum here can wrap. The last byte of the address space is never
- * accessible, since the end of a range with that byte, 2^64, is 0 in a u64.
+ * the region. A range that would end at 2^64 or beyond is refused first, so no
+ * sum here wraps: the last byte of the address space is never accessible.
  */
 static enum skel_err mr_check(const struct skel_mr *mr,
 			      const struct skel_qp *qp, u32 stag, u32 right,

@@ -27,9 +27,10 @@ void srnic_frag_exit(void);
 #define SRNIC_FPDU_HEAD		(2 + SRNIC_DDP_HDR_MAX)
 
 /*
- * A writer adds FPDUs at the end of a batch. FPDUs, Markers and fragments begin
- * and end at multiples of 4 bytes, in memory and in the stream, so no Marker,
- * padding or CRC is split between two fragments.
+ * A writer adds FPDUs at the end of a batch, the bvec entries that the sender
+ * passes to TCP at once. What it writes itself goes into page fragments. FPDUs,
+ * Markers and page fragments begin and end at multiples of 4 bytes, in memory
+ * and in the stream, so no Marker, padding or CRC is split between two of them.
  */
 struct srnic_writer {
 	struct srnic_batch	*batch;

@@ -211,10 +211,10 @@ int srnic_qp_take_number(struct srnic_dev *dev, u32 *qpn)
 
 /*
  * Returns true if iw_get_qp must not find the QP for a new connection. iw_cm
- * lets a ULP accept once more with the same QP until iw_cm has handled
- * ESTABLISHED, an event that follows open_tx. So a responder's QP is found
- * until SRNIC_FOUND_S seconds after open_tx, longer than iw_cm takes to handle
- * that event.
+ * lets a ULP accept the same connection once more, with the same QP, until
+ * iw_cm has handled ESTABLISHED, an event that follows open_tx; it then calls
+ * iw_get_qp again. So iw_get_qp finds a responder's QP until SRNIC_FOUND_S
+ * seconds after open_tx, longer than iw_cm takes to handle that event.
  */
 static bool qp_is_taken(struct srnic_qp *qp)
 {

@@ -298,8 +298,8 @@ static enum tx_next tx_build(struct srnic_qp *qp)
 	/*
 	 * While work that the ULP posted before its close waits for answers to
 	 * Reads, the peer's Reads are answered, too: the peer may wait in the
-	 * same way. When all that work is in a batch, only Reads of the peer
-	 * that have arrived by then are answered.
+	 * same way. When the sender has made FPDUs of all that work, only
+	 * Reads of the peer that have arrived by then are answered.
 	 */
 	if (tx_state(qp) == SRNIC_TX_FINISHING && srnic_sq_is_at_limit(qp)) {
 		qp->irq.limit = READ_ONCE(qp->irq.put);
