@@ -6,7 +6,6 @@ import subprocess
 import threading
 import time
 
-import data_kernel
 import data_term
 import rdmap
 from device import driver_name
@@ -89,7 +88,8 @@ def user_link(b, role, **kw):
 
 def kernel_link(b, role, **kw):
     link = KernelLink(b, role, ird=DEPTH, peer_ord=DEPTH, **kw)
-    link.target = data_kernel.region(link)
+    link.target = link.kv.mr(0, [(0, 4096)])
+    link.kv.register(0, 0x100, LOCAL_WRITE | REMOTE_WRITE)
     return link
 
 
