@@ -281,8 +281,9 @@ same_but_words() {
 # its changes has such a line.
 statements() {
 	! in_git merge-base --is-ancestor "$1" HEAD 2>/dev/null ||
-		in_git log --raw --no-renames --no-abbrev --format='- %(trailers:key=Concerns,valueonly,separator=%x20)' "$1..HEAD" |
-		awk -F '\t' '/^- / { said = substr($0, 3) }
+		in_git log --raw --no-renames --no-abbrev --format='-%n%w(0,1,1)%B' "$1..HEAD" |
+		awk -F '\t' '/^-/ { said = "" }
+			/^ Concerns: / { said = said substr($0, 11) }
 			/^:/ { split($1, was, " "); text[$2] = text[$2] $2 FS was[1] " " was[2] " " was[3] " " was[4] " " said "\n" }
 			/^:/ && said { any[$2] }
 			END { for (file in any) printf "%s", text[file] }'

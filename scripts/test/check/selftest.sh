@@ -300,7 +300,7 @@ selftest_of_stated() {
 	echo 'a=2' >"$TREE/f.sh"
 	look_again
 	! holds "$commit" bench || die 'an uncommitted change concerns nothing'
-	commit_all $'a\n\nConcerns: wire mutate:x'
+	commit_all $'a\n\nSeen: nothing.\nConcerns: wire mutate:x'
 	look_again
 	holds "$commit" bench || die 'bench is run again for what concerns wire'
 	! holds "$commit" wire || die 'wire is not run again for what concerns it'
