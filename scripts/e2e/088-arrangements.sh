@@ -12,7 +12,7 @@ ALL="plain exclusive bond bridge macvlan link-local/6 link-local-twice/6
 	bridge-and-port bridge-port bond-port passthru
 	service vrrp vrf vrf-accept vrf-twice
 	asymmetric two-defaults multipath tunnel-by-prefix tunnel-by-rule tunnel-by-metric
-	ipvlan-last ipvlan-first ipvlan-parent wireguard lo"
+	ipvlan-last ipvlan-first ipvlan-parent tun wireguard lo"
 
 # Kernels with detectors lack the modules that the other arrangements need.
 stock_kernel || ALL="plain link-local/6 two-wires asymmetric"

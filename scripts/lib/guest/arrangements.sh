@@ -38,7 +38,7 @@ macvlan           [CL]? *   * macvlan0      =         =
 macvlan           O?    *   * macvlan0      lo        lo
 link-local        [CL]? *   6 eth1          =         =
 link-local        O?    *   6 eth1          lo        lo
-link-local-twice  L?    *   6 -             refused
+link-local-twice  [LO]? *   6 -             refused
 link-local-twice  C?    *   6 eth1          =         =
 
 two-nics          CW    *   * eth0          =         =
@@ -48,6 +48,7 @@ two-nics          O?    *   * eth1          lo        lo
 two-nics-arp      CA    *   4 eth1          eth1      eth0
 two-nics-metric   CA    *   * eth1          eth0      eth1
 two-wires         CA    *   * eth1          =         =
+two-wires         O?    *   * eth1          lo        lo
 two-nics-rule     CW    *   * -             timed out
 two-nics-rule     [CL]? *   * eth1          =         =
 two-nics-rule     O?    *   * eth1          lo        lo
@@ -97,8 +98,8 @@ vrrp              CW    *   * eth0          =         =
 vrrp              [CL]A *   * vrrp0         eth0      vrrp0
 vrrp              O?    *   * vrrp0         lo        lo
 
-vrf*              CW    *   * -             unreachable
-vrf               OA    *   * eth0          vrf0      vrf0
+vrf*              [CO]W *   * -             unreachable
+vrf*              OA    *   * eth0          vrf0      vrf0
 vrf-twice         L?    *   * -             refused
 vrf-twice         CA    *   * -             timed out
 vrf*              [CL]? *   * eth0          vrf0+eth0 vrf0
@@ -107,21 +108,43 @@ asymmetric        CW    *   * eth0          =         =
 asymmetric        LW    *   6 -             timed out
 asymmetric        LW    *   4 eth1          =         =
 asymmetric        [CL]A *   * eth1          eth0      eth1
+asymmetric        O?    *   * eth1          lo        lo
 two-defaults      CA    *   * eth1          =         =
 two-defaults      CW    *   4 eth0          =         =
 two-defaults      CW    *   6 eth[01]       =         =
 multipath         CA    *   * eth1          =         =
 multipath         CW    *   * eth[01]       =         =
+two-defaults      LA    *   4 eth1          eth0      eth1
+two-defaults      LA    *   6 eth1          eth[01]   eth1
+two-defaults      LW    *   * eth1          =         =
+two-defaults      O?    *   * eth1          lo        lo
+multipath         LA    *   * eth1          eth[01]   eth1
+multipath         LW    *   * eth1          =         =
+multipath         O?    *   * eth1          lo        lo
 tunnel-by-*       CA    *   * eth0          wg0       wg0
+tunnel-by-*       CW    *   * -             No such device
+tunnel-by-*       LA    *   * eth0          wg0       wg0
+tunnel-by-*       LW    *   * -             refused
+tunnel-by-*       O?    *   * eth0          lo        lo
 
 ipvlan-last       LW    *   * ipvlan0       =         =
 ipvlan-last       [CL]? mac * eth0          ipvlan0   ipvlan0
+ipvlan-last       OA    mac * eth0          lo        lo
+ipvlan-last       OW    mac * eth0/ipvlan0  lo        lo
 ipvlan-last       [CL]? ifi * ipvlan0       =         =
+ipvlan-last       O?    ifi * ipvlan0       lo        lo
 ipvlan-first      [CL]? *   * ipvlan0       =         =
+ipvlan-first      O?    *   * ipvlan0       lo        lo
 ipvlan-parent     LW    *   * eth0          =         =
 ipvlan-parent     [CL]? mac * ipvlan0       eth0      eth0
+ipvlan-parent     OA    mac * ipvlan0       lo        lo
+ipvlan-parent     OW    mac * ipvlan0/eth0  lo        lo
 ipvlan-parent     [CL]? ifi * eth0          =         =
+ipvlan-parent     O?    ifi * eth0          lo        lo
 
+tun               ??    mac * -             Operation not supported
+tun               [CL]? ifi * tun0          =         =
+tun               O?    ifi * tun0          lo        lo
 wireguard         ??    mac * -             Operation not supported
 wireguard         [CL]? ifi * wg0           =         =
 wireguard         O?    ifi * wg0           lo        lo
@@ -151,6 +174,7 @@ ipvlan-first      *     mac iw_mpa: r-eth0: rdma_cm takes r-ipvlan0, which was a
 ipvlan-parent     *     mac iw_mpa: r-eth0: rdma_cm takes r-ipvlan0, which was added before, for the addresses of eth0
 ipvlan-parent     C?    mac iw_mpa: r-ipvlan0: is used from another network namespace, in which an interface has the hardware address of ipvlan0
 ipvlan-parent     LA    mac iw_mpa: r-ipvlan0: is used from another network namespace, in which an interface has the hardware address of ipvlan0
+tun               *     mac srnic: tun0 has no hardware address: before Linux 6.5 rdma_cm finds no device there
 wireguard         *     mac srnic: wg0 has no hardware address: before Linux 6.5 rdma_cm finds no device there
 lo                *     mac srnic: lo has no hardware address: before Linux 6.5 rdma_cm finds no device there
 '
@@ -436,28 +460,26 @@ arrange_vrf-twice() {
 # arr_two_ways COMMAND...: two wires lead to an address of the peer; these commands of ip set the host's routes to it.
 # The peer's packets return by the second wire, to whose network the host's address belongs.
 arr_two_ways() {
+	local ns
+
 	arr_begin 2
 	arr_address 0
 	arr_address 1
 	PEER_IP=$(at 9 2)
 	PEER_AT=$PEER_IP
+	SOURCE_IP=$PEER_IP
 	ips peer "address add $PEER_IP/$(all) dev eth0"
 	ips host "$@"
-	arr_link r host eth0 eth1
-	arr_link p peer eth0
-}
-
-arrange_asymmetric() {
-	local ns
-
-	arr_two_ways "route add $(at 9 2)/$(all) via $(at 0 2)"
-	SOURCE_IP=$PEER_IP
 	# rdma_cm sends ARP requests by the wire of the source address, so an interface has to
 	# answer for addresses of the other interfaces of its namespace.
 	for ns in host peer; do
 		ip netns exec "$ns" bash -c 'echo 0 >/proc/sys/net/ipv4/conf/all/arp_ignore'
 	done
+	arr_link r host eth0 eth1
+	arr_link p peer eth0
 }
+
+arrange_asymmetric() { arr_two_ways "route add $(at 9 2)/$(all) via $(at 0 2)"; }
 
 arrange_two-defaults() {
 	arr_two_ways "route append default via $(at 0 2) dev eth0 metric 7" \
@@ -506,6 +528,7 @@ arr_tunnel() {
 	arr_wireguard
 	PEER_IP=$(at 9 2)
 	PEER_AT=$PEER_IP
+	SOURCE_IP=$PEER_IP
 	ips peer "address add $PEER_IP/$(all) dev eth0" "route add $HOST_IP/$(all) dev wg0"
 	ips host "$@"
 	arr_link r host eth0
@@ -556,6 +579,22 @@ arrange_ipvlan-first() {
 }
 
 arrange_ipvlan-parent() { arr_ipvlan child host; }
+
+# A program passes packets between tun0 at both ends, as that of a VPN does. bg_stop_all leaves it alone until arr_end.
+arrange_tun() {
+	arr_begin 0
+	modprobe tun
+	[[ -c /dev/net/tun ]] || { mkdir -p /dev/net && mknod /dev/net/tun c 10 200; }
+	bg_start tun "exec python3 ${KIT_FILE%/*}/tun.py host peer"
+	poll 20 tun_is_there || fail "no tun0: $(</run/bg/tun/output)"
+	ips host 'link set tun0 up'
+	ips peer 'link set tun0 up'
+	arr_address 6 tun0 tun0
+	arr_link p peer tun0
+	arr_link r host tun0
+}
+
+tun_is_there() { ip -n host link show tun0 && ip -n peer link show tun0; } >/dev/null 2>&1
 
 arrange_lo() {
 	arr_begin 0
@@ -753,7 +792,7 @@ arr_try() {
 		for ((i = 0; i < TIMES; i++)); do
 			try "$role" "$port"
 			port=$((port + 1))
-			bg_stop_all
+			bg_stop_all tun
 			as_expected || break
 		done
 		if as_expected; then
