@@ -173,8 +173,10 @@ def judge(results_path, peer, steps_path, outcomes_path, captures):
     """Print a result for each cell. OUTCOMES has the lines of step.sh: NUMBER FAMILY
     connected|refused; CAPTURES show what was negotiated."""
     module = startup()
-    by_port = {c.dport: c for capture in captures            # the last connection of a port counts
-               for c in module.read_connections(capture)}
+    by_port = {}
+    for capture in captures:
+        for connection in module.read_connections(capture):
+            by_port.setdefault(connection.dport, []).append(connection)
     crcs = Counter(crc for capture in captures
                    for crc in CRC.findall(module.tshark(capture, "-V")))
     results = json.loads(results_path.read_text()) if results_path.exists() else {}
@@ -203,12 +205,18 @@ def key(step, peer, family):
 
 
 def cell(step, family, by_port, told):
-    connection = by_port.get(port(step, family))
+    """Return what was seen of a step: of its last connection, and whether a siw that knows revision
+    1 alone has closed another one before on a Request of revision 2."""
+    connections = by_port.get(port(step, family), [])
     outcome = told.get((str(step.number), family), "failed")
-    if not connection:
+    if not connections:
         return f"{outcome}; no connection in the capture"
     ours, theirs = step.role, {"initiator": "responder", "responder": "initiator"}[step.role]
-    return seen_on_wire(connection, outcome).format(**{ours: "srnic", theirs: "siw"})
+    seen = seen_on_wire(connections[-1], outcome).format(**{ours: "srnic", theirs: "siw"})
+    closed = any(c.request and c.request.rev == 2 and not c.reply for c in connections[:-1])
+    if BY_NAME[step.variant].alone and closed != (step.rev == 2):
+        seen += f", and revision 2 was {'' if closed else 'not '}tried before"
+    return seen
 
 
 def port(step, family):
