@@ -8,7 +8,7 @@ import time
 
 import data_term
 import rdmap
-from device import driver_name
+from device import driver_name, need_outlived
 from harness import LIMIT, SLOW, check, equal, no_sooner_than, poll
 from kernel import endpoints, nothing_lives, quiet
 from kverbs import FENCE, SIGNALED, KernelLink
@@ -268,6 +268,7 @@ def L_02_end_on_a_device_that_goes_is_short(b, role):
 def L_05_rmmod_does_not_wait_for_an_end(b, how, state, role):
     """The removal of the driver's module must not wait for a connection whose close by FIN a peer
     delays."""
+    need_outlived()
     quiet()
     b.set(linger_timeout_ms=600000, finish_timeout_ms=600000)
     b.may_reset = True
