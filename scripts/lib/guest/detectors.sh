@@ -68,7 +68,7 @@ races_of_ours() {
 	dmesg | sed -E 's/^\[[^]]*\] //' |
 		awk '/^====+$/ { if (text ~ /KCSAN/) print text; text = ""; interrupted = 0; next }
 			/ on cpu [0-9]+:$/ { interrupted = 0 }
-			/^ (asm_|common_interrupt|sysvec_)/ { interrupted = 1 }
+			/^ (asm_)?(sysvec_|common_interrupt)/ { interrupted = 1 }
 			!interrupted { text = text (text ? " | " : "") $0 }' | lines "$OURS"
 }
 

@@ -36,10 +36,11 @@ def main():
     wait.register(other, selectors.EVENT_READ, one)
     while True:
         for key, _ in wait.select():
+            packet = os.read(key.fd, 1 << 16)
             try:
-                os.write(key.data, os.read(key.fd, 1 << 16))
-            except (BlockingIOError, OSError):
-                pass    # the interface that should get the packet is down, or its queue is full
+                os.write(key.data, packet)
+            except OSError:
+                pass    # the interface that should get the packet is down: the packet is lost
 
 
 main()
