@@ -105,10 +105,16 @@ concerned_by() {
 	scripts/test/check/rows) echo static ;;
 	scripts/lib/guest/gdb.py) echo static usage ;;
 	"$RECORD") ;;
-	Documentation/infiniband/iw_mpa_admin.rst) echo static series package usage e2e patched ;;	# 130-admin-guide
-	Documentation/infiniband/iw_mpa_interop.rst) echo static series package usage interop ;;
-	Documentation/*_conformance.rst) echo static series package usage wire device ;;	# rules in reports
-	Documentation/* | *.md | LICENSES/* | MAINTAINERS) echo static series package usage ;;
+	# These suites read pages; static reads all of them.
+	Documentation/infiniband/iw_mpa_admin.rst)
+		echo static series:text e2e patched 'package:--containers'	# 130-admin-guide
+		;;
+	Documentation/infiniband/iw_mpa_interop.rst) echo static series:text usage:interop_write interop ;;
+	Documentation/infiniband/iw_mpa_performance.rst) echo static series:text usage:bench_users ;;
+	Documentation/*_conformance.rst) echo static series:text package wire device ;;	# rules in reports
+	README.md) echo static 'package:--readme usage:bench_users|demo' ;;
+	CHANGELOG.md | LICENSES/* | MAINTAINERS) echo static series:text package usage ;;
+	words | Documentation/* | *.md) echo static series:text ;;	# words: see changes_since()
 	.ci/* | Makefile | scripts/test/usage.sh | scripts/test/static/offered.py) echo static refusals usage ;;
 	scripts/check.sh | scripts/test/check/*) echo static refusals usage ;;
 	drivers/infiniband/hw/* | drivers/infiniband/sw/iw_mpa_skeleton/*) echo static kunit mutate series usage takeover e2e dkms package ;;
@@ -290,7 +296,7 @@ statements() {
 }
 
 # stated FILE CHANGES: print which suites CHANGES, lines of statements(), concern by the messages of
-# their commits; a change of comments alone concerns the same suites as README.md. Fail if the
+# their commits; a change of comments alone concerns the suites of "words". Fail if the
 # commit of any other change has no line "Concerns:", or if FILE has uncommitted changes.
 stated() {
 	local mode as was is said WORDS before
@@ -299,7 +305,7 @@ stated() {
 	while read -r mode as was is said; do
 		if [[ $mode == ":$as" ]] && words_of "$1" "$was" && before=$WORDS && words_of "$1" "$is" &&
 			[[ $WORDS == "$before" ]]; then
-			said=$(concerned_by README.md)
+			said=$(concerned_by words)
 		fi
 		[[ $said ]] || return 1
 		echo "$said"
@@ -307,8 +313,8 @@ stated() {
 }
 
 # changes_since COMMIT: set CHANGES to the files in which the tree differs from COMMIT. A file that
-# differs in comments alone is listed as README.md, since changed comments concern the same suites
-# as a page. A file whose commits state which suites they concern is listed as "=SUITE...".
+# differs in comments alone is listed as "words": only suites that read comments and pages need to
+# run again for it. A file whose commits state which suites they concern is listed as "=SUITE...".
 declare -A CHANGES_SINCE=()
 changes_since() {
 	local raw was is blob file files some
@@ -322,7 +328,7 @@ changes_since() {
 		done < <(statements "$1")
 		while read -r was is blob _ _ file; do
 			if [[ $was == ":$is" ]] && same_but_words "$file" "$blob"; then
-				file=README.md
+				file=words
 			elif [[ $file && ${known[$file]:-} ]] && some=$(stated "$file" "${known[$file]}"); then
 				file="=${some//$'\n'/ }"
 			fi

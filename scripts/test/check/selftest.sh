@@ -330,6 +330,11 @@ selftest_of_concerns() {
 		done < <(named_by "$suite")
 	done
 	! concerns README.md wire || die 'wire is run for a page'
+	changed Documentation/infiniband/srnic.rst + static 'series text'
+	changed Documentation/infiniband/srnic.rst - 'series build' 'package 6.1' 'usage help demo' interop
+	changed README.md + 'package --readme 6.1' 'usage help demo' 'usage bench_table bench_users'
+	changed README.md - 'package 6.1' 'usage cross' 'series text'
+	changed Documentation/infiniband/iw_mpa_interop.rst + 'interop -k default' 'usage interop_write'
 	concerns drivers/NAME.c wire || die 'wire is not run for a driver'
 	! concerns "$RECORD" static || die 'a row is run for the record of it'
 	selftest_of_tests
