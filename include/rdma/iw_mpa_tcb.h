@@ -128,7 +128,7 @@ struct iw_mpa_path {
  * @priority: priority of the socket (SO_PRIORITY), for queueing
  * @path: route and next hop of the packets to the peer
  *
- * @rx: bytes before @rcv_nxt that nobody has read, or NULL. The host's TCP has
+ * @rx: bytes before @rcv_nxt that were not read, or NULL. The host's TCP has
  *	acknowledged those before @rcv_wup: the peer does not send them again
  * @rx_len: how many bytes @rx has
  * @rx_dropped: bytes that arrived after a gap, not in @rx. The peer must keep

@@ -166,7 +166,7 @@
 				/* failures as READ_REQ; no bytes: no event */ \
 	X(CHECK_EARLY)		/* are too many bytes queued after the Request? -> FRAME_BAD */ \
 	X(ASK)			/* raise CONNECT_REQUEST -> ASKED, NO_ROOM, LISTENER_GONE */ \
-	X(QUEUE)		/* put the Request behind others that wait for room */ \
+	X(QUEUE)		/* let the Request wait for room, after earlier ones */ \
 	X(HANDOFF_ACTIVE)	/* initiator -> HANDED_OFF*, PREPARE_FAILED, RTR_FAILED */ \
 	X(HANDOFF_PASSIVE)	/* responder -> HANDED_OFF*, ACCEPT_FAILED, REPLY_FAILED */ \
 	X(OPEN_TX)		/* call open_tx(): the driver may send the ULP's work */ \

@@ -73,7 +73,7 @@ struct iw_mpa_session {
 	bool	unsettled;	/* last control chunk sent may be in flight */
 };
 
-/* Where a received chunk stands in the order of its session */
+/* The place of a received chunk in the order of its session */
 enum iw_mpa_session_place {
 	IW_MPA_PLACE_NEXT,		/* take it now */
 	IW_MPA_PLACE_AHEAD,		/* keep it: earlier ones are missing */

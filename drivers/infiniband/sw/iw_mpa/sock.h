@@ -33,8 +33,8 @@
  *	may be called in softirq, with sk_callback_lock read-held: so it only
  *	sets a bit or queues work
  * @data_ready: TCP's own callback, which iw_mpa_sock_unhook() restores
- * @state_change: TCP's own callback, restored likewise
- * @error_report: TCP's own callback, restored likewise
+ * @state_change: TCP's own callback, which iw_mpa_sock_unhook() restores
+ * @error_report: TCP's own callback, which iw_mpa_sock_unhook() restores
  * @fin_ack: sequence number up to which the peer had acknowledged this end's
  *	bytes when the peer's FIN arrived; 0 before that, or if this end sent
  *	FIN first; set before PEER_CLOSED is reported

@@ -47,7 +47,7 @@ void iw_mpa_count_reason(struct iw_mpa_stats __percpu *of_device,
 
 /*
  * Return: sum of a counter over all CPUs, for a device, or for the whole host
- * if @stats is NULL; increments that happen meanwhile may be missing.
+ * if @stats is NULL; increments during the call may be missing.
  */
 unsigned long iw_mpa_count_read(const struct iw_mpa_stats __percpu *stats,
 				enum iw_mpa_counter counter)

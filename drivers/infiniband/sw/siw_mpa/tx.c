@@ -102,7 +102,7 @@ int siw_mpa_tx_resume(struct rw_semaphore *state_lock)
 /*
  * siw calls this in place of llist_add(), to pass a QP to a TX thread, which
  * gets the caller's reference on the QP. If the QP is in @queue already,
- * llist_add() would cut off the QPs behind it. Returns whether @queue was
+ * llist_add() would cut off the QPs after it. Returns whether @queue was
  * empty. Any context.
  */
 bool siw_mpa_tx_queue(struct llist_node *tx_list, struct llist_head *queue)

@@ -179,8 +179,8 @@ void srnic_cq_put(struct srnic_cq *cq, const struct srnic_cqe *cqe,
  * Call the CQ's completion handler until no call is due. The caller has raised
  * @upcalls, the number of due calls, from 0. An application that arms its CQ
  * again and again could make calls due as fast as they are made. So after
- * CQ_CALLS calls a work item makes the next one, and meanwhile other softirqs
- * run.
+ * CQ_CALLS calls a work item makes the next one, so that other softirqs can
+ * run first.
  */
 static void cq_call(struct srnic_cq *cq)
 {

@@ -192,7 +192,7 @@ static bool handoff_is_cut(struct srnic_qp *qp)
 	lock_sock(sk);
 	cut = srnic_rx_is_cut(qp);
 	release_sock(sk);
-	/* A hint, read without sq.lock: the sender may add a Read meanwhile. */
+	/* A hint, read without sq.lock: the sender may be adding a Read. */
 	return cut || data_race(qp->sq.reads);
 }
 

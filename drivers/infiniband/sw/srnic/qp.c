@@ -346,7 +346,7 @@ static void qp_discard(struct srnic_qp *qp)
  * keep it there. What was posted in ERROR is flushed first, since it must not
  * be sent on the next connection. A flush copies an application's ring only as
  * far as WQEs are free, and the ring may hold more: a second flush takes the
- * rest. If the application posts still more meanwhile, the QP stays in ERROR.
+ * rest. If the application posts more during a flush, the QP stays in ERROR.
  */
 static int qp_to_idle(struct srnic_qp *qp, enum ib_qp_state state)
 {

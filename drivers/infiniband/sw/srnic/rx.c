@@ -366,7 +366,7 @@ static bool rx_take_part(struct srnic_qp *qp, struct srnic_cursor *cur,
 	bool good;
 
 	size = rx_measure(qp, &at, rx->part_len, &ulpdu_len);
-	/* A peer on this host may have changed ULPDU_Length meanwhile. */
+	/* A peer on this host may have changed ULPDU_Length since. */
 	if (size > rx->part_size) {
 		rx_fail(qp, SRNIC_ERR_UNREADABLE, NULL, 0);
 		return false;
@@ -573,9 +573,9 @@ void srnic_rx_look(struct ib_qp *ibqp)
 }
 
 /*
- * Allocate a buffer for an FPDU that TCP cannot hold. The socket's lock is not
- * held meanwhile. __GFP_NORETRY, since a long allocation in this work item
- * would delay work items of other QPs.
+ * Allocate a buffer for an FPDU that TCP cannot hold, without the socket's
+ * lock. __GFP_NORETRY, since a long allocation in this work item would delay
+ * work items of other QPs.
  */
 static void *rx_alloc_part(struct srnic_qp *qp, struct sock *sk, u32 *size)
 {
