@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0
-"""Fail when a file of iw_mpa includes or calls a higher layer.
+"""Fail when a file of iw_mpa or srnic includes or calls a higher layer of its module.
 
     check-layers.py [--objects DIR]    check includes; with objects also their symbols
     check-layers.py --selftest         prove that each kind of violation is found
 
-DIR has the built objects of drivers/infiniband/sw/iw_mpa. The order of the layers is that of the
-objects in the link line of its Makefile.
+DIR has the built objects of drivers/infiniband/sw/iw_mpa; those of srnic are in the folder beside
+it. The order of a module's layers is that of the objects in the link line of its Makefile. Leaves
+may be used by all layers but the lowest, wherever they are linked.
 """
 
 import argparse
@@ -21,41 +22,70 @@ TOP = pathlib.Path(__file__).resolve().parents[3]
 LIBRARY = 'drivers/infiniband/sw/iw_mpa'
 
 
-def link_line():
-    """Return {layer: its objects}, in the order in which they are linked."""
-    text = ''.join((TOP / LIBRARY / name).read_text(encoding='utf-8') for name in ('Makefile', 'Kbuild'))
-    layers = {}
-    for layer, objects in re.findall(r'^iw_mpa-(l\d|leaves)(?:-\w+)? := (.*)$', text, re.MULTILINE):
-        layers.setdefault(layer, []).extend(re.findall(r'([\w/]+)\.o', objects))
-    return layers
+class Module:
+    """The layers of a module. A file may include headers of its own layer and of lower ones. An
+    object may call only objects before it in LINKED, so calls between objects form no circle."""
+
+    def __init__(self, folder, headers, upwards=()):
+        """HEADERS: {header: object to which it belongs}, where their names differ. UPWARDS: pairs
+        (file, header of a higher layer that it may include)."""
+        self.folder, self.headers, self.upwards = folder, headers, upwards
+        layers = self.link_line()
+        lowest, *others = [layer for layer in layers if layer != 'leaves']
+        layers = {layer: layers[layer] for layer in (lowest, 'leaves', *others)}
+        self.lowest = lowest.upper()
+        self.order = [{'leaves': 'leaf'}.get(layer, layer.upper()) for layer in layers]
+        self.layer_of = {name: layer for layer, names in zip(self.order, layers.values()) for name in names}
+        self.linked = list(self.layer_of)
+
+    def link_line(self):
+        """Return {layer: its objects}, in the order in which they are linked."""
+        text = ''.join((TOP / self.folder / name).read_text(encoding='utf-8') for name in ('Makefile', 'Kbuild'))
+        layers = {}
+        for layer, objects in re.findall(r'^\w+-([lr]\d|leaves)(?:-\w+)? := (.*)$', text, re.MULTILINE):
+            layers.setdefault(layer, []).extend(re.findall(r'([\w/]+)\.o', objects))
+        return layers
+
+    def name_of(self, path):
+        """Return the name of a file's object in the link line. A header in a folder belongs to the
+        folder's main object, unless it has an object of its own."""
+        name = path.with_suffix('').as_posix()
+        name = self.headers.get(name, name)
+        folder = path.parent.as_posix()
+        if name not in self.layer_of and folder != '.':
+            name = '%s/%s' % (folder, folder)
+        return name
+
+    def files(self, top, pattern):
+        """Return the module's files, without those for older kernels."""
+        for path in sorted((top / self.folder).glob(pattern)):
+            inside = path.relative_to(top / self.folder)
+            if inside.parts[0] != 'compat':
+                yield path, inside
+
+    def may_use(self, user, used):
+        return self.order.index(self.layer_of[used]) <= self.order.index(self.layer_of[user])
+
+    def may_call(self, user, used):
+        return self.linked.index(used) <= self.linked.index(user)
+
+    def arrow(self, user, used):
+        return '%s (%s) -> %s (%s)' % (user, self.layer_of[user], used, self.layer_of[used])
 
 
-def name_of(path):
-    """Return the name of a file's object in the link line. A header in a folder belongs to the
-    folder's main object, unless it has an object of its own."""
-    name = path.with_suffix('').as_posix()
-    # iwcm.h is the header of iwcm_faults.c, under a name that the series needs
-    name = {'iwcm': 'iwcm_faults'}.get(name, name)
-    folder = path.parent.as_posix()
-    if name not in LAYER_OF and folder != '.':
-        name = '%s/%s' % (folder, folder)
-    return name
-
-
-# A file may include headers of its own layer and of lower ones. An object may call only objects
-# that are linked before it, so calls between objects form no circle.
-LAYERS = {{'leaves': 'leaf'}.get(layer, layer.upper()): names
-          for layer, names in link_line().items()}
-LAYER_OF = {name: layer for layer, names in LAYERS.items() for name in names}
-ORDER = tuple(LAYERS)
-LINKED = [name for names in LAYERS.values() for name in names]
+# iwcm.h is the header of iwcm_faults.c, under a name that the series needs. srnic.h has the
+# structures of srnic, for all layers but the lowest, as leaves are. sq.c reads the state of its QP
+# by an inline function.
+IW_MPA = Module(LIBRARY, {'iwcm': 'iwcm_faults'})
+SRNIC = Module('drivers/infiniband/sw/srnic', {'srnic': 'stats'}, {('sq.c', 'state.h')})
+MODULES = (IW_MPA, SRNIC)
 GLUES = ('drivers/infiniband/sw/siw_mpa',)
 # Drivers of devices with their own TCP engine, which may only use iw_mpa's protocol layer, L0
 ENGINES = ('drivers/infiniband/hw/cxgb4_mpa',)
 PUBLIC = 'include/rdma/iw_mpa.h'
 PROTO = 'include/rdma/iw_mpa_proto.h'
 
-# The only headers of the kernel that iw_mpa's protocol layer, L0, may include
+# The only headers of the kernel that a lowest layer, L0 or R0, may include
 L0_INCLUDES = re.compile(
     r'linux/(types|stddef|string|kernel|limits|bits|bitops|bitfield|bug|build_bug|errno|minmax|'
     r'align|array_size|const|stringify|byteorder|unaligned|crc32c|export)\.h$|'
@@ -78,18 +108,6 @@ def code_of(path):
     return COMMENT.sub(' ', path.read_text(encoding='utf-8'))
 
 
-def may_use(user, used):
-    return ORDER.index(LAYER_OF[used]) <= ORDER.index(LAYER_OF[user])
-
-
-def may_call(user, used):
-    return LINKED.index(used) <= LINKED.index(user)
-
-
-def arrow(user, used):
-    return '%s (%s) -> %s (%s)' % (user, LAYER_OF[user], used, LAYER_OF[used])
-
-
 def driver_ops(top):
     """Return the names of a driver's callbacks, struct iw_mpa_driver_ops in iw_mpa.h."""
     path = top / PUBLIC
@@ -99,15 +117,15 @@ def driver_ops(top):
     return set(DRIVER_OP.findall(table[1])) if table else set()
 
 
-def check_include(path, kind, name):
-    user = name_of(path)
-    used = name_of(pathlib.PurePath(posixpath.normpath((path.parent / name).as_posix())))
+def check_include(module, path, kind, name):
+    user = module.name_of(path)
+    used = module.name_of(pathlib.PurePath(posixpath.normpath((path.parent / name).as_posix())))
     if kind == '"':
-        if used not in LAYER_OF:
+        if used not in module.layer_of:
             return 'includes "%s", which has no layer' % name
-        if not may_use(user, used):
-            return 'points up: ' + arrow(user, used)
-    elif LAYER_OF[user] == 'L0' and not L0_INCLUDES.match(name):
+        if not module.may_use(user, used) and (path.as_posix(), name) not in module.upwards:
+            return 'points up: ' + module.arrow(user, used)
+    elif module.layer_of[user] == module.lowest and not L0_INCLUDES.match(name):
         return '<%s> is not for the pure layer' % name
     return None
 
@@ -128,23 +146,40 @@ def check_doors(path, code, ops):
             yield 'only offload.c calls a driver: %s()' % name
 
 
+def check_module(module, top):
+    for path, inside in module.files(top, '**/*.[ch]'):
+        where = '%s/%s' % (module.folder, inside)
+        if module.name_of(inside) not in module.layer_of:
+            yield where, 'has no layer: give it one in the Makefile'
+            continue
+        for kind, name in INCLUDE.findall(code_of(path)):
+            fault = check_include(module, inside, kind, name)
+            if fault:
+                yield where, fault
+
+
+def check_circles(module, top):
+    """Yield headers that include themselves by way of others."""
+    used_by = {}
+    for path, inside in module.files(top, '**/*.h'):
+        used_by[inside.as_posix()] = {posixpath.normpath((inside.parent / name).as_posix())
+                                      for kind, name in INCLUDE.findall(code_of(path)) if kind == '"'}
+    for header, used in used_by.items():
+        size = None
+        while size != len(used):
+            size = len(used)
+            used.update(*[used_by.get(name, ()) for name in used])
+        if header in used:
+            yield '%s/%s' % (module.folder, header), 'includes itself: a circle'
+
+
 def check_library(top):
     ops = driver_ops(top)
     if (top / PUBLIC).exists() and not ops:
         yield PUBLIC, 'no struct iw_mpa_driver_ops with callbacks found'
-    for path in sorted((top / LIBRARY).glob('**/*.[ch]')):
-        inside = path.relative_to(top / LIBRARY)
-        where = '%s/%s' % (LIBRARY, inside)
-        if name_of(inside) not in LAYER_OF:
-            yield where, 'has no layer: give it one in the Makefile'
-            continue
-        code = code_of(path)
-        for kind, name in INCLUDE.findall(code):
-            fault = check_include(inside, kind, name)
-            if fault:
-                yield where, fault
-        for fault in check_doors(inside, code, ops):
-            yield where, fault
+    for path, inside in IW_MPA.files(top, '**/*.[ch]'):
+        for fault in check_doors(inside, code_of(path), ops):
+            yield '%s/%s' % (LIBRARY, inside), fault
 
 
 def check_public(top):
@@ -187,27 +222,27 @@ def parse_nm(text):
     return defined, undefined
 
 
-def check_symbols(tables):
+def check_symbols(module, tables):
     """tables: object name -> (defined, undefined)."""
     home = {symbol: name for name, (defined, _) in tables.items() for symbol in defined}
     for user, (_, undefined) in sorted(tables.items()):
         for symbol in sorted(undefined):
             used = home.get(symbol)
-            if used and not may_call(user, used):
-                yield user + '.o', 'points up: %s by %s' % (arrow(user, used), symbol)
-            elif not used and LAYER_OF[user] == 'L0' and not L0_SYMBOLS.match(symbol):
+            if used and not module.may_call(user, used):
+                yield user + '.o', 'points up: %s by %s' % (module.arrow(user, used), symbol)
+            elif not used and module.layer_of[user] == module.lowest and not L0_SYMBOLS.match(symbol):
                 yield user + '.o', '%s is not for the pure layer' % symbol
-            elif (not used and user != 'sock' and not user.startswith('takeover/') and
+            elif (not used and module is IW_MPA and user != 'sock' and not user.startswith('takeover/') and
                   TCP_SYMBOLS.match(symbol)):
                 yield user + '.o', 'only sock.o and its neighbours speak TCP: %s' % symbol
 
 
-def check_objects(top, objects):
+def check_objects(module, top, objects):
     tables = {}
-    for path in sorted((top / LIBRARY).glob('**/*.c')):
-        name = name_of(path.relative_to(top / LIBRARY))
+    for _, inside in module.files(top, '**/*.c'):
+        name = module.name_of(inside)
         obj = objects / (name + '.o')
-        if name not in LAYER_OF:
+        if name not in module.layer_of:
             continue
         if not obj.exists():
             yield '%s.o' % name, 'not built'
@@ -215,11 +250,14 @@ def check_objects(top, objects):
         nm = subprocess.run(['nm', str(obj)], check=True, capture_output=True, text=True)
         tables[name] = parse_nm(nm.stdout)
     if not tables:
-        yield str(objects), 'holds no object of the library'
-    yield from check_symbols(tables)
+        yield str(objects), 'holds no object of ' + module.folder
+    yield from check_symbols(module, tables)
 
 
 def check_tree(top):
+    for module in MODULES:
+        yield from check_module(module, top)
+        yield from check_circles(module, top)
     yield from check_library(top)
     yield from check_public(top)
     for glue in GLUES:
@@ -245,6 +283,7 @@ SELFTEST_FILES = (
     (LIBRARY + '/stats.c', '#include "ep.h"', 'points up: stats (leaf) -> ep (L2)'),
     (LIBRARY + '/sock.c', '#include "ep.h"', 'points up: sock (L1) -> ep (L2)'),
     (LIBRARY + '/ep.h', '  #  include "main.h"', 'points up: ep (L2) -> main (L3)'),
+    (LIBRARY + '/device.h', '#include "ep.h"', 'ep.h: includes itself'),
     (LIBRARY + '/fpdu.c', '#include <linux/slab.h>', 'not for the pure layer'),
     (LIBRARY + '/fpdu.c', '#include <rdma/iw_mpa.h>', 'not for the pure layer'),
     (LIBRARY + '/newcomer.c', '', 'has no layer'),
@@ -257,6 +296,15 @@ SELFTEST_FILES = (
     (LIBRARY + '/takeover/tcb.c', '#include "../main.h"', 'points up: takeover/tcb (L2) -> main (L3)'),
     (LIBRARY + '/takeover/other.h', '#include "../ep.h"', None),
     (LIBRARY + '/sock.c', '#include "takeover/takeover.h"', 'points up: sock (L1) -> takeover/takeover (L2)'),
+    (SRNIC.folder + '/sq.c', '#include "state.h"\n#include "trace.h"\n#include "wire.h"', None),
+    (SRNIC.folder + '/trace.h', '#include "srnic.h"', None),
+    (SRNIC.folder + '/compat/linux/skbuff.h', '#include_next <linux/skbuff.h>', None),
+    (SRNIC.folder + '/sq.h', '#include "state.h"', 'points up: sq (R1) -> state (R2)'),
+    (SRNIC.folder + '/cq.c', '#include "state.h"', 'points up: cq (R1) -> state (R2)'),
+    (SRNIC.folder + '/wire.h', '#include "srnic.h"', 'points up: wire (R0) -> stats (leaf)'),
+    (SRNIC.folder + '/stats.h', '#include "mem.h"', 'points up: stats (leaf) -> mem (R1)'),
+    (SRNIC.folder + '/wire.c', '#include <linux/slab.h>', 'not for the pure layer'),
+    (SRNIC.folder + '/newcomer.c', '', 'has no layer'),
     (PROTO, '#include <rdma/iw_cm.h>', 'no business'),
     (PUBLIC, OPS + '#include "../../drivers/infiniband/sw/iw_mpa/ep.h"', 'no business'),
     (PUBLIC, 'struct nothing;', 'no struct iw_mpa_driver_ops'),
@@ -285,6 +333,16 @@ SELFTEST_SYMBOLS = (
     ('ep', '     U tcp_sock_set_nodelay', 'only sock.o'),
 )
 
+# As above; wire.o, send.o and tx.o exist, too
+SELFTEST_SRNIC = (
+    ('rx', '     U push\n     U fill\n     U parse\n     U tcp_read_done', None),
+    ('stats', '     U parse', None),
+    ('stats', '     U fill', 'points up: stats (leaf) -> send (R2) by fill'),
+    ('sq', '     U fill', 'points up: sq (R1) -> send (R2) by fill'),
+    ('send', '     U push', 'points up: send (R2) -> tx (R2) by push'),
+    ('term', '     U mutex_lock', 'not for the pure layer'),
+)
+
 
 def verdict(name, faults, words):
     faults = ['%s: %s' % fault for fault in faults]
@@ -297,22 +355,24 @@ def verdict(name, faults, words):
 def selftest_file(name, contents, words):
     with tempfile.TemporaryDirectory() as folder:
         top = pathlib.Path(folder)
-        for path, text in ((PUBLIC, OPS), (LIBRARY + '/ep.h', ''), (name, contents)):
+        for path, text in ((PUBLIC, OPS), (LIBRARY + '/ep.h', '#include "device.h"'), (name, contents)):
             (top / path).parent.mkdir(parents=True, exist_ok=True)
             (top / path).write_text(text, encoding='utf-8')
         return verdict((name, contents), check_tree(top), words)
 
 
-def selftest_symbols(user, text, words):
-    tables = {'frame': parse_nm('0000 T decode'), 'ep': parse_nm('0000 T run'),
-              'run': parse_nm('0000 T ask')}
+def selftest_symbols(module, defined, user, text, words):
+    tables = {name: parse_nm('0000 T ' + symbol) for name, symbol in defined.items()}
     tables[user] = parse_nm(text)
-    return verdict((user, text), check_symbols(tables), words)
+    return verdict((user, text), check_symbols(module, tables), words)
 
 
 def selftest():
     results = [selftest_file(*row) for row in SELFTEST_FILES]
-    results += [selftest_symbols(*row) for row in SELFTEST_SYMBOLS]
+    results += [selftest_symbols(IW_MPA, {'frame': 'decode', 'ep': 'run', 'run': 'ask'}, *row)
+                for row in SELFTEST_SYMBOLS]
+    results += [selftest_symbols(SRNIC, {'wire': 'parse', 'send': 'fill', 'tx': 'push'}, *row)
+                for row in SELFTEST_SRNIC]
     return 0 if all(results) else 1
 
 
@@ -323,10 +383,10 @@ def main():
     args = parser.parse_args()
     if args.selftest:
         return selftest()
-    top = pathlib.Path(__file__).resolve().parents[3]
-    faults = list(check_tree(top))
+    faults = list(check_tree(TOP))
     if args.objects:
-        faults += check_objects(top, args.objects)
+        for module in MODULES:
+            faults += check_objects(module, TOP, args.objects.parent / pathlib.Path(module.folder).name)
     for fault in faults:
         print('%s: %s' % fault)
     return 1 if faults else 0
