@@ -8,7 +8,7 @@
 #
 # scripts/test/series lists the patches. They add whole files, at the same paths as in this tree, except that
 # kunit/MODULE/ becomes the folder tests/ of the module, and iw_mpa_skeleton/ becomes samples/iw_mpa/. What only this
-# tree needs is left out: see README.md in scripts/test/series.
+# tree needs is left out, as files, or as lines of files that in-tree.pl edits: see README.md in scripts/test/series.
 #
 # After each patch all objects build without a warning with W=1 and Debian's configuration, and so does the module, once
 # Kconfig has an entry for it; checkpatch.pl --strict reports nothing. At the end kunit.py runs the suites on user mode

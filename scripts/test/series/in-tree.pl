@@ -108,6 +108,8 @@ edit "$sw/iw_mpa/tests/iw_mpa_count_kunit.c",
 	$comment . '^static void count_each_further_accept' . $function, '',
 	'^\tKUNIT_CASE\(count_each_further_accept\),\n', '';
 edit 'Documentation/infiniband/iw_mpa.rst', '^``accepted_again``[^\n]*\n', '', '``iw_mpa_iwcm_check_device\(\)``, ', '',
+	'``iw_mpa_ep_find\(\)``, ``iw_mpa_run_answer', '``iw_mpa_iwcm_find()`` and so ``iw_mpa_ep_find()``, ``iw_mpa_run_answer',
+	'^``cm\.c`` +``iw_mpa_iwcm_accepted\(\)``\n', '',
 	words('It is for an address of another device, or rdma_cm has chosen another: Reject.'),
 	'It is for an address of another device: Reject.',
 	words('is raised, unless the ULP rejects a connection that it has accepted. Each'), 'is raised. Each',

@@ -90,7 +90,7 @@ test_names() (
 # of rules in its pages; and code that works around faults of an iw_cm without the patches
 NOT_IN_TREE='make (check|static|kunit|demo|wire|install)|README|CHANGELOG|Debian|\bcompat[_/]|_compat\b|KBUILD_EXTMOD'
 NOT_IN_TREE+='|LINUX_VERSION_CODE|[CS]_HAS_|out of tree|MODULE_VERSION|IW_MPA_(API|VERSION)|iw_mpa_api|iwcm_faults'
-NOT_IN_TREE+='|accept(ed)?_again|\b[A-Z]-[0-9]{2}\b([^-.]|$)'
+NOT_IN_TREE+='|accept(ed)?_again|iwcm_(accepted|check_device)|\b[A-Z]-[0-9]{2}\b([^-.]|$)'
 
 # What pages must not have, too: numbers of old kernels (which are no sections of RFCs), and descriptions of this tree
 NOT_IN_PAGES='(?<!section )(?<![.\d])6\.(1|5|6|9|12)(?![.\d])|\b([Bb]efore|until|since|[Ll]ater than) Linux|/etc/iw-mpa'
