@@ -25,7 +25,7 @@ help:
 	@echo 'make mutate    small faults made in the sources: do the tests find each of them?'
 	@echo 'make interop   srnic against siw of 6.1 and 6.12, all settings: a table'
 	@echo 'make e2e       end-to-end tests in guests that run the stock kernel'
-	@echo 'make suites    suites that others wrote: rdma-core, perftest, MPI, dapl, QEMU, tgt; SUITE=name'
+	@echo 'make suites    suites that others wrote, for storage, MPI and the verbs; SUITE=name'
 	@echo 'make takeover  TCP connections that leave the host for hardware, which is a second TCP'
 	@echo 'make dkms      dkms.conf on 6.1 and 6.12: add, build, install, load, rping, remove'
 	@echo 'make deb       the Debian packages iw-mpa-dkms, and iw-mpa-dev for authors of drivers'
