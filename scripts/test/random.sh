@@ -56,7 +56,7 @@ main() {
 	"$TOP/scripts/lib/build.sh"
 	guest_boot A
 	gcc -Wall -Wextra -Werror -O2 -o "$GUEST_RUN/share/random" "$TOP"/scripts/test/random/*.c -lpthread
-	guest_run A 'insmod /share/modules/iw_mpa.ko && insmod /share/modules/srnic.ko; modprobe -qa vrf || :'
+	guest_run A 'insmod /share/modules/iw_mpa.ko && insmod /share/modules/srnic.ko; modprobe -qa vrf bridge bonding || :'
 	let_allocations_fail
 	say "random: $minutes minutes, seed $seed"
 	tap_run "$minutes minutes, seed $seed" guest_run A \

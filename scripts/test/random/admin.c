@@ -23,7 +23,6 @@
 #include <unistd.h>
 
 #define SETTINGS	"/proc/sys/net/iw_mpa"
-#define VRF		"rvrf"
 #define MOST_SETTINGS	64
 
 /* Buffer of the netlink message that is sent, and then of the last answer */
@@ -68,6 +67,9 @@ static void end(struct nlattr *nest)
 	nest->nla_len = message.octets + message.hdr.nlmsg_len - (char *)nest;
 }
 
+/* Messages are right while all is set up and removed. */
+static bool may_spoil;
+
 /* Send the message; call @show for each part of the answer. Return true on success. */
 static bool talk(int protocol, void (*show)(const struct nlmsghdr *))
 {
@@ -76,6 +78,8 @@ static bool talk(int protocol, void (*show)(const struct nlmsghdr *))
 	struct nlmsghdr *h;
 	int size;
 
+	if (may_spoil && protocol == NETLINK_RDMA)
+		spoil(NLMSG_DATA(&message.hdr), message.hdr.nlmsg_len - NLMSG_HDRLEN);
 	if (send(fd, &message, message.hdr.nlmsg_len, 0) < 0) {
 		close(fd);
 		return false;
@@ -96,18 +100,33 @@ static bool talk(int protocol, void (*show)(const struct nlmsghdr *))
 
 /* --- network devices ------------------------------------------------------------------- */
 
+/*
+ * The index of a network device in this namespace; 0: there is none. if_nametoindex() is not called
+ * then: the kernel would run modprobe for the name.
+ */
+static unsigned int index_of(const char *name)
+{
+	char path[64];
+
+	sprintf(path, "/proc/sys/net/ipv4/conf/%s", name);
+	return access(path, F_OK) ? 0 : if_nametoindex(name);
+}
+
+/* A link's network device in this namespace, whose name op_net_rename() may have changed */
 static const char *netdev(int link)
 {
 	static char name[8];
 
-	sprintf(name, "rv%d", link);
+	sprintf(name, "rw%d", link);
+	if (!index_of(name))
+		name[1] = 'v';
 	return name;
 }
 
 static bool link_message(const char *name, unsigned int up, unsigned int change)
 {
 	struct ifinfomsg info = {
-		.ifi_index = if_nametoindex(name), .ifi_flags = up, .ifi_change = change,
+		.ifi_index = index_of(name), .ifi_flags = up, .ifi_change = change,
 	};
 
 	begin(RTM_NEWLINK, 0, &info, sizeof(info));
@@ -124,7 +143,7 @@ static bool address(int link, bool six, int type)
 	struct sockaddr_in6 sa;
 	struct ifaddrmsg info = {
 		.ifa_family = six ? AF_INET6 : AF_INET, .ifa_prefixlen = six ? 64 : 24,
-		.ifa_index = if_nametoindex(netdev(link)),
+		.ifa_index = index_of(netdev(link)),
 	};
 
 	if (!info.ifa_index)
@@ -177,7 +196,7 @@ static bool op_net_add(void)
 
 static bool remove_netdev(const char *name)
 {
-	struct ifinfomsg info = { .ifi_index = if_nametoindex(name) };
+	struct ifinfomsg info = { .ifi_index = index_of(name) };
 
 	begin(RTM_DELLINK, 0, &info, sizeof(info));
 	return info.ifi_index && talk(NETLINK_ROUTE, NULL);
@@ -191,7 +210,7 @@ static bool op_net_up(void)
 	int link = chance(LINKS);
 
 	dress(link);
-	return if_nametoindex(netdev(link));
+	return index_of(netdev(link));
 }
 
 static bool op_address_del(void) { return address(chance(LINKS), one_in(2), RTM_DELADDR); }
@@ -215,14 +234,46 @@ static bool op_net_mac(void)
 	return talk(NETLINK_ROUTE, NULL);
 }
 
-static bool op_net_master(void)
+/* Older kernels rename only an interface that is down. */
+static bool op_net_rename(void)
 {
-	int link = chance(LINKS), vrf = if_nametoindex(VRF);
+	int link = chance(LINKS);
+	char name[8];
 	bool done;
 
+	strcpy(name, netdev(link));
+	if (!one_in(4))
+		set_up(name, false);
+	if (!link_message(name, 0, 0))
+		return false;
+	name[1] = name[1] == 'v' ? 'w' : 'v';
+	text(IFLA_IFNAME, name);
+	done = talk(NETLINK_ROUTE, NULL);
+	dress(link);
+	return done;
+}
+
+/*
+ * Masters, and how ip makes them. The kernels with detectors have only the VRF. Both ends of a pair
+ * may be ports of the bridge: with STP no frame runs in a circle.
+ */
+static const struct { const char *name, *type; } masters[] = {
+	{ "rvrf", "vrf table 77" }, { "rbridge", "bridge stp_state 1" }, { "rbond", "bond" },
+};
+
+#define NR_MASTERS	(sizeof(masters) / sizeof(masters[0]))
+
+static bool op_net_master(void)
+{
+	int link = chance(LINKS), master = index_of(masters[chance(NR_MASTERS)].name);
+	bool done;
+
+	/* A bond takes only an interface that is down. */
+	if (one_in(2))
+		set_up(netdev(link), false);
 	if (!link_message(netdev(link), 0, 0))
 		return false;
-	word(IFLA_MASTER, one_in(2) ? vrf : 0);
+	word(IFLA_MASTER, one_in(3) ? 0 : master);
 	done = talk(NETLINK_ROUTE, NULL);
 	/* A change of the master removes the IPv6 address. */
 	if (one_in(2))
@@ -247,7 +298,7 @@ static bool is_exclusive;	/* RDMA core's netns mode: each namespace has its own 
 #define RDMA(command)	RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_##command)
 #define MOST_FOUND	16
 
-/* What any_link() found last: the index of each of our links, and the number in its name */
+/* What any_link() found last: the index of each link, and the number in its name if it has one */
 static uint32_t found[MOST_FOUND];
 static int digits[MOST_FOUND];
 static int nr_found;
@@ -267,13 +318,13 @@ static void note(const struct nlmsghdr *h)
 			name = (char *)(at + 1);
 		left -= NLA_ALIGN(at->nla_len);
 	}
-	if (name[0] == 'r' && nr_found < MOST_FOUND) {
-		digits[nr_found] = name[2] - '0';
+	if (nr_found < MOST_FOUND) {
+		digits[nr_found] = strlen(name) > 2 ? name[2] & (LINKS - 1) : 0;
 		found[nr_found++] = index;
 	}
 }
 
-/* Find our links in this namespace. Return one of them, or an unused index. */
+/* Find the links in this namespace. Return one of them, or an unused index. */
 static uint32_t any_link(void)
 {
 	nr_found = 0;
@@ -315,7 +366,7 @@ static bool op_link_rename(void)
 	if (!nr_found)
 		return false;
 	which = chance(nr_found);
-	sprintf(name, "r%c%d", "nmo"[chance(3)], digits[which] & 15);
+	sprintf(name, "r%c%d", "nmo"[chance(3)], digits[which]);
 	begin(RDMA(SET), 0, NULL, 0);
 	word(RDMA_NLDEV_ATTR_DEV_INDEX, found[which]);
 	text(RDMA_NLDEV_ATTR_DEV_NAME, name);
@@ -447,6 +498,22 @@ static bool op_setting(void)
 	return one_in(4) ? read_all(path) : write_text(path, value);
 }
 
+/* Half of the values are the default, with which a link can connect. */
+static bool op_device_setting(void)
+{
+	char path[400], link[200], value[24];
+
+	if (!any_of("/sys/class/infiniband", link))
+		return false;
+	strcat(link, "/iw_mpa");
+	if (!any_of(link, path))
+		return false;
+	if (one_in(4))
+		return read_all(path);
+	sprintf(value, "%d", (int)(one_in(8) ? CHOOSE(-1, 3, 127, 128, 256) : chance(3)));
+	return write_text(path, one_in(2) ? "default" : value);
+}
+
 static bool op_show(void)
 {
 	char path[300], link[200];
@@ -468,6 +535,7 @@ static bool somewhere(bool (*op)(void))
 
 	if (open_namespace(one_in(2) ? 0 : chance(NAMESPACES)))
 		return false;
+	may_spoil = true;
 	done = op();
 	open_namespace(0);
 	return done;
@@ -481,7 +549,7 @@ static bool op_mend(void)
 {
 	int link = chance(LINKS), i;
 
-	if (!if_nametoindex(netdev(link))) {
+	if (!index_of(netdev(link))) {
 		for (i = 1; i < NAMESPACES; i++) {
 			open_namespace(i);
 			remove_netdev(netdev(link));
@@ -500,9 +568,10 @@ static bool op_mend(void)
 }
 
 #define ADMIN_OPS OP(mend, 60) OP(net_add, 12) OP(net_del, 3) OP(net_down, 4) OP(net_up, 12)	\
-	OP(net_mtu, 4) OP(net_mac, 3) OP(net_master, 4) OP(net_netns, 3) OP(address_del, 4)	\
-	OP(address_add, 6) OP(link_add, 20) OP(link_del, 5) OP(link_rename, 4)			\
-	OP(link_netns, 3) OP(system, 4) OP(dump, 20) OP(setting, 8) OP(show, 12)
+	OP(net_mtu, 4) OP(net_mac, 3) OP(net_master, 6) OP(net_netns, 3) OP(net_rename, 4)	\
+	OP(address_del, 4) OP(address_add, 6) OP(link_add, 20) OP(link_del, 5)			\
+	OP(link_rename, 4) OP(link_netns, 3) OP(system, 4) OP(dump, 20) OP(setting, 8)		\
+	OP(device_setting, 8) OP(show, 12)
 
 #define OP(name, weight)	static bool somewhere_##name(void) { return somewhere(op_##name); }
 ADMIN_OPS
@@ -514,7 +583,8 @@ const struct op admin_ops[] = { ADMIN_OPS {} };
 bool admin_set_up(bool exclusive)
 {
 	int count = names_of(SETTINGS, names), i;
-	char path[200];
+	char path[200], command[100];
+	size_t m;
 
 	for (i = 0; i < count; i++) {
 		FILE *f;
@@ -529,7 +599,14 @@ bool admin_set_up(bool exclusive)
 	is_exclusive = exclusive;
 	if (exclusive && !set_system(true))
 		return false;
-	if (!count || system("ip link add " VRF " type vrf table 77 && ip link set " VRF " up"))
+	for (m = 0; m < NR_MASTERS; m++) {
+		sprintf(command, "ip link add %s type %s && ip link set %s up", masters[m].name,
+			masters[m].type, masters[m].name);
+		/* The first one, the VRF, is in all kernels. */
+		if (system(command) && !m)
+			return false;
+	}
+	if (!count)
 		return false;
 	for (i = 0; i < LINKS; i += 2) {
 		if (!make_pair(i))
@@ -564,10 +641,12 @@ bool admin_clear(void)
 			good = false;
 		}
 		for (i = 0; i < LINKS; i++)
-			remove_netdev(netdev(i));
+			while (remove_netdev(netdev(i)))
+				;
 	}
 	open_namespace(0);
-	remove_netdev(VRF);
+	for (i = 0; i < (int)NR_MASTERS; i++)
+		remove_netdev(masters[i].name);
 	restore();
 	for (i = 1; i < NAMESPACES; i++)
 		close(namespaces[i]);
