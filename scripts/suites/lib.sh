@@ -190,7 +190,8 @@ judge_case() {
 	else
 		verdict=$1
 	fi
-	printf '%s\t%s\t%s\t%s\n' "$verdict" "$1" "$2" "${3:0:1000}" >>"$RESULTS"
+	printf '%s\t' "$verdict" "$1" "$2" "$GROUP" "$THIS_RUN" "${3:0:1000}" >>"$RESULTS.new"
+	echo >>"$RESULTS.new"
 	case $verdict in
 	pass) tap ok "$NAME $2" ;;
 	fail | skip)
@@ -229,6 +230,7 @@ judged_by_siw() {
 judge_group() {
 	local kind outcome name text any=no
 
+	GROUP=$1
 	while read -r -u 5 kind outcome name text; do
 		[[ $kind == case: ]] || continue
 		any=yes
@@ -251,6 +253,7 @@ judge_group() {
 judge_absent() {
 	local name
 
+	GROUP=-
 	for name in "${!WANT[@]}"; do
 		[[ ${SEEN[$name]:-} == yes ]] || judge_case absent "$name" 'the list has it, and no such case ran'
 	done
@@ -260,25 +263,32 @@ judge_absent() {
 
 results_folder() { echo "$CACHE/suites/results"; }
 
-# Begin the file of results. Those of a part of a suite have another file than those of the whole suite.
+# Begin the results of this run, which is named by its time and version.
 results_begin() {
-	local part=
-
-	[[ $SAMPLE == no && -z $PATTERN ]] || part=-part
 	mkdir -p "$(results_folder)"
-	RESULTS=$(results_folder)/$NAME-$KERNEL-$DRIVER$part.new
-	: >"$RESULTS"
+	RESULTS=$(results_folder)/$NAME-$KERNEL-$DRIVER.cases
+	THIS_RUN=$(date -u +%Y-%m-%dT%H:%M:%SZ)
+	THIS_RUN+=" $(git -c safe.directory='*' -C "$TOP" describe --always --dirty 2>/dev/null || echo -)"
+	: >"$RESULTS.new"
 }
 
-# Keep the results of this run; their first line names suite, kernel, driver, time and version.
+# Keep the results of this run, and those that former runs had of groups that did not run now, so that
+# a suite may run in parts. The first line has suite, kernel, driver, and the number of all groups.
 results_end() {
+	local all
+
+	all=$(groups | paste -sd ' ')
 	{
-		printf '%s\t' "$NAME" "$KERNEL" "$DRIVER" "$(date -u +%Y-%m-%dT%H:%MZ)"
-		git -c safe.directory='*' -C "$TOP" describe --always --dirty 2>/dev/null || echo -
-		cat "$RESULTS"
-	} >"${RESULTS%.new}.tmp"
-	mv "${RESULTS%.new}.tmp" "${RESULTS%.new}"
-	rm "$RESULTS"
+		printf '%s\t' "$NAME" "$KERNEL" "$DRIVER" "$(wc -w <<<"$all")"
+		echo
+		[[ ! -e $RESULTS ]] || awk -F '\t' -v all="$all" '
+			BEGIN { n = split(all, group, " "); while (n) known[group[n--]] }
+			FILENAME == ARGV[1] { ran[$4]; next }
+			FNR > 1 && $4 in known && !($4 in ran)' "$RESULTS.new" "$RESULTS"
+		cat "$RESULTS.new"
+	} >"$RESULTS.tmp"
+	mv "$RESULTS.tmp" "$RESULTS"
+	rm "$RESULTS.new"
 }
 
 # Write a table of all results that exist, with a row for each suite, kernel and driver.
@@ -288,14 +298,16 @@ results_table() {
 	table=$(results_folder)/table
 	{
 		printf '%-12s %-9s %-8s %6s %6s %11s %11s %10s  %s\n' suite kernel driver cases passed 'exp. fail' \
-			'exp. skip' unexpected 'when, on'
-		for file in "$(results_folder)"/*-*; do
-			[[ -e $file && $file != *.new ]] || continue
-			awk -F '\t' -v part="${file##*-}" 'NR == 1 { suite = $1; kernel = $2; driver = $3
-				when = $4 " " $5 (part == "part" ? " (not all)" : ""); next }
-				{ n[$1]++; all++ }
-				END { printf "%-12s %-9s %-8s %6d %6d %11d %11d %10d  %s\n", suite, kernel, driver,
-					all, n["pass"], n["fail"], n["skip"], n["unexpected"], when }' "$file"
+			'exp. skip' unexpected 'last run'
+		for file in "$(results_folder)"/*.cases; do
+			[[ ! -e $file ]] || awk -F '\t' '
+				NR == 1 { name = $1; kernel = $2; driver = $3; groups = $4; next }
+				{ n[$1]++; all++; last = $5 }
+				!($5 in run) { run[$5]; runs++ }
+				$4 != "-" && !($4 in group) { group[$4]; groups-- }
+				END { printf "%-12s %-9s %-8s %6d %6d %11d %11d %10d  %s%s%s\n", name, kernel, driver,
+					all, n["pass"], n["fail"], n["skip"], n["unexpected"], last,
+					(runs > 1 ? " (of " runs " runs)" : ""), (groups ? " (not all)" : "") }' "$file"
 		done
 	} >"$table"
 	sed 's/^/# /' "$table"
