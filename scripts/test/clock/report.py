@@ -11,6 +11,7 @@ import collections
 import os
 import statistics
 import sys
+import textwrap
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../bench"))
@@ -64,6 +65,11 @@ def table_of_ratios(found):
     return report.Table("Ratios within a round", ["", "median", "95 %: from", "to", "least", "most"], rows)
 
 
+WHAT = ("NVMe, eight I/Os at a time, from a host to itself at an MTU of 1500, in a kernel that is a process of its host: "
+        "the time that this process has used on a real processor. CRC32c is summed up in software there. No network "
+        "card was there.")
+
+
 def main():
     folder, rounds = sys.argv[1], int(sys.argv[2])
     found = load(os.path.join(folder, "rounds"))
@@ -74,11 +80,9 @@ def main():
                        for column, cell in ((c, dict(zip(columns, row[1:])).get(c)) for c in COLUMNS)))
               for name, row in zip(ROWS, times.rows)]
     page.write(folder, "clock.tsv", "".join("\t".join(line) + "\n" for line in lines))
-    page.write(folder, "clock.rst", "\n".join(map(report.as_text, (times, ratios))))
-    parts = [page.paragraph("NVMe, eight I/Os at a time, from a host to itself at an MTU of 1500, in a kernel that is a "
-                            "process of its host: the time that this process has used on a real processor. CRC32c is "
-                            "summed up in software there. No network card was there."),
-             *report.as_page(times), page.heading(ratios.title),
+    texts = [textwrap.fill(WHAT, 120) + "\n", *map(report.as_text, (times, ratios))]
+    page.write(folder, "clock.rst", "\n".join(texts))
+    parts = [page.paragraph(WHAT), *report.as_page(times), page.heading(ratios.title),
              page.table(ratios.head, report.cells_of(ratios))]
     page.write(folder, "clock.html", page.judged(page.page("iw_mpa: NVMe by the clock", *parts)))
     lost = missing(found, rounds)
