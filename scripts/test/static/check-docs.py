@@ -554,10 +554,15 @@ def check_charts(docs):
         yield '%s: %s' % (PERFORMANCE, error)
 
 
+def check_lengths(docs):
+    """These pages are short enough to be read to their end."""
+    for doc, most in ((README, 120), (PERFORMANCE, 300)):
+        if docs[doc].count('\n') > most:
+            yield '%s has more than %d lines' % (doc, most)
+
+
 def check_readme(docs):
-    """README.md is short enough to be read to its end, and a test runs each block of commands."""
-    if docs[README].count('\n') > 120:
-        yield '%s has more than 120 lines' % README
+    """A test runs each block of commands in README.md."""
     run = re.findall(r'\(readme (\w+)', read('scripts/test/package.sh'))
     for mark, block in re.findall(r'(.*)\n((?:    .*\n)+)', docs[README]):
         name = re.fullmatch(r'<!-- run: (\w+) -->', mark)
@@ -636,7 +641,7 @@ def check_silent(docs):
 CHECKS = (check_counters, check_silent, check_written, check_contract,
           check_names, check_paths,
           check_version, check_quotes, check_skeleton, check_consumers, check_troubles, check_log, check_mistakes,
-          check_guide, check_readme, check_wire, check_rows, check_links, check_titles,
+          check_guide, check_readme, check_lengths, check_wire, check_rows, check_links, check_titles,
           check_charts)
 
 # (check, document, text there, replacement): the check has to report each
@@ -684,7 +689,8 @@ SELFTEST = (
     (check_guide, ADMIN, 'Who listens, on the server:\n\n.. run: server\n', 'Who listens:\n'),
     (check_guide, ADMIN, '.. run: containers_host\n', '.. run: containers_guest\n'),
     (check_guide, ADMIN, 'Who listens, on the server:', 'Who listens, on the server::'),
-    (check_readme, README, '## Try it', '\n' * 20 + '## Try it'),
+    (check_lengths, README, '## Try it', '\n' * 20 + '## Try it'),
+    (check_lengths, PERFORMANCE, '.. check: end', '\n' * 120 + '.. check: end'),
     (check_readme, README, '<!-- run: link -->', '<!-- run: lynx -->'),
     (check_readme, README, '<!-- run: try -->\n', '\n'),
     (check_rows, ADMIN, '``TCP_CONNECT``, ``TCP_RECONNECT``  ', '``TCP_CONNECT``,                   x\n``TCP_RECONNECT``  '),
