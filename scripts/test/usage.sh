@@ -250,7 +250,7 @@ fake_host() {
 	# shellcheck disable=SC2016 # expands in the fake
 	fake modprobe 'case $1 in -R) exit 1 ;; -qa) mkdir -p /sys/module/iw_mpa /sys/module/srnic ;; esac'
 	fake rmmod
-	fake systemctl
+	fake systemctl '[ "$*" != "is-active iwpmd" ] || [ -e /run/iwpmd ]'
 	fake dkms
 	chroot "$root" rm -f /log /usr/lib/systemd/systemd-sysctl
 	chroot "$root" sh -c 'mkdir -p /usr/lib/systemd; ln -s /usr/local/sbin/sysctl-fake /usr/lib/systemd/systemd-sysctl'
@@ -394,12 +394,88 @@ dkms_fails() {
 	there /postinst configure && said '^iw-mpa: kernel .* has no RDMA '
 }
 
+# finds LEVEL TEXT REMEDY [COMMAND...]: "iw-mpa doctor", as an argument of COMMAND, has this finding with this remedy
+finds() {
+	there "${@:4}" iw-mpa doctor || true
+	grep -A 1 -E "^$1 +$2$" "$WORK/said" | grep -qE "^ {11}$3$" || { echo "not found: $2" && return 1; }
+}
+
+# "iw-mpa doctor" says what keeps the kernel from loading srnic, as far as that has to be pretended.
+# shellcheck disable=SC2016 # expands in the fakes, or on the copy
+doctor_of_modules() {
+	local root=$WORK/host/root alone='the kernel takes signed modules alone \(Secure Boot\), and' way
+	local lockdown=$root/sys/kernel/security/lockdown enforce=$root/sys/module/module/parameters/sig_enforce
+
+	rm -rf "$root"/sys/module/*
+	mkdir -p "${lockdown%/*}" "${enforce%/*}"
+	fake modinfo 'case $* in *signer*) cat /signer ;; *) echo 1 ;; esac'
+	fake mokutil '[ ! -e /enrolled ] || { echo "$2 is already enrolled"; exit 1; }; echo "$2 is not enrolled"'
+	fake modprobe 'case $* in
+		"-nv -b srnic") grep -qsx "blacklist srnic" /etc/modprobe.d/srnic.conf || echo insmod ;;
+		esac'
+	for way in "$lockdown none [integrity] confidentiality" "$lockdown none integrity [confidentiality]" \
+		"$enforce Y"; do
+		echo '[none] integrity confidentiality' >"$lockdown"
+		echo N >"$enforce"
+		rm -f "$root/signer" "$root/enrolled"
+		there iw-mpa doctor || true
+		said '^ok       srnic is not loaded: "rdma link add" does it$' || return
+		echo "${way#* }" >"${way%% *}"
+		finds fault "$alone srnic is not signed" \
+			'let DKMS build and sign it: apt-get install \./iw-mpa-dkms_\*_all\.deb' || return
+		echo 'DKMS module signing key' >"$root/signer"
+		finds fault "$alone does not know the key of DKMS" \
+			'then reboot: mokutil --import /var/lib/dkms/mok\.pub' || return
+		touch "$root/enrolled"
+		there iw-mpa doctor || true
+		said '^ok       srnic is not loaded: ' || return
+	done
+
+	echo 'blacklist srnic' >"$root/etc/modprobe.d/srnic.conf"
+	finds fault 'srnic is blacklisted' 'grep -r srnic /etc/modprobe\.d' || return
+	finds fault 'the kernel takes no modules any more \(kernel\.modules_disabled\)' 'systemctl reboot' \
+		sh -c 'mount -t tmpfs doctor /proc/sys/kernel; echo 1 >/proc/sys/kernel/modules_disabled
+			"$@"; umount /proc/sys/kernel' - || return
+	finds fault 'a container may not load modules' 'on its host: modprobe -a srnic rdma_ucm' \
+		setpriv --bounding-set -sys_module || return
+	finds fault 'kernel 2\.6\.[^ ]+ is older than 6\.1' 'then reboot: apt-get update && apt-get dist-upgrade' \
+		setarch --uname-2.6 || return
+	finds fault 'rdma_ucm is not loaded: programs cannot use rdma_cm' 'modprobe rdma_ucm' || return
+	mkdir "$root/sys/module/rdma_ucm"
+	there iw-mpa doctor || true
+	! grep 'rdma_ucm is not loaded' "$WORK/said"
+}
+
+# "iw-mpa doctor" reports that rdma-core's port mapper is missing beside an RNIC in hardware, and that it runs where
+# there is none.
+doctor_of_port_mapper() {
+	local root=$WORK/host/root devices
+
+	devices=$root/sys/class/infiniband
+	rm -rf "${devices:?}"/*
+	# An RNIC in software has no device below it, and an InfiniBand card is no RNIC.
+	mkdir -p "$devices"/{srnic0,ib0/device,card0/device}
+	echo '1: CA' >"$devices/ib0/node_type"
+	echo '4: RNIC' | tee "$devices/srnic0/node_type" >"$devices/card0/node_type"
+	finds warning 'card0 is an RNIC in hardware, and the port mapper does not run' 'systemctl start iwpmd' || return
+	touch "$root/run/iwpmd"
+	there iw-mpa doctor || true
+	! grep 'port mapper' "$WORK/said" || return
+	rm -r "$devices/card0"
+	finds warning 'the port mapper runs: to connect to a host without one takes 10 s' \
+		'needed for RNICs in hardware alone, else: systemctl stop iwpmd' || return
+	rm "$root/run/iwpmd"
+	there iw-mpa doctor || true
+	! grep 'port mapper' "$WORK/said"
+}
+
 # deb_goes DEB: test the package's scripts on a copy of this host
 deb_goes() {
 	local what
 
 	fake_host && dpkg-deb -x "$1" "$WORK/host/root" && dpkg-deb -e "$1" "$WORK/host/control" || return
-	for what in file_is_read module_comes_late down_by_name rename_keeps_link old_link_is_named removal dkms_fails; do
+	for what in file_is_read module_comes_late down_by_name rename_keeps_link old_link_is_named removal dkms_fails \
+		doctor_of_modules doctor_of_port_mapper; do
 		"$what" || { echo "$what fails; what was said last:" && cat "$WORK/said" && return 1; }
 	done
 }
