@@ -18,7 +18,7 @@ LEAST_MULPDU = 128
 
 
 class Bad(Exception):
-    """The bytes that a Reader was fed break one of RFC 5044's rules for the sender of FPDUs."""
+    """A Request, Reply, FPDU or DDP segment of the device breaks a rule of the RFCs for senders."""
 
 
 def _table():

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The formats of MPA Requests, Replies and the first FPDUs, which a test sends and checks.
+"""The formats of MPA Requests and Replies (RFC 5044 7.1.1, RFC 6581 6 and 9), and the first FPDUs
+of a connection, which a test sends and checks.
 
-No code is shared with iw_mpa, so that a test fails if iw_mpa or this file misreads an RFC. Formats
-of Requests and Replies: RFC 5044 7.1.1, RFC 6581 6 and 9; of FPDUs: RFC 5044 4.1, RFC 5040 4,
-RFC 5041 4.
+No code is shared with iw_mpa, so that a test fails if iw_mpa or this file misreads an RFC.
 """
 
 import struct
+
+import rdmap
+from fpdu import Bad, Reader, Writer, plain_size
 
 KEY_REQ = b"MPA ID Req Frame"
 KEY_REP = b"MPA ID Rep Frame"
@@ -17,19 +19,6 @@ M, C, R, S = 0x80, 0x40, 0x20, 0x10
 REQ_LARGE, REP_LARGE = 0x08, 0x04
 
 SEND, WRITE, READ = 1, 2, 4
-
-
-class Bad(Exception):
-    """A Request, Reply or FPDU that the device sent breaks a rule of the RFCs."""
-
-
-def crc32c(data):
-    crc = 0xffffffff
-    for octet in data:
-        crc ^= octet
-        for _ in range(8):
-            crc = (crc >> 1) ^ (0x82f63b78 if crc & 1 else 0)
-    return crc ^ 0xffffffff
 
 
 def enhanced(ird=0, ord=0, a=0, rtr=0):  # pylint: disable=redefined-builtin
@@ -100,18 +89,15 @@ class Frame:
                 f"ird={self.ird} ord={self.ord} pd={self.pd.hex()}")
 
 
+def _other(field):
+    return bytes([field[0] ^ 1]) + field[1:]
+
+
 def fpdu(ulpdu, crc=True, bad_crc=False):
-    body = struct.pack(">H", len(ulpdu)) + ulpdu
-    body += bytes(-len(body) % 4)
-    check = crc32c(body) if crc else 0
-    return body + struct.pack("<I", check ^ (1 if bad_crc else 0))
+    return Writer(crc=crc).fpdu(ulpdu, check=_other if bad_crc else None)
 
 
-def _untagged(rdmap, qn, rest=b"", msn=1):
-    return struct.pack(">BBIIII", 0x41, rdmap, 0, qn, msn, 0) + rest
-
-
-RTR_WRITE = struct.pack(">BBIQ", 0xc1, 0x40, 1, 0)
+RTR_WRITE = rdmap.write(1, 0)
 
 
 def rtr_write(**kw):
@@ -119,46 +105,44 @@ def rtr_write(**kw):
 
 
 def rtr_read(**kw):
-    return fpdu(_untagged(0x41, 1, struct.pack(">IQIIQ", 1, 0, 0, 1, 0)), **kw)
+    return fpdu(rdmap.read_request(rdmap.Read(1, 0, 0, 1, 0), msn=1), **kw)
 
 
 def rtr_send(**kw):
-    return fpdu(_untagged(0x43, 0), **kw)
+    return send(b"", **kw)
 
 
 def send(data, msn=1, **kw):
-    return fpdu(_untagged(0x43, 0, data, msn), **kw)
+    return fpdu(rdmap.untagged(rdmap.SEND, data, msn=msn), **kw)
 
 
 def terminate(code, **kw):
-    return fpdu(_untagged(0x47, 2, struct.pack(">BBH", 0x20, code, 0)), **kw)
+    """Return the FPDU of a Terminate with this error code of MPA."""
+    return fpdu(rdmap.terminate(rdmap.Error(2, 0, code, rdmap.NONE).control), **kw)
 
 
 def read_response(read, **kw):
     """Return the FPDU of the zero-length Read Response to read, a zero-length Read Request."""
-    return fpdu(b"\xc1\x42" + read.ulpdu[18:30], **kw)
-
-
-RDMAP = {0x40: "WRITE", 0x41: "READ", 0x42: "RESPONSE", 0x43: "SEND", 0x47: "TERM"}
+    request = rdmap.Segment(read.ulpdu).read
+    return fpdu(rdmap.response(request.sink_stag, request.sink_to), **kw)
 
 
 class Fpdu:
     """An FPDU that the device sent; crc: is its CRC field checked?"""
 
     def __init__(self, data, crc):
-        length, = struct.unpack(">H", data[:2])
-        self.ulpdu = data[2:2 + length]
-        self.op = RDMAP.get(self.ulpdu[1], "?")
+        reader = Reader(crc=crc)
+        reader.feed(data)
+        segment = rdmap.Segment(reader.take().ulpdu)
         self.raw = data
+        self.ulpdu = segment.ulpdu
+        self.op = segment.name
         self.term = None
-        if crc and struct.unpack("<I", data[-4:])[0] != crc32c(data[:-4]):
-            raise Bad(f"wrong CRC in {data.hex()}")
-        if self.op == "TERM":
-            layer_etype, self.term = self.ulpdu[18], self.ulpdu[19]
+        if segment.op == rdmap.TERMINATE:
+            layer_etype, self.term = segment.data[:2]
             if layer_etype != 0x20:
                 raise Bad(f"TERM of layer and type {layer_etype:#x}")
 
     @staticmethod
     def size(first_two):
-        length, = struct.unpack(">H", first_two)
-        return (2 + length + 3) // 4 * 4 + 4
+        return plain_size(*struct.unpack(">H", first_two)) + 4

@@ -7,6 +7,8 @@ The functions that make a segment set each field to a valid value, unless the ca
 import struct
 from collections import namedtuple
 
+from fpdu import Bad
+
 WRITE, READ_REQUEST, READ_RESPONSE, SEND, SEND_INV, SEND_SE, SEND_SE_INV, TERMINATE = range(8)
 NAMES = ("WRITE", "READ", "RESPONSE", "SEND", "SINV", "SEND_SE", "SINV_SE", "TERM")
 SENDS = (SEND, SEND_INV, SEND_SE, SEND_SE_INV)
@@ -18,10 +20,6 @@ RV_SHIFT, RDMAP_RESERVED, OPCODE = 6, 0x30, 0x0f
 
 TAGGED_HEADER, UNTAGGED_HEADER, READ_HEADER = 14, 18, 28
 MAX32, MAX64 = 2**32 - 1, 2**64 - 1
-
-
-class Bad(Exception):
-    """A DDP segment that the device sent breaks a rule of RFC 5040 or RFC 5041 for senders."""
 
 
 # --- to be sent ------------------------------------------------------------------------------
