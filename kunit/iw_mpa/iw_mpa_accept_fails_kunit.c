@@ -512,7 +512,7 @@ static void device_gone_lingering_is_closed(struct kunit *test)
 	peer_expect_eof(c->f, c->peer);
 }
 
-static struct kunit_case accept_end_cases[] = {
+static struct kunit_case accept_fails_cases[] = {
 	KUNIT_CASE(reject_with_private_data_is_sent),
 	KUNIT_CASE(reject_of_most_private_data_is_sent),
 	KUNIT_CASE(reject_without_private_data_is_sent),
@@ -544,11 +544,11 @@ static struct kunit_case accept_end_cases[] = {
 	{}
 };
 
-static struct kunit_suite accept_end_suite = {
-	.name = "iw_mpa_accept_end",
+static struct kunit_suite accept_fails_suite = {
+	.name = "iw_mpa_accept_fails",
 	.init = fakes_init,
 	.exit = fakes_exit,
-	.test_cases = accept_end_cases,
+	.test_cases = accept_fails_cases,
 };
 
-kunit_test_suite(accept_end_suite);
+kunit_test_suite(accept_fails_suite);

@@ -497,7 +497,7 @@ static void cxgb4_two_of_them_connect(struct kunit *test)
 	}
 }
 
-static struct kunit_case cxgb4_end_cases[] = {
+static struct kunit_case cxgb4_fails_cases[] = {
 	KUNIT_CASE(cxgb4_octets_behind_a_frame_abort),
 	KUNIT_CASE(cxgb4_octets_while_the_ulp_thinks_abort),
 	KUNIT_CASE(cxgb4_reply_behind_the_timer_is_left_alone),
@@ -520,9 +520,9 @@ static struct kunit_case cxgb4_end_cases[] = {
 	{}
 };
 
-static struct kunit_suite cxgb4_end_suite = {
-	.name = "iw_mpa_cxgb4_end",
-	.test_cases = cxgb4_end_cases,
+static struct kunit_suite cxgb4_fails_suite = {
+	.name = "iw_mpa_cxgb4_fails",
+	.test_cases = cxgb4_fails_cases,
 };
 
-kunit_test_suite(cxgb4_end_suite);
+kunit_test_suite(cxgb4_fails_suite);

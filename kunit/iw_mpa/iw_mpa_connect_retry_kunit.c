@@ -375,7 +375,7 @@ static struct kunit_case again_cases[] = {
 };
 
 static struct kunit_suite again_suite = {
-	.name = "iw_mpa_connect_again",
+	.name = "iw_mpa_connect_retry",
 	.init = fakes_init,
 	.exit = fakes_exit,
 	.test_cases = again_cases,

@@ -42,7 +42,7 @@ static int end_init(struct kunit *test)
 	struct pair *p;
 
 	end_world.wq = srnic_wq;
-	srnic_wq = alloc_ordered_workqueue("srnic_end_kunit", WQ_MEM_RECLAIM);
+	srnic_wq = alloc_ordered_workqueue("srnic_destroy_qp_kunit", WQ_MEM_RECLAIM);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, srnic_wq);
 	if (pair_init(test))
 		return -ENOMEM;
@@ -117,7 +117,7 @@ static struct kunit_case end_cases[] = {
 };
 
 static struct kunit_suite end_suite = {
-	.name = "srnic_end",
+	.name = "srnic_destroy_qp",
 	.init = end_init,
 	.exit = end_exit,
 	.test_cases = end_cases,

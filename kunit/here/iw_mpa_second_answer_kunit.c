@@ -473,7 +473,7 @@ static void reject_while_the_qp_is_let_go_is_silent(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
 }
 
-static struct kunit_case answer_twice_cases[] = {
+static struct kunit_case second_answer_cases[] = {
 	KUNIT_CASE(accept_again_is_accepted_once),
 	KUNIT_CASE(accept_of_another_qp_ends_the_connection),
 	KUNIT_CASE(accept_of_another_qp_ends_what_is_up),
@@ -494,11 +494,11 @@ static struct kunit_case answer_twice_cases[] = {
 	{}
 };
 
-static struct kunit_suite answer_twice_suite = {
-	.name = "iw_mpa_answer_twice",
+static struct kunit_suite second_answer_suite = {
+	.name = "iw_mpa_second_answer",
 	.init = fakes_init,
 	.exit = fakes_exit,
-	.test_cases = answer_twice_cases,
+	.test_cases = second_answer_cases,
 };
 
-kunit_test_suite(answer_twice_suite);
+kunit_test_suite(second_answer_suite);

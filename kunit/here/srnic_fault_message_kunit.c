@@ -376,7 +376,7 @@ static struct kunit_case later_cases[] = {
 };
 
 static struct kunit_suite later_suite = {
-	.name = "srnic_fault_later",
+	.name = "srnic_fault_message",
 	.init = pair_init,
 	.exit = pair_exit,
 	.test_cases = later_cases,

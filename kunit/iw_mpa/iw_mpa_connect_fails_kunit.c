@@ -596,7 +596,7 @@ static void connect_tcp_does_not_come_up_times_out(struct kunit *test)
 	KUNIT_EXPECT_GE(test, jiffies_to_msecs(jiffies - start), 2 * FAKE_SHORT_MS);
 }
 
-static struct kunit_case connect_end_cases[] = {
+static struct kunit_case connect_fails_cases[] = {
 	KUNIT_CASE(connect_refused_port_is_an_event),
 	KUNIT_CASE(connect_reject_brings_private_data),
 	KUNIT_CASE(connect_v1_reject_of_v2_brings_private_data),
@@ -626,11 +626,11 @@ static struct kunit_case connect_end_cases[] = {
 	{}
 };
 
-static struct kunit_suite connect_end_suite = {
-	.name = "iw_mpa_connect_end",
+static struct kunit_suite connect_fails_suite = {
+	.name = "iw_mpa_connect_fails",
 	.init = fakes_init,
 	.exit = fakes_exit,
-	.test_cases = connect_end_cases,
+	.test_cases = connect_fails_cases,
 };
 
-kunit_test_suite(connect_end_suite);
+kunit_test_suite(connect_fails_suite);
