@@ -528,6 +528,10 @@ def cases():
     yield "good v2", [REQUEST, *OUT], [REPLY, *BACK]
     yield "good v2, unenhanced", [mpa.request(rev=2), *OUT], [mpa.reply(rev=2), *BACK]
     yield "good without CRC", *no_crc
+    large = mpa.request2(flags=mpa.C | mpa.REQ_LARGE)
+    yield "good large FPDUs, allowed by both", [large], [mpa.reply2(flags=mpa.C | mpa.REP_LARGE)]
+    yield "bad reserved bit, the Request's in a Reply", [large], \
+        [mpa.reply2(flags=mpa.C | mpa.REQ_LARGE)]
     yield "good Reject", [REQUEST], [mpa.reply2(b"no", flags=mpa.C | mpa.R)]
     yield "good Terminate", [REQUEST, mpa.terminate(6)], [REPLY]
     yield "good Terminate behind a Reject", [REQUEST], \

@@ -26,6 +26,7 @@ SMALLEST = 8                # least bytes of an FPDU in its first segment for ts
 TAIL = 4096                 # most bytes behind the last FPDU that pieces() returns for tshark
 JOINED = 32768              # most bytes of FPDUs that pieces() joins in one segment
 OWN_RST = "its own RST"
+LARGE = {"Request": 0x08, "Reply": 0x04}    # reserved bit by which iw_mpa allows large FPDUs
 
 # A Request, Reply or FPDU. what: a tuple to compare with judge_tshark.py's; details: the FPDU's
 # header fields (judge_data.Details); breach: the rule for senders that it breaks, or None
@@ -39,7 +40,7 @@ def flaw_of_frame(frame, kind):
         return f"a {frame.kind} in place of the {kind}"
     if frame.rev not in (1, 2):
         return f"revision {frame.rev}"
-    reserved = frame.raw_res & ~(0x08 if kind == "Request" else 0x04)   # iw_mpa's bit: large FPDUs
+    reserved = frame.raw_res & ~LARGE[kind]
     if reserved not in (0, 0x10) or reserved and frame.rev == 1:
         return f"reserved bits are {reserved:#x}"
     if reserved and not frame.enhanced:
@@ -105,6 +106,7 @@ class Octets:
         if self.frame:
             f = self.frame
             self._add(f.size, (f.kind, f.rev, f.raw_res, f.m, f.c, f.r, f.pd_len,
+                               bool(f.raw_res & LARGE[f.kind]),
                                tuple(f.enhanced) if f.enhanced else None),
                       flaw_of_frame(f, kind))
 

@@ -29,7 +29,7 @@ DEEP = ["-o", "gui.max_tree_depth:100000"]
 FRAME = ("iwarp_mpa.rev iwarp_mpa.res iwarp_mpa.marker_flag iwarp_mpa.crc_flag iwarp_mpa.rej_flag "
          "iwarp_mpa.pdlength").split()
 ENHANCED = "iw_mpa.a iw_mpa.b iw_mpa.c iw_mpa.d iw_mpa.ird iw_mpa.ord".split()
-FIELDS = ["frame.number", "iwarp_mpa.key.req", "iwarp_mpa.key.rep", *FRAME, "iw_mpa.s", *ENHANCED,
+FIELDS = ["frame.number", "iwarp_mpa.key.req", "iwarp_mpa.key.rep", *FRAME, "iw_mpa.s", "iw_mpa.large", *ENHANCED,
           "iwarp_mpa.ulpdulength", "iwarp_rdma.opcode", "iwarp_mpa.crc",
           "_ws.malformed", "_ws.expert.message", "_ws.expert.severity", "_ws.expert.group",
           *judge_data.FIELDS]
@@ -108,7 +108,7 @@ def frame_seen(row):
     enhanced = None
     if row["iw_mpa.s"] == "1" and row["iw_mpa.ird"]:
         enhanced = tuple(int(row[name], 0) for name in ENHANCED)
-    return kind, *(int(row[name], 0) for name in FRAME), enhanced
+    return kind, *(int(row[name], 0) for name in FRAME), row["iw_mpa.large"] == "1", enhanced
 
 
 def fpdus_seen(row, good):
