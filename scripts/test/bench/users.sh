@@ -101,6 +101,7 @@ users_end() {
 users_row() {
 	local long short run
 
+	rm -f "$RAW/$1.$2".*
 	read -r long short <<<"$(users_times "$1" "$4")"
 	in_kit "$4" "$(ulp_command "$3" "$short" "$4" "$5")" >"$OUT/log" ||
 		{ gap "$1 $2: $(cat "$OUT/log")" && return; }
@@ -203,6 +204,18 @@ users_when() {
 	echo "$(date -u +%F) $commit $KREL $(kernel_version)"
 }
 
+# users_keep: make the folder $RAW. Keep what it has from runs of the same commit and kernel, with the same numbers of
+# I/Os: so USERS_COLUMNS can divide an hour of measurements into several runs.
+users_keep() {
+	local same
+
+	same=$(users_when | cut -d ' ' -f 2-)
+	same+=" $USERS_TIMES"
+	[[ $(cat "$RAW/same" 2>/dev/null) == "$same" && ${same%% *} != *+ ]] || rm -rf "$RAW"
+	mkdir -p "$RAW"
+	echo "$same" >"$RAW/same"
+}
+
 measure_users() {
 	local RAW
 
@@ -211,8 +224,7 @@ measure_users() {
 	"$TOP/scripts/lib/build.sh"
 	RAW=$OUT/users
 	[[ -z $USERS_KERNEL || $USERS_KERNEL == "$(default_kernel)" ]] || RAW+=-$USERS_KERNEL
-	rm -rf "$RAW"
-	mkdir "$RAW"
+	users_keep
 	users_when >"$RAW.when"
 	build_plugin
 	boot_counting
