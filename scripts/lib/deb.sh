@@ -79,7 +79,7 @@ make_tree() {
 	install -D -t "$tree/scripts/lib" "$TOP/scripts/lib/dkms-symvers.sh"
 	cp "$TOP/scripts/lib/skeleton.sh" "$tree"
 	cp -r "$TOP/$sw/iw_mpa_skeleton" "$tree/skeleton"
-	rm "$tree"/skeleton/iw_mpa_toe.*
+	mv "$tree"/skeleton/iw_mpa_toe.* "$tree"	# an example, no part of the skeleton
 	sed -i 's/ iw_mpa_toe\.o$//' "$tree/skeleton/Kbuild"
 	copy_judge "$tree/judge"
 	sysctl_example >"$tree/iw-mpa.sysctl.conf"
