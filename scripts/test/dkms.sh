@@ -6,9 +6,10 @@
 # siw_mpa, which is built if an administrator asks for it.
 #
 # With two kernels: a driver whose sources are not in this tree. apt installs iw-mpa-dkms and iw-mpa-dev on a copy of
-# this host, which runs the first kernel; iw-mpa-new-driver makes the driver, and DKMS installs it, also for the second
-# kernel when its headers are installed. iw_mpa is upgraded to another IW_MPA_API, for which the driver first does not
-# compile, then does. Guests of both kernels refuse the old modules, and connect over the new ones.
+# this host, which runs the first kernel, and in which this tree is hidden; iw-mpa-new-driver makes the driver, and DKMS
+# installs it, also for the second kernel when its headers are installed. iw_mpa is upgraded to another IW_MPA_API, for
+# which the driver first does not compile, then does. Guests of both kernels refuse the old modules, and connect over
+# the new ones.
 #
 #   scripts/test/dkms.sh [KERNEL...]        default: 6.1, and 6.12 if its headers are there
 #
@@ -321,6 +322,8 @@ make_host() {
 		dkms "$HOST/lib/modules"
 	mount -t proc proc "$HOST/proc"
 	mount --rbind /dev "$HOST/dev"
+	# The author of a driver has not this tree. A cache within it has to be seen.
+	[[ $CACHE/ == "$TOP"/* ]] || { mkdir -p "$HOST$TOP" && mount -t tmpfs hidden "$HOST$TOP"; }
 	mkdir -p "$HOST$CACHE/debian"
 	mount --bind "$CACHE/debian" "$HOST$CACHE/debian"
 	rm -rf "$HOST"/var/lib/dkms/* "$HOST"/etc/dkms/iw_mpa* "$HOST"/usr/src/iw_mpa-* "$HOST"/lib/modules/*/updates \
@@ -452,8 +455,8 @@ test_compiles() {
 	status_is '' acme/0.2 added
 }
 
-# When the driver acme, compiled for the old iw_mpa, is loaded beside the new iw_mpa, the kernel or
-# iw_mpa refuses it, and logs the reason.
+# The driver acme, compiled for the old iw_mpa, is loaded beside the new one. No type has changed, so the kernel takes
+# it. iw_mpa refuses it, and logs that the number of its API is another.
 # shellcheck disable=SC2016 # expands on the guest
 test_refused() {
 	local guest
@@ -462,7 +465,7 @@ test_refused() {
 		inside "$guest" "mount --bind /host$HOST/lib/modules /lib/modules; old=/host$HOST/root/old"'-$(uname -r).ko
 			modprobe iw_mpa; needs=$(modinfo -F depends "$old"); modprobe -a ${needs//,/ }
 			if insmod "$old" && rdma link add siw0 type acme netdev eth0; then exit 1; fi
-			dmesg | grep -E "acme: disagrees about version of symbol|a driver was refused: acme .*it is compiled for another IW_MPA_API than"
+			dmesg | grep "a driver was refused: acme .*it is compiled for another IW_MPA_API than"
 			if grep "^acme " /proc/modules; then rmmod acme; fi'
 	done
 }
