@@ -130,6 +130,9 @@ test_new_driver() {
 	{ grep -in skel "$dir"/* || true; } | none 'names of the skeleton' || return 1
 	[[ $(modinfo -F alias "$dir/acme_9.ko") == rdma-link-acme_9 ]] ||
 		{ modinfo "$dir/acme_9.ko"; return 1; }
+	[[ $(modinfo -F iw_mpa_api "$dir/acme_9.ko") == \
+		"$(modinfo -F iw_mpa_api "$IW_MPA_BUILD/src/drivers/infiniband/sw/iw_mpa/iw_mpa.ko")" ]] ||
+		{ modinfo "$dir/acme_9.ko"; return 1; }
 	! scripts/new-driver acme_9 "$dir" >"$log" 2>&1 || { echo 'it overwrites'; return 1; }
 }
 

@@ -20,6 +20,9 @@ copy_renamed() {
 			-e "s/\bskel_/${name}_/g; s/\bSKEL_/${upper}_/g; s/_skel_/_${name}_/g; s/_SKEL_/_${upper}_/g" \
 			-e "s/\bskel0\b/${name}0/g; s/\bskel\.h\b/$name.h/g" "$SKELETON/$file" >"$dir/${file/#skel./$name.}"
 	done
+	# modinfo then prints the API that the driver is compiled for. The skeleton has no such line, since it is also a
+	# sample for the kernel's tree, where there is no IW_MPA_API.
+	echo 'MODULE_INFO(iw_mpa_api, __stringify(IW_MPA_API));' >>"$dir/main.c"
 }
 
 # write_kbuild NAME DIR LINE...: write DIR/Kbuild; LINEs name the folder of iw_mpa's headers
