@@ -18,7 +18,8 @@
 # With --remote, NAME is an RDMA device of HOST, which ssh reaches without a password; no guest is booted. The peer is
 # this host, which has to reach an address of the device, of IPv6 if HOST is one. Two programs are copied to HOST while
 # the tests run. Tests that examine the device's host from inside are skipped, and say what they need. --hazards also
-# runs tests in which a driver that is not ours may crash its host.
+# runs tests in which a driver that is not ours may crash its host. A device of this host cannot be tested from here:
+# run this on another host, with --remote and the name of this one.
 #
 # KO is a module file with a driver on iw_mpa. In the guest "rdma link add" makes a device, whose
 # type is the module's name. First some connections show the driver's features, as with --remote. If
@@ -155,11 +156,12 @@ judge_capture() {
 
 # write_report DEVICE KERNEL RESULTS CAPTURED WORDS-OF-CM_PROBE: write a report into the cache
 write_report() {
-	local folder
+	local folder vendor
 
+	vendor=$(sed -n 's/^VENDOR //p' "$5")
 	folder=$CACHE/reports/$1-$2-$(date +%Y%m%d-%H%M%S)-$$
 	"$TOP/scripts/wire/report.py" --about "device=$1" --about "kernel=$2" \
-		--about "vendor, part, firmware=$(sed -n 's/^VENDOR //p' "$5")" \
+		${vendor:+--about "vendor, part, firmware=$vendor"} \
 		--about "suite=$(our_version)" --capture "$4" "$3" "$folder" | sed 's/^/# /' || return
 	echo "# report: $folder"
 }

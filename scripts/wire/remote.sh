@@ -75,7 +75,8 @@ remote_find() {
 	said=$("${REMOTE_SSH[@]}" "$REMOTE_THERE/cm_probe" device "$name" 2>&1) || true
 	mapfile -t REMOTE_SAID <<<"$said"
 	case $said in
-	NONE*) die "$REMOTE has no RDMA device $name of which libibverbs knows" ;;
+	NONE*) die "$REMOTE has no RDMA device $name of which libibverbs knows;" \
+		"scripts/wire.sh --module in the tree of iw_mpa tests a driver on iw_mpa without a provider" ;;
 	FOUND*) ;;
 	*) die "cm_probe does not run in $REMOTE: ${REMOTE_SAID[-1]}" ;;
 	esac
