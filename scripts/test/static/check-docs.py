@@ -570,6 +570,16 @@ def check_readme(docs):
             yield '%s: no test runs the block of: %s' % (README, block.strip().split('\n')[0])
 
 
+def check_size(docs):
+    """The pages stay short: what is added has to take the place of something else. The tables of
+    rules are as long as the RFCs. A word has a letter: bullets, rules of tables and figures are none."""
+    pages = [words for doc, words in docs.items() if doc.endswith('.rst') and not doc.endswith('_conformance.rst')]
+    for what, most, number in (('lines', 5000, sum(page.count('\n') for page in pages)),
+                               ('words', 37000, sum(len(re.findall(r'\S*[A-Za-z]\S*', page)) for page in pages))):
+        if number > most:
+            yield 'the pages have %d %s, and at most %d are wanted' % (number, what, most)
+
+
 def check_guide(docs):
     """Every block of commands in the administrator's guide is run by a test."""
     blocks = re.findall(r'(.*)\n\n::$', docs[ADMIN], re.MULTILINE)
@@ -693,6 +703,8 @@ SELFTEST = (
     (check_lengths, PERFORMANCE, '.. check: end', '\n' * 120 + '.. check: end'),
     (check_readme, README, '<!-- run: link -->', '<!-- run: lynx -->'),
     (check_readme, README, '<!-- run: try -->\n', '\n'),
+    (check_size, ADMIN, 'See what there is\n', 'See what there is\n' * 5000),
+    (check_size, ADMIN, 'See what there is\n', 'See what there is\n' + 'word ' * 37000),
     (check_rows, ADMIN, '``TCP_CONNECT``, ``TCP_RECONNECT``  ', '``TCP_CONNECT``,                   x\n``TCP_RECONNECT``  '),
     (check_rows, ADMIN, '``AWAIT_RTR``                       the client', '``AWAIT_RTR``'),
     (check_links, README, '(CHANGELOG.md)', '(CHANGES.md)'),
