@@ -5,7 +5,7 @@
 #   tap ok|"not ok" NAME       print one result, with the next number; "ok" of a name with "# SKIP" is counted apart. A
 #                              suite whose tests can run alone has a function alone NAME, which prints the command for
 #                              that
-#   tap_run NAME COMMAND...    run a command as a test; print its output if it fails
+#   tap_run NAME COMMAND...    run a command as a test; print the end of its output if it fails
 #   tap_relay PREFIX SUITE     print the results of a suite, which stdin has, with numbers of this script
 #   tap_start PREFIX SUITE COMMAND...
 #                              run a suite in the background, and
@@ -41,7 +41,7 @@ tap_run() {
 		tap ok "$name"
 	else
 		tap 'not ok' "$name"
-		head -n 200 "$log" | sed 's/^/# /'
+		tail -n 200 "$log" | sed 's/^/# /'
 	fi
 	rm -f "$log"
 }

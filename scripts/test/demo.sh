@@ -54,7 +54,7 @@ step() {
 		"$(sed -n 's/^result: //p' "$log" | tail -n 1)" $((SECONDS - began)) >>"$OUT/steps"
 	if [[ $verdict != ok ]]; then
 		explain "$name" "$log"
-		head -n 30 "$log" | sed 's/^/        /'
+		tail -n 30 "$log" | sed 's/^/        /'
 	fi
 	[[ $CLEAN -eq 0 ]] || give_up
 }

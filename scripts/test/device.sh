@@ -279,6 +279,14 @@ declare -A TEXT=(
 	[hazards_of_others]='hazards over a driver that is not ours'
 )
 
+alone() {
+	local name
+
+	for name in "${ALL[@]}"; do
+		[[ ${TEXT[$name]} != "$1" ]] || echo "scripts/test/device.sh $name"
+	done
+}
+
 main() {
 	local name
 

@@ -73,6 +73,20 @@ target() {
 	tap_run "$1: nothing breaks it" fuzz "$1"
 }
 
+# A case can be run alone, also one that libFuzzer has found and kept.
+alone() {
+	local target=${1%%:*} file
+
+	case $1 in
+	*': case '*) echo "$WORK/${target}_fuzz $TOP/scripts/test/fuzz/corpus/$target/${1##* }" ;;
+	*': nothing breaks it')
+		for file in "$WORK/crash-$target"-*; do
+			echo "$WORK/${target}_fuzz $file"
+		done
+		;;
+	esac
+}
+
 main() {
 	local name
 

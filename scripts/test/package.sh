@@ -1098,6 +1098,13 @@ test_kernel() {
 	test_finish
 }
 
+# A step needs those before it: what can be run alone is one kernel.
+alone() {
+	local what=${TEST#test_}
+
+	echo "scripts/test/package.sh ${what/#/--} $KERNEL" | sed 's/--kernel //'
+}
+
 main() {
 	local name words='build guest deb root' all=("$@") debs names
 

@@ -45,6 +45,11 @@ soak() {
 	fi
 }
 
+alone() {
+	[[ ! $1 =~ ^"$KERNEL"(, srnic|, by instructions)?\ ([a-z0-9_]+)\  ]] ||
+		echo "KERNEL=$KERNEL scripts/test/soak.sh -k '^${BASH_REMATCH[2]} '"
+}
+
 main() {
 	local -a chosen rates others data
 	local tests

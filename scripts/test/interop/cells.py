@@ -189,6 +189,7 @@ def judge(results_path, peer, steps_path, outcomes_path, captures):
             tell(seen == expected(step), f"{cell_name(step, peer, family)}: {seen}")
             if seen != expected(step):
                 print(f"# expected: {expected(step)}")
+                print(f"# alone: PEERS={peer} scripts/test/interop.sh -k '^{step.number} '")
     # No good CRC and no bad one means that tshark did not check CRCs.
     with_crc = any(", CRC," in expected(step) for step in steps)
     tell(not crcs["Bad"] and (crcs["Good"] or not with_crc),
