@@ -29,27 +29,31 @@ says() {
 	done
 }
 
-# within SECONDS COMMAND...: run COMMAND, a function of check.sh, with a limit for all of its suites
+# within ROUNDS COMMAND...: run COMMAND, a function of check.sh, with a limit for all of its suites. On a quiet machine
+# a round takes a second here.
 within() {
-	DEADLINE=$((SECONDS + $1))
+	local ROUNDS_MIN=1
+
+	may_take "$1"
 	"${@:2}"
+	kill "$CLOCK" 2>/dev/null || true
 }
 
-# in_the_end SECONDS "FAKE..." COMMAND...: run COMMAND with a limit of SECONDS, then with three
+# in_the_end ROUNDS "FAKE..." COMMAND...: run COMMAND with a limit of ROUNDS, then with three
 # times the limit, and so on, until each of the fake suites FAKE has begun: this may take longer on
 # a busy machine.
 in_the_end() {
-	local seconds fake
+	local rounds fake
 
-	for ((seconds = $1; seconds < 2000; seconds *= 3)); do
+	for ((rounds = $1; rounds < 2000; rounds *= 3)); do
 		rm -f "$SCRIPTS"/*.began
-		outcome within "$seconds" "${@:3}"
+		outcome within "$rounds" "${@:3}"
 		for fake in $2; do
 			[[ -e $SCRIPTS/$fake.began ]] || continue 2
 		done
 		return
 	done
-	die "not begun after $seconds s: one of $2"
+	die "not begun after $rounds rounds: one of $2"
 }
 
 lanes() {
@@ -110,6 +114,25 @@ selftest_of_limit() {
 	says '# slow +1 passed, 0 failed, .*' '# passes +1 passed, 0 failed, .*' \
 		"not ok hangs: $late: hangs: begins with b" "not ok never: $late: it has not begun" \
 		'3 passed, 2 failed'
+	outcome on_a_slow_machine
+	says '# tardy +1 passed, 0 failed, .*' '1 passed, 0 failed'
+	[[ $(id -u) -ne 0 ]] || { outcome within 3000 lane_of_the_rest && says '# waits +1 passed, 0 failed, .*'; }
+}
+
+# A limit of two rounds, two seconds on a quiet machine, is forty times as long on one that is forty times slower.
+on_a_slow_machine() {
+	spin() { sleep 2; }
+	fake tardy 'sleep 5; echo "ok 1 a"; echo "# tardy: 1 passed, 0 failed"'
+	within 2 run_suites tardy
+}
+
+# This suite has only the processor time that others leave, until nothing runs in the foreground.
+lane_of_the_rest() {
+	fake waits '[[ $(nice) -eq 19 ]] && touch "$0.began"; while [[ $(nice) -eq 19 ]]; do sleep 0.1; done
+		echo "ok 1 a"; echo "# waits: 1 passed, 0 failed"'
+	run_beside rest waits
+	until [[ -e $SCRIPTS/waits.sh.began ]]; do sleep 0.1; done
+	finish_beside
 }
 
 # commit_all [MESSAGE]
@@ -429,6 +452,7 @@ selftest() (
 	# The environment may name a file by which suites report to an outer check.sh: fake suites get another one.
 	export BROKEN_BY_QEMU=$dir/told
 	OUTER=
+	spin() { sleep 0.05; }
 	unset -v AFRESH
 	selftest_of_judge
 	selftest_of_once_more
