@@ -14,6 +14,8 @@
 # kernel: then its headers are installed. The group "foreign" is for suites that also have programs for guests of
 # another architecture.
 #
+# If $SETUP_FETCHED names a file, the seconds that apt and downloads took are written into it.
+#
 # The guests also run programs whose packages would start services on the host, now and after each boot; and tests that
 # are part of a package's documentation, which many hosts leave out. These packages are unpacked in $CACHE/tools, not
 # installed; only the libraries that they need are installed.
@@ -316,6 +318,15 @@ fetch_smb_tools() {
 		quietly "fetching programs for the guests: ksmbd-tools" unpack_smb_tools "$dir"
 }
 
+# fetch COMMAND...: run the command, which uses apt or downloads, and count its seconds; this is no time of ours
+FETCHED=0
+fetch() {
+	local began=$SECONDS
+
+	locked setup "$@"
+	FETCHED=$((FETCHED + SECONDS - began))
+}
+
 main() {
 	local word root compilers sources=yes
 	local -a packages=() kernels=()
@@ -362,24 +373,25 @@ main() {
 		# shellcheck disable=SC2206 # a list of words is what it is
 		packages+=(${GROUP[$word]})
 	done
-	locked setup install_missing "${packages[@]}"
+	fetch install_missing "${packages[@]}"
 	for word in "${kernels[@]}"; do
-		[[ -z $sources ]] || ! is_own "$word" || locked setup install_sources "$word"
+		[[ -z $sources ]] || ! is_own "$word" || fetch install_sources "$word"
 	done
-	[[ " $* " != *' guest '* ]] || locked setup fetch_tools
-	[[ " $* " != *' guest '* ]] || ! kernel_debugs "$KERNEL" || locked setup fetch_smb_tools
+	[[ " $* " != *' guest '* ]] || fetch fetch_tools
+	[[ " $* " != *' guest '* ]] || ! kernel_debugs "$KERNEL" || fetch fetch_smb_tools
 	for word in "${kernels[@]}"; do
 		[[ $(arch_of "$word") != arm64 || " $* " != *' guest '* ]] || make_programs "$word"
-		locked setup fetch_kernel "$word"
+		fetch fetch_kernel "$word"
 		root=$(root_of "$word")
 		compilers=$(cross_compilers "$word")
 		# shellcheck disable=SC2046,SC2086 # none, if the headers do not say
 		if [[ -n $root ]]; then
 			"$TOP/scripts/lib/root.sh" --make "$root" $compilers
 		else
-			locked setup install_missing ${compilers:-$(compiler_of "$(find_krel "$word")")}
+			fetch install_missing ${compilers:-$(compiler_of "$(find_krel "$word")")}
 		fi
 	done
+	[[ -z ${SETUP_FETCHED:-} ]] || echo "$FETCHED" >"$SETUP_FETCHED"
 }
 
 main "$@"
