@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash disable=SC2016
+# shellcheck shell=bash disable=SC2016,SC2317
 #
 # Sourced by check.sh for its --selftest. Fake suites fail in each way that check.sh has to report.
 
