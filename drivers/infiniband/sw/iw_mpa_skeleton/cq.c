@@ -127,6 +127,7 @@ static int skel_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	return missed;
 }
 
+/* create_cq. @ibcq->cqe tells the ULP the size, which may exceed attr->cqe. */
 int skel_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		   struct uverbs_attr_bundle *attrs)
 {

@@ -21,9 +21,10 @@
 #include <trace/events/sock.h>
 
 /*
- * prepare: bind the QP to the stream. FPDUs may arrive from now on; ULPs may
- * post, but tx.c sends nothing before send_rtr or open_tx, since @tx.open is
- * false. A QP that has a stream, or is in SQD, SQE or ERR, is refused.
+ * prepare: bind the QP to the stream (RFC 5041 6.1). FPDUs may arrive from now
+ * on; ULPs may post, but tx.c sends nothing before send_rtr or open_tx, since
+ * @tx.open is false. A QP that has a stream, or is in SQD, SQE or ERR, is
+ * refused.
  */
 static int skel_prepare(struct ib_qp *ibqp, const struct iw_mpa_handoff *ho)
 {
@@ -77,7 +78,10 @@ static void skel_write_space(struct sock *sk)
 	read_unlock_bh(&sk->sk_callback_lock);
 }
 
-/* attach: set callbacks. Must not sleep: iw_mpa holds sk_callback_lock. */
+/*
+ * attach: set callbacks. From now on all bytes that arrive are FPDUs (RFC 5044
+ * 7.1.2). Must not sleep: iw_mpa holds sk_callback_lock.
+ */
 static void skel_attach(struct ib_qp *ibqp, struct sock *sk,
 			struct iw_mpa_stream *stream)
 {
@@ -88,10 +92,11 @@ static void skel_attach(struct ib_qp *ibqp, struct sock *sk,
 
 /*
  * kick_rx: read what TCP had received before this call: no callback has run for
- * bytes that arrived before attach, and what the peer sent before its FIN must
- * be placed. When the last byte is read TCP may already count the FIN as read,
- * but only a further skel_rx() finds the FIN: hence the call after the loop.
- * After every SKEL_STEPS calls of skel_rx() dev->lock is dropped for other QPs.
+ * FPDUs that arrived before attach (RFC 5044 7.1.2), and what the peer sent
+ * before its FIN must be placed. When the last byte is read TCP may already
+ * count the FIN as read, but only a further skel_rx() finds the FIN: hence the
+ * call after the loop. After every SKEL_STEPS calls of skel_rx() dev->lock is
+ * dropped for other QPs.
  */
 static void skel_kick_rx(struct ib_qp *ibqp)
 {
@@ -175,10 +180,10 @@ static bool handoff_is_abort(enum iw_mpa_reason why)
 }
 
 /*
- * stop: forget the stream. iw_mpa has already removed the driver's callbacks
- * from the stream's socket. With dev->lock held the QP's work item does not
- * run; its next run finds no socket. Once work requests are flushed the ULP may
- * connect the QP again.
+ * stop: forget the stream (RFC 5041 6.2). iw_mpa has already removed the
+ * driver's callbacks from the stream's socket. With dev->lock held the QP's
+ * work item does not run; its next run finds no socket. Once work requests are
+ * flushed the ULP may connect the QP again.
  */
 static void skel_stop(struct ib_qp *ibqp, enum iw_mpa_reason why)
 {

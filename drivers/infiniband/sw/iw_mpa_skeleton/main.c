@@ -55,6 +55,7 @@ static bool skel_is_up(const struct net_device *netdev)
 	return netif_running(netdev) && netif_carrier_ok(netdev);
 }
 
+/* query_port: the state of the network device, and one GID, the MAC address */
 static int skel_query_port(struct ib_device *ibdev, u32 port,
 			   struct ib_port_attr *attr)
 {
@@ -76,6 +77,7 @@ static int skel_query_port(struct ib_device *ibdev, u32 port,
 	return 0;
 }
 
+/* get_port_immutable: an iWARP port, with as many GIDs as query_port says */
 static int skel_get_port_immutable(struct ib_device *ibdev, u32 port,
 				   struct ib_port_immutable *immutable)
 {

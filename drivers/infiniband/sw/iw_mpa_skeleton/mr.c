@@ -210,6 +210,7 @@ static int mr_publish(struct skel_dev *dev, struct skel_mr *mr)
 	return err ? -ENOMEM : 0;
 }
 
+/* alloc_mr: a region without memory. Its STag is not valid before REG_MR. */
 static struct ib_mr *skel_alloc_mr(struct ib_pd *pd, enum ib_mr_type type,
 				   u32 max_pages)
 {
@@ -265,6 +266,7 @@ static int skel_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sgl,
 	return mapped;
 }
 
+/* dereg_mr: with dev->lock held no copy uses the region (RFC 5040 8.1.1). */
 static int skel_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
 	struct skel_dev *dev = to_skel_dev(ibmr->device);

@@ -363,6 +363,7 @@ static int skel_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	}
 }
 
+/* query_qp: the state and, while there is a stream, the negotiated depths */
 static int skel_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 			 struct ib_qp_init_attr *init)
 {
