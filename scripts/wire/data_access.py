@@ -221,6 +221,24 @@ def R_8_1_1_6_deregistration_waits_for_who_places(b, role):
     mr.expect(b"\xee" * 4096)
 
 
+@rule("R-8.1.1-6: deregistered while the bytes of a response are read from the region, which takes "
+      "its time: the response has what was there before the call", cases=both())
+def R_8_1_1_6_deregistration_waits_for_who_reads(b, role):
+    """All the response fits in one FPDU: after the call the sender would read no second one."""
+    link = Link(b, role)
+    mr = link.dut.mr(1000, REMOTE_READ)
+    data = random_octets(1000)
+    mr.put(data)
+    slow = SlowPoint(b, "srnic_hold_read", 500 * SLOW)
+    link.peer.read(mr.rkey, mr.start, 1000)
+    check(poll(slow.is_in, step=0.01), "nothing is read")
+    slow.end()
+    link.verbs.do(f"revoke {mr.name} 0xee")
+    equal(link.peer.hear_message(READ_RESPONSE), data, "response")
+    link.works()
+    mr.expect(b"\xee" * 1000)
+
+
 @rule("R-8.1.1-4: memory and a response by three STags of the same octets, and Terminate 0/1/01 "
       "for one octet more", cases=both())
 def R_8_1_1_4_rights_are_of_the_region(b, role):

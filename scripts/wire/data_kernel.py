@@ -251,6 +251,28 @@ def R_8_1_1_6_invalidation_waits_for_who_places(b, role):
     link.kv.expect(0, b"\xee" * 4096)
 
 
+@rule("R-8.1.1-6: invalidated by the peer while the bytes of a response are read from the region, "
+      "which takes its time: the response has what was there before the completion", cases=both())
+def R_8_1_1_6_invalidation_waits_for_who_reads(b, role):
+    """The peer invalidates, and not the ULP: the QP's sender, which reads, would do that itself, and
+    so only after it has read."""
+    link = KernelLink(b, role)
+    mr = region(link)
+    data = random_octets(1000)
+    link.kv.put(0, data)
+    link.kv.fill(7, 0, 1000, 0xee)
+    link.kv.do(f"recv 7 {MEMORY - 64},64")
+    slow = SlowPoint(b, "srnic_hold_read", 500 * SLOW)
+    link.peer.read(mr.rkey, mr.start, 1000)
+    check(poll(slow.is_in, step=0.01), "nothing is read")
+    slow.end()
+    link.peer.send(op=SEND_INV, inv=mr.rkey)
+    link.kv.wc(7)
+    equal(link.peer.hear_message(READ_RESPONSE), data, "response")
+    link.works()
+    link.kv.expect(0, b"\xee" * 1000)
+
+
 # --- invalidation by the peer ----------------------------------------------------------------
 
 @rule("R-5.3-3: the STag in the completion, the Send's octets, and 1/1/00 for a Write behind it",
