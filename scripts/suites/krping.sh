@@ -8,8 +8,10 @@ PACKAGES="patch"
 SAMPLED='^(4096|server_inv|read_inv)$'
 
 # krping's test "fr" is left out: it maps a region anew while up to 31 registrations of that region
-# are pending, and polls without ever yielding the processor to srnic's work. Left out are also its
-# tests of latency and bandwidth, which krping itself refuses to run on any device.
+# are pending, and polls without ever yielding the processor to srnic's work. On 6.1 a registration
+# failed, which ended the stream, and then krping polled for ever for two flushed requests: the write
+# to /proc/krping cannot be killed, and the guest is lost. So it is no expected failure either. Left
+# out are also its tests of latency and bandwidth, which krping itself refuses to run on any device.
 groups() { printf '%s\n' 64 4096 65536 131072 6 server_inv read_inv local_dma_lkey; }
 
 build() {
