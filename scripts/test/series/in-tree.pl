@@ -134,7 +134,6 @@ edit 'Documentation/infiniband/iw_mpa_driver.rst',
 	words('The skeleton has none of it, ``srnic`` all'), 'The skeleton has none of it';
 
 edit 'Documentation/infiniband/srnic.rst',
-	'\s+' . words('(Before Linux 6.9 it can be built for these, but does not work.)'), '',
 	words('Linux 6.1 then looks for a device with the hardware address of the interface, kernels from 6.5 on for one of the '
 		. 'interface itself; none distinguishes a VLAN from its parent.'),
 	"It then looks for a\ndevice of that interface, and does not distinguish a VLAN from its parent.",
