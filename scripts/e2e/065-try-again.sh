@@ -153,7 +153,7 @@ check() {
 	set_limit "$CLIENT" reply_timeout_ms 300000
 	on "$SERVER" "at_clean_up 'nft delete table inet lose 2>/dev/null || true'"
 	server_is_overloaded
-	if [[ ${SAMPLE:-no} == no ]]; then
+	if [[ ${SHORT:-no} == no ]]; then
 		server_comes_back
 		server_stays_away
 		server_loses_its_device

@@ -156,7 +156,7 @@ check() {
 
 	at_none
 	at_both
-	if [[ ${SAMPLE:-no} == no ]]; then
+	if [[ ${SHORT:-no} == no ]]; then
 		ended_while_connected
 		listener_is_older
 		at_the_server_alone

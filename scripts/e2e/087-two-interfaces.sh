@@ -10,7 +10,7 @@ applies() { both_ours; }
 # A host has two interfaces, each with a device. The clients have a route to the second interface's address by the first
 # interface, and Linux accepts such packets.
 check() {
-	if [[ ${SAMPLE:-no} == no ]]; then
+	if [[ ${SHORT:-no} == no ]]; then
 		in_both check_host
 	else
 		check_host "$CLIENT"
@@ -20,7 +20,7 @@ check() {
 check_host() {
 	inside "$1" "ns_pair host 14 && ns_wire host 15 eth1 && ns_link host eth1" &&
 		check_family "$1" 0.0.0.0 10.14.0.1 10.15.0.1/32 &&
-		{ [[ ${SAMPLE:-no} != no ]] || check_family "$1" :: fd00:14::1 fd00:15::1/128; } &&
+		{ [[ ${SHORT:-no} != no ]] || check_family "$1" :: fd00:14::1 fd00:15::1/128; } &&
 		inside "$1" "rdma link delete siw-host-eth1 && ns_del host"
 }
 

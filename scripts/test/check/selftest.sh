@@ -116,7 +116,7 @@ selftest_of_limit() {
 		'3 passed, 2 failed'
 	outcome on_a_slow_machine
 	says '# tardy +1 passed, 0 failed, .*' '1 passed, 0 failed'
-	[[ $(id -u) -ne 0 ]] || { outcome within 3000 lane_of_the_rest && says '# waits +1 passed, 0 failed, .*'; }
+	! can_raise_priority || { outcome within 60 lane_of_the_rest && says '# waits +1 passed, 0 failed, .*'; }
 }
 
 # A limit of two rounds, two seconds on a quiet machine, is forty times as long on one that is forty times slower.
@@ -125,6 +125,10 @@ on_a_slow_machine() {
 	fake tardy 'sleep 5; echo "ok 1 a"; echo "# tardy: 1 passed, 0 failed"'
 	within 2 run_suites tardy
 }
+
+# A process that has the least priority already, such as static in the background of make check, has none to give back;
+# and in a container root may not be allowed to.
+can_raise_priority() { [[ $(nice) -lt 19 ]] && nice -n 19 sh -c "renice -n $(nice) -p \$\$" >/dev/null 2>&1; }
 
 # This suite has only the processor time that others leave, until nothing runs in the foreground.
 lane_of_the_rest() {
@@ -453,6 +457,7 @@ selftest() (
 	export BROKEN_BY_QEMU=$dir/told
 	OUTER=
 	spin() { sleep 0.05; }
+	LEAST_REST=0
 	unset -v AFRESH
 	selftest_of_judge
 	selftest_of_once_more
