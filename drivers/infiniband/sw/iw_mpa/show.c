@@ -125,7 +125,7 @@ static int show_listeners_of(struct iw_mpa_device *dev, void *seq)
 
 	rcu_read_lock();
 	list_for_each_entry_rcu(lis, &dev->listeners, node) {
-		/* If the listener is ending, its socket may close at any time. */
+		/* An ending listener may close its socket at any time. */
 		bool has_socket = data_race(lis->sock.sock);
 
 		seq_printf(seq, "id=%lu", lis->id);
