@@ -26,7 +26,7 @@ SMALLEST = 8                # least bytes of an FPDU in its first segment for ts
 TAIL = 4096                 # most bytes behind the last FPDU that pieces() returns for tshark
 JOINED = 32768              # most bytes of FPDUs that pieces() joins in one segment
 OWN_RST = "its own RST"
-LARGE = {"Request": 0x08, "Reply": 0x04}    # reserved bit by which iw_mpa allows large FPDUs
+LARGE = {"Request": mpa.REQ_LARGE, "Reply": mpa.REP_LARGE}
 
 # A Request, Reply or FPDU. what: a tuple to compare with judge_tshark.py's; details: the FPDU's
 # header fields (judge_data.Details); breach: the rule for senders that it breaks, or None

@@ -207,15 +207,16 @@ users_when() {
 	echo "$(date -u +%F) $commit $KREL $(kernel_version)"
 }
 
-# users_keep: make the folder $RAW. Keep what it has from runs of the same commit and kernel, with the same numbers of
-# I/Os: so USERS_COLUMNS can divide an hour of measurements into several runs.
+# users_keep: make the folder $RAW. Keep what it has from runs of the same commit, kernel and bench, with the same
+# numbers of I/Os: so USERS_COLUMNS can divide an hour of measurements into several runs. The date is that of the first.
 users_keep() {
 	local same
 
 	same=$(users_when | cut -d ' ' -f 2-)
-	same+=" $USERS_TIMES"
-	[[ $(cat "$RAW/same" 2>/dev/null) == "$same" && ${same%% *} != *+ ]] || rm -rf "$RAW"
-	mkdir -p "$RAW"
+	same+=" $USERS_TIMES $(cat "$TOP"/scripts/{bench.sh,test/bench/users.*} | cksum)"
+	[[ $(cat "$RAW/same" 2>/dev/null) == "$same" && ${same%% *} =~ ^[0-9a-f]+$ ]] ||
+		rm -rf "$RAW"
+	[[ -e $RAW ]] || { mkdir -p "$RAW" && users_when >"$RAW.when"; }
 	echo "$same" >"$RAW/same"
 }
 
@@ -228,7 +229,6 @@ measure_users() {
 	RAW=$OUT/users
 	[[ -z $USERS_KERNEL || $USERS_KERNEL == "$(default_kernel)" ]] || RAW+=-$USERS_KERNEL
 	users_keep
-	users_when >"$RAW.when"
 	build_plugin
 	boot_counting
 	measure_columns "$USERS_COLUMNS"
