@@ -42,7 +42,7 @@ USERS_PAIRS='plain/tcp srnic/tcp-digest plain-large/tcp srnic-large/tcp-digest'
 USERS_LIMITS='
 nvme-read-4k	64	57	60	59
 nvme-write-4k	47	48	45	45
-nvme-read-128k	110	118	108	100
+nvme-read-128k	116	118	108	100
 nvme-write-128k	115	113	107	92
 nfs-read-4k	123	-	125	-
 nfs-write-4k	157	-	154	-
