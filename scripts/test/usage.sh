@@ -501,6 +501,13 @@ rpm_goes() {
 	[[ $(wc -l <"$WORK/between") -eq $(($(wc -l <"$WORK/before") + 2)) ]] || return
 	rpm -qp --qf '%{PREUN}' "$1" | chroot "$root" sh -s 1
 	enabled "$root" | diff "$WORK/between" - || return
+	# Removal is refused while the kernel uses a link: "link remove" fails then.
+	mv "$root/usr/libexec/iw-mpa/link" "$root/link"
+	printf '%s\n' '#!/bin/sh' 'exit 1' >"$root/usr/libexec/iw-mpa/link"
+	chmod +x "$root/usr/libexec/iw-mpa/link"
+	! rpm --root "$root" --nodeps -e iw-mpa-dkms && rpm --root "$root" -q iw-mpa-dkms || return
+	enabled "$root" | diff "$WORK/between" - || return
+	mv "$root/link" "$root/usr/libexec/iw-mpa/link"
 	rpm --root "$root" --nodeps -e iw-mpa-dkms || return
 	enabled "$root" | diff "$WORK/before" -
 }
