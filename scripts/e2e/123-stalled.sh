@@ -47,7 +47,7 @@ check() {
 	on "$SERVER" 'at_clean_up "nft delete table inet hole 2>/dev/null || :"'
 	becomes 'stalled and unacked > 0 and retrans > 0'
 	output=$(on "$CLIENT" "/host$TOP/scripts/iw-mpa top -b -n 1")
-	expect_text "$output" "$PORT  *OFFLOADED  *[0-9].* yes "
+	expect_text "$output" "^yes  *[0-9].*:$PORT  *OFFLOADED "
 	output=$(exporter)
 	expect_text "$output" '^iw_mpa_connections{device="siw0",state="OFFLOADED"} 1'
 	expect_text "$output" '^iw_mpa_stalled_connections{device="siw0"} 1'
