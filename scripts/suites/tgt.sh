@@ -55,8 +55,10 @@ check() {
 			login
 			disk_has "$want" "with another connection"
 		elif [[ $VARIANT == cut ]]; then
+			before=$(established "$(our_end)")
 			inside "$CLIENT" "tcp_cut $ISER_PORT; doze 1; poll 60 iser_is_logged_in" 90
 			disk_write_and_compare "over the next connection"
+			[[ $(established "$(our_end)") -gt $before ]] || fail 'it did not connect again'
 		fi
 		inside "$CLIENT" "iser_logout; rm /run/data"
 	fi
