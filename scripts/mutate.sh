@@ -8,10 +8,10 @@
 #   scripts/mutate.sh [--seed N] [--count N] [--minutes N] [--keep]
 #   scripts/mutate.sh --people [--minutes N] [--keep]
 #
-# N mutants of each group are tried; the seed, which has a fixed default, chooses them. --people tries all mutants that
-# people have written, in groups by kind: scripts/test/mutate/people. With --minutes the run ends after that time, and
-# the next run continues there. --keep is for work on tests or code: mutants that were found before that work count as
-# found.
+# N mutants of each group are tried; the seed chooses them: by default the first eight digits of the commit's id, as a
+# number, or 1 without git. --people tries all mutants that people have written, in groups by kind:
+# scripts/test/mutate/people. With --minutes the run ends after that time, and the next run with that seed continues
+# there. --keep is for work on tests or code: mutants that were found before that work count as found.
 
 . "$(dirname "$0")/lib/lib.sh"
 . "$TOP/scripts/lib/tap.sh"
@@ -21,7 +21,7 @@
 WORK=$CACHE/mutate
 MINUTES=()
 KEEP=()
-CHOICE=()
+CHOICE=(--seed "$((16#$(git -c safe.directory='*' -C "$TOP" rev-parse --short=8 HEAD 2>/dev/null || echo 1)))")
 
 mutate() { "$TOP/scripts/test/mutate/mutate.py" --state "$WORK/state.json" "${CHOICE[@]}" "${KEEP[@]}" "$@"; }
 

@@ -26,6 +26,7 @@ import argparse
 import collections
 import contextlib
 import hashlib
+import io
 import json
 import os
 import pathlib
@@ -52,6 +53,7 @@ GROUPS = {
     'library L1 to L3': ('iw_mpa', ('iw_mpa-l1', 'iw_mpa-l2-memory', 'iw_mpa-l2-takeover', 'iw_mpa-l2', 'iw_mpa-l3')),
 }
 WANTED = 95             # per cent of a group's mutants that the suites have to find
+SAME = 10               # per cent of a group's mutants that mutants.explained may say change nothing
 # Of a group with fewer than FEWEST mutants the suites need not find WANTED per cent; but each
 # mutant that no suite finds needs an explanation in mutants.explained, as in all groups.
 FEWEST = 20
@@ -286,12 +288,17 @@ class Kernel:
 
     def finds(self, suite, mutant, limit):
         """Return how the suite finds the mutant, or None. A failure that a busy machine has caused
-        must not count: so the suite, or its case that has failed, has to fail again; and if both
-        the mutant and the original code exceed the limit, the mutant gets four times as long."""
+        must not count: so the suite, or its case that has failed, has to fail again; and a suite that
+        hangs has to end within the same limit without the mutant. If it does not, both get four
+        times as long, and if it does not even then, nothing is known about the mutant."""
+        hangs = f"{suite}: hangs"
         how, _ = self.run(suite, mutant, limit)
-        if how == f"{suite}: hangs" and self.run(suite, 0, limit)[0]:
-            return self.run(suite, mutant, 4 * limit)[0]
-        if how is None or how == f"{suite}: hangs":
+        if how == hangs:
+            for limit in (limit, 4 * limit):
+                if self.run(suite, 0, limit)[0] is None:
+                    return self.run(suite, mutant, limit)[0]
+            return None
+        if how is None:
             return how
         case = re.match(rf'{suite}: {suite}\.(\w+)', how)
         return case and self.run(suite, mutant, limit, case[1])[0] or \
@@ -366,7 +373,8 @@ def explained():
 
 def share(group, mine, reasons, judged=True):
     """Print the result for a group. If all its mutants were run, it is "ok" if the suites find
-    WANTED % of those that change something, if these are fewer than FEWEST, or if not JUDGED."""
+    WANTED % of those that change something and at most SAME % are said to change nothing, if the
+    group has fewer than FEWEST, or if not JUDGED."""
     if any(m["found"] is None for m in mine) or not mine:
         print(f"not ok {group}: not all were run")
         return
@@ -374,7 +382,8 @@ def share(group, mine, reasons, judged=True):
     same = [m for m in lost if reasons.get(m["name"], '').startswith('same:')]
     real = len(mine) - len(same)
     found = len(mine) - len(lost)
-    print("ok" if not judged or real < FEWEST or 100 * found >= WANTED * real else "not ok",
+    good = 100 * found >= WANTED * real and 100 * len(same) <= SAME * len(mine)
+    print("ok" if not judged or len(mine) < FEWEST or good else "not ok",
           f"{group}: {found} of {real} mutants are found; {len(same)} more change nothing")
 
 
@@ -406,10 +415,41 @@ def people_selftest():
     return names
 
 
+class Script(Kernel):
+    """For the selftest: a kernel whose runs with a mutant, and without, take so many seconds each"""
+
+    def __init__(self, *, mutant, original):    # pylint: disable=super-init-not-called
+        self.takes = {1: mutant, 0: original}
+
+    def run(self, suite, mutant, limit, case=None):
+        return f"{suite}: hangs" if self.takes[mutant] > limit else None, []
+
+
+def verdict_of(**numbers):
+    """Return the first word that share() prints for a group of so many mutants: found, same, lost"""
+    mine = [{"name": kind, "found": "survives" if kind in ("same", "lost") else "a test"}
+            for kind, number in numbers.items() for _ in range(number)]
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        share("all", mine, {"same": "same: so", "lost": "lost: so"})
+    return text.getvalue().split(" all: ")[0]
+
+
+def judging_selftest():
+    """A suite that hangs finds a mutant only if it ends without it. A group is not ok if too many
+    mutants are lost, or are said to change nothing."""
+    for mutant, original, found in ((99, 1, True), (99, 12, True), (12, 12, False), (99, 99, False)):
+        how = Script(mutant=mutant, original=original).finds("suite", 1, 10)
+        assert how == ("suite: hangs" if found else None), (mutant, original, how)
+    assert verdict_of(found=95, lost=5) == "ok" and verdict_of(found=94, lost=6) == "not ok"
+    assert verdict_of(found=90, same=10) == "ok" and verdict_of(found=89, same=11) == "not ok"
+
+
 def selftest():
-    """Run the selftest of mutants.py. Check that each entry of mutants.explained names an existing
+    """Run the selftests of mutants.py and of the judgement. Check that each entry of mutants.explained names an existing
     mutant, and a reason; and that not_taken() finds the mutant of a line with a compile error."""
     mutants.selftest()
+    judging_selftest()
     paths = [path for _, layers in GROUPS.values() for path in layer_files(layers)]
     sources = mutants.load(TOP, paths)
     for source in sources.values():
