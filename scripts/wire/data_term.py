@@ -55,7 +55,7 @@ def R_5_4_4_one_terminate_for_many_faults(b, role):
 @rule("R-5.4-4: FIN behind the Terminate, with 10 Sends posted and three Reads owed", cases=both())
 def R_5_4_4_nothing_leaves_behind_a_terminate(b, role):
     """The peer sends a bad segment while the device still has Sends and Read Responses to send.
-    Conduct (conduct.py) fails if the device sends any segment behind its Terminate."""
+    Conduct (conduct.py) fails if the device sends any segment after its Terminate."""
     link = Link(b, role)
     data = random_octets(3000)
     mr = link.dut.mr(30000, REMOTE_READ)
@@ -133,7 +133,7 @@ def R_5_4_7_what_did_not_leave_did_not_succeed(b, role):
 @rule("R-6.2.1-2 T-19: the whole Terminate, then FIN and no RST, with a megabyte unread",
       cases=both((FIN,), ("open",)))
 def R_6_2_1_2_input_behind_the_fault_is_drained(b, how, role):
-    """The peer sends a megabyte behind a bad FPDU. The device has to read it: if it closed its
+    """The peer sends a megabyte after a bad FPDU. The device has to read it: if it closed its
     socket with unread data, TCP would send RST, and the peer could lose the Terminate."""
     link = Link(b, role)
     link.qp.recv()
@@ -256,7 +256,7 @@ def R_5_4_2_terminate_needs_no_receive(b, role):
 @rule("R-5.4-2 R-5.4-3: one QP_FATAL, and a receive that is flushed once",
       cases=both((FIN,), (RST,)))
 def R_5_4_2_terminate_and_the_end_at_once(b, how, role):
-    """The peer sends a Terminate, and FIN or RST directly behind it: the ULP gets one asynchronous
+    """The peer sends a Terminate, and FIN or RST directly after it: the ULP gets one asynchronous
     event for both."""
     link = Link(b, role)
     link.qp.recv()
@@ -305,7 +305,7 @@ def R_5_4_2_terminate_is_no_rtr_message(b, form):
 @rule("R-5.4-2: QP_FATAL, amid a Send",
       "R-5.4-3 T-18: the receive of that Send is flushed", cases=both())
 def R_5_4_2_terminate_within_a_send(b, role):
-    """The peer sends a Terminate behind the first segment of a Send: the Send's receive must
+    """The peer sends a Terminate after the first segment of a Send: the Send's receive must
     complete in error."""
     link = Link(b, role)
     link.qp.recv().forget()
@@ -317,7 +317,7 @@ def R_5_4_2_terminate_within_a_send(b, role):
 @rule("R-5.4-3 T-18: QP_FATAL, and ten completions in error",
       "D-6.2.2-1: each work request completes once, in order", cases=both())
 def R_5_4_3_received_terminate_flushes_all(b, role):
-    """A Terminate of the peer flushes receives, open Reads and the WRs posted behind them, each
+    """A Terminate of the peer flushes receives, open Reads and the WRs posted after them, each
     once and in order."""
     link = Link(b, role, ord=2, peer_ird=2)
     into = link.dut.mr(64, LOCAL_WRITE)
@@ -409,7 +409,7 @@ def R_5_4_3_fault_of_the_peer_can_be_read(b, role):
 @rule("R-6.2.1-2 T-19: FIN and no RST, with a megabyte behind the Terminate",
       "R-5.4-3: QP_FATAL", cases=both())
 def R_6_2_1_2_input_behind_a_terminate_is_drained(b, role):
-    """The peer sends a megabyte of Writes behind its Terminate: the device places nothing, but
+    """The peer sends a megabyte of Writes after its Terminate: the device places nothing, but
     reads the data, as TCP would otherwise send an RST."""
     link = Link(b, role)
     mr = link.dut.mr(60000, MAY_WRITE)

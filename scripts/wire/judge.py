@@ -75,7 +75,7 @@ ANY_END = "RST", OWN_RST, "FIN"
 
 # Two kinds of pieces for segments(). Uncaptured: bytes that the capture does not have. Ahead: a
 # segment without data. It is captured before the next piece, which has the bytes `octets`, but its
-# sequence number is the one behind these bytes.
+# sequence number is the one after these bytes.
 Uncaptured = namedtuple("Uncaptured", "octets")
 Ahead = namedtuple("Ahead", "octets")
 
@@ -173,7 +173,7 @@ def read_packet(octets, number, span, seen):
 
 def without_crc(what, is_beside):
     """Return `what`, an FPDU's tuple: "FPDU", length, opcode, verdict on the CRC. If a Marker is
-    directly before or behind the FPDU (is_beside), put None for the verdict, as tshark's is wrong
+    directly before or after the FPDU (is_beside), put None for the verdict, as tshark's is wrong
     then: see judge_data.py."""
     return (*what[:3], None) if is_beside else what
 
@@ -234,7 +234,7 @@ class Side:
 
     def judges(self, flaw):
         """Can tshark find this flaw? Not a wrong CRC of an FPDU with a Marker directly before or
-        behind it."""
+        after it."""
         return flaw.words != "a wrong CRC" or \
             not any(map(self.octets.by_marker, self.octets.items_in(flaw.offset, flaw.end)))
 
@@ -258,7 +258,8 @@ class Side:
 
 
 def is_found_out(flaw, words):
-    """Is `words`, a complaint of tshark, the message by which tshark has to report this flaw?"""
+    """Is `words`, a complaint of tshark, a message for this kind of flaw? A message for another kind
+    of flaw does not show that tshark has found this one."""
     return any(what.search(flaw.words) and said.search(words) for what, said in REASONS)
 
 
@@ -270,8 +271,9 @@ def both_sides(exchange, connection, seen):
 
 
 def judge_anew(exchanges):
-    """Write exchanges that tshark cannot dissect as captured to a new capture. Return the Sides of
-    each exchange, which are what its two ends sent, with packet numbers of the original capture."""
+    """Judge exchanges whose captured segments tshark cannot dissect: have tshark read a new capture,
+    in which each frame has a segment of its own. Return two Sides for each exchange, one for each
+    end, with the packet numbers of the original capture."""
     if not exchanges:
         return []
     streams = [exchange.streams() for exchange in exchanges]

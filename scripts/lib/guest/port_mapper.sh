@@ -4,16 +4,16 @@
 # Functions for a guest: start iwpmd as an administrator does, and have rnic.py register and remove ports as an RNIC in
 # hardware does.
 
-# mapper_start: start iwpmd, and have a program listen: by that the kernel registers with the new
-# iwpmd, before mapper_start returns. iwpmd and that program run on one processor, so that their
-# order is always the same.
+# mapper_start: start iwpmd, and have a program listen, since the kernel registers with a new iwpmd only when a program
+# listens or connects. When mapper_start returns, the kernel has registered. iwpmd and the program run on one processor,
+# so that they always run in the same order.
 mapper_start() {
 	bg_start iwpmd 'exec taskset -c 0 iwpmd --systemd'
 	poll 20 mapper_is_up || fail "iwpmd does not start: $(</run/bg/iwpmd/output)" || return 1
 	find_out 'taskset -c 0'
 }
 
-# find_out [PREFIX]: have a program listen: by that the kernel detects a new iwpmd, or its end
+# find_out [PREFIX]: have a program listen, so that the kernel detects a new iwpmd, or the end of iwpmd
 find_out() { serve find_out 19999 "${1:-} rping -s -P -p 19999" && bg_stop find_out >/dev/null; }
 
 # mapper_is_up: is iwpmd ready? At the end of its start it opens a netlink socket, to ask the kernel for its ports.
