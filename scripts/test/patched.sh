@@ -6,8 +6,11 @@
 # place of their own. The guests run siw as it is; and iw_mpa and srnic as the series has them,
 # without iwcm_faults.c.
 #
-#   scripts/test/patched.sh                         e2e --sample
-#   scripts/test/patched.sh e2e|wire ARGUMENT...    other tests, as scripts/e2e.sh and wire.sh take them
+#   scripts/test/patched.sh                                     e2e --sample
+#   scripts/test/patched.sh [--faults] e2e|wire ARGUMENT...     other tests, as scripts/e2e.sh and wire.sh take them
+#
+# With --faults iw_mpa and srnic are this tree's: iwcm_faults.c works around faults that iw_cm no
+# longer has. So it is on a host that builds this tree's modules for a stable kernel with the patches.
 
 # shellcheck source=scripts/lib/lib.sh
 . "$(dirname "$0")/../lib/lib.sh"
@@ -24,6 +27,7 @@ NEW=$WORK/new		# our files as the kernel tree has them: see compose.sh
 TREE=$WORK/tree		# a copy of this tree with the files of NEW
 OWN=$WORK/cache		# cache of TREE: has its own image for guests, and links to folders of this cache
 KEPT='apt debian root tools'	# names of these folders
+FAULTS=		# yes: --faults was given
 
 patches() { grep -l '^+++ b/drivers/infiniband/core/' "$TOP"/scripts/test/series/iw_mpa/*.diff; }
 
@@ -60,9 +64,13 @@ make_tree() {
 
 	mkdir -p "$TREE"
 	rsync -a --delete --exclude=/.git "$TOP/" "$TREE/"
-	compose
-	rm -r "$ours/siw_mpa" "$ours/iw_mpa/iwcm_faults.c"
-	(cd "$NEW" && cp --parents -t "$TREE" $SW/{iw_mpa,srnic}/Makefile $SW/{iw_mpa{,/takeover},srnic}/*.[ch] include/rdma/*)
+	rm -r "$ours/siw_mpa"
+	if [[ -z $FAULTS ]]; then
+		compose
+		rm "$ours/iw_mpa/iwcm_faults.c"
+		(cd "$NEW" && cp --parents -t "$TREE" $SW/{iw_mpa,srnic}/Makefile \
+			$SW/{iw_mpa{,/takeover},srnic}/*.[ch] include/rdma/*)
+	fi
 	# The compiler finds this header before the kernel's, which lacks the patches.
 	install -D -m 644 -t "$ours/compat/rdma" "$CORE/include/rdma/iw_cm.h"
 }
@@ -97,14 +105,19 @@ prepare() {
 
 suite() {
 	prepare
-	tap_start "$NAME patched" "$1" env IW_MPA_CACHE="$OWN" KREL= KERNEL="$NAME" KERNELS= "$TREE/scripts/$1.sh" "${@:2}"
+	tap_start "$NAME patched${FAULTS:+ --faults}" "$1" \
+		env IW_MPA_CACHE="$OWN" KREL= KERNEL="$NAME" KERNELS= "$TREE/scripts/$1.sh" "${@:2}"
 	tap_finish
 	tap_end patched
 }
 
 main() {
 	[[ $# -gt 0 ]] || set -- e2e --sample
-	[[ $1 == @(e2e|wire) ]] || die 'usage: patched.sh [e2e|wire ARGUMENT...]'
+	if [[ $1 == --faults ]]; then
+		FAULTS=yes
+		shift
+	fi
+	[[ ${1:-} == @(e2e|wire) ]] || die 'usage: patched.sh [[--faults] e2e|wire ARGUMENT...]'
 	need_space 6000
 	locked patched suite "$@"
 }
