@@ -7,7 +7,7 @@ SAMPLED='^(T/sr|T/mixed|P/rw-poll|P/rr-two|dtest/64k|dtest/sizes|dtestcm/listens
 groups() {
 	printf '%s\n' T/{sr,sr-1,sr-64k,rw,rr,mixed,threads,seg-sr,seg-rw,seg-rr} P/{rw-block,rw-poll,rr-two,rr-poll} \
 		L/{pz,evd,ep,psp,lmr,rpost,size_lmr} dtest/{4k,64k,cno,poll,stream,sizes} \
-		dtestcm/{one,wait,listens} dtestsrq/{srq,receives}
+		dtestcm/{one,wait,listens} dtestsrq/{srq,receives} dtestx
 }
 
 CONF=/run/dat.conf
@@ -72,7 +72,7 @@ limit() {
 # writes, with one completion for nine Writes, and dtest/sizes writes in both directions, and
 # compares the data that come back. dtestsrq uses its shared receive queue with one connection, as
 # dapl_cookie.c assumes that receives complete in the order in which they were posted: with several
-# QPs they do not. dtestx is left out: it needs atomic operations and immediate data.
+# QPs they do not.
 small_command() {
 	case $1 in
 	dtest/4k) echo 'dtest -b 4096 -B 100' ;;
@@ -86,6 +86,7 @@ small_command() {
 	dtestcm/listens) echo "dtestcm -p $PORT -c 40 -b 4 -w -m" ;;
 	dtestsrq/srq) echo "dtestsrq -p $PORT -c 1 -B 32 -t 20 -b 4096" ;;
 	dtestsrq/receives) echo "dtestsrq -p $PORT -c 8 -B 8 -t 20 -b 4096 -S 0" ;;
+	dtestx) echo dtestx ;;
 	esac
 }
 
