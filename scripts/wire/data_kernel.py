@@ -7,6 +7,7 @@ import mmap
 import time
 
 import rdmap
+from device import driver_name
 from harness import SLOW, check, equal, poll
 from kernel import SlowPoint, hw_counter
 from kverbs import (FENCE, LOCAL_WRITE, MEMORY, REMOTE_READ, REMOTE_WRITE, SIGNALED,
@@ -601,7 +602,8 @@ def D_6_2_2_1_drain_with_a_small_completion_queue(b, role):
     """nvmet, isert and ksmbd ask for as many CQEs as they have signaled WRs, but unsignaled WRs
     that are flushed complete, too. The device must lose no CQE, as ib_drain_qp() waits for the
     last one."""
-    before = hw_counter("cqe_lost")
+    counted = driver_name() == "srnic"
+    before = counted and hw_counter("cqe_lost")
     link = KernelLink(b, role, cq=4)
     for n in range(20):
         link.kv.do(f"recv {0x20 + n} {MEMORY - 64},64")
@@ -615,7 +617,8 @@ def D_6_2_2_1_drain_with_a_small_completion_queue(b, role):
     got = [(wc.id, wc.status) for wc in link.kv.wcs]
     equal(sorted(got), [(n, WR_FLUSH_ERR) for n in (*range(30), *range(0x20, 0x34))],
           "what has completed")
-    equal(hw_counter("cqe_lost"), before, "cqe_lost")
+    if counted:
+        equal(hw_counter("cqe_lost"), before, "cqe_lost")
     link.kv.wcs.clear()
 
 

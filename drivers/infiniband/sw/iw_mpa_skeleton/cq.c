@@ -41,6 +41,45 @@ static void skel_cq_work(struct work_struct *work)
 		cq->ib.event_handler(&event, cq->ib.cq_context);
 }
 
+/*
+ * Reserve room for a queue with @entries work requests, beside the room that
+ * the ULP has asked for. The ULP counts only signaled work requests, but a
+ * flush completes all of them. ib_drain_qp() waits for the last completion, so
+ * none may be lost. After this call, even if it fails, the queue has to be
+ * forgotten.
+ */
+int skel_cq_reserve(struct skel_cq *cq, u32 entries)
+{
+	struct skel_dev *dev = to_skel_dev(cq->ib.device);
+	struct ib_wc *ring;
+	u32 size, at;
+	bool grow;
+
+	spin_lock_irq(&dev->spin);
+	cq->reserved += entries;
+	size = cq->ib.cqe + cq->reserved;
+	grow = size > cq->size;
+	spin_unlock_irq(&dev->spin);
+	if (!grow)
+		return 0;
+	if (size > SKEL_MAX_RING)
+		return -ENOMEM;
+	size = roundup_pow_of_two(size);
+	ring = kvcalloc(size, sizeof(*ring), GFP_KERNEL);
+	if (!ring)
+		return -ENOMEM;
+	spin_lock_irq(&dev->spin);
+	if (size > cq->size) {
+		for (at = cq->get; at != cq->put; at++)
+			ring[at & (size - 1)] = cq->ring[at & (cq->size - 1)];
+		swap(cq->ring, ring);
+		cq->size = size;
+	}
+	spin_unlock_irq(&dev->spin);
+	kvfree(ring);
+	return 0;
+}
+
 /* False: the CQ is full, @wc is lost. Each req_notify_cq asks for one call. */
 bool skel_cq_put(struct skel_cq *cq, const struct ib_wc *wc, bool solicited)
 {
@@ -65,10 +104,10 @@ bool skel_cq_put(struct skel_cq *cq, const struct ib_wc *wc, bool solicited)
 }
 
 /*
- * Remove the completions of a QP that is being destroyed: wc->qp would point to
- * freed memory. The QP adds no further ones.
+ * Forget a queue of a QP that is being destroyed, and remove the completions of
+ * the QP: wc->qp would point to freed memory. The QP adds no further ones.
  */
-void skel_cq_forget(struct skel_cq *cq, const struct ib_qp *ibqp)
+void skel_cq_forget(struct skel_cq *cq, const struct ib_qp *ibqp, u32 entries)
 {
 	struct skel_dev *dev = to_skel_dev(cq->ib.device);
 	u32 from, to;
@@ -81,6 +120,7 @@ void skel_cq_forget(struct skel_cq *cq, const struct ib_qp *ibqp)
 			cq->ring[to++ & (cq->size - 1)] = *wc;
 	}
 	cq->put = to;
+	cq->reserved -= entries;
 	spin_unlock_irq(&dev->spin);
 	/*
 	 * To free a CQ the RDMA core cancels its own work for the CQ. A later

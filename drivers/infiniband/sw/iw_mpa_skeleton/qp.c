@@ -35,8 +35,7 @@ bool skel_is_posted(struct skel_qp *qp, const struct skel_queue *queue)
 
 /* Complete the WQE at @get of a queue, and give its slot back to posters. */
 static void qp_complete(struct skel_qp *qp, struct skel_queue *queue,
-			struct ib_cq *cq, struct ib_wc *wc, bool wanted,
-			bool solicited)
+			struct ib_wc *wc, bool wanted, bool solicited)
 {
 	bool fits = true;
 
@@ -47,7 +46,7 @@ static void qp_complete(struct skel_qp *qp, struct skel_queue *queue,
 	spin_lock_irq(&qp->dev->spin);
 	queue->get++;
 	if (wanted && !READ_ONCE(qp->dying))
-		fits = skel_cq_put(to_skel_cq(cq), wc, solicited);
+		fits = skel_cq_put(queue->cq, wc, solicited);
 	spin_unlock_irq(&qp->dev->spin);
 	if (!fits)
 		skel_fail(qp, SKEL_E_CQ, NULL, 0);
@@ -59,7 +58,7 @@ void skel_complete_recv(struct skel_qp *qp, struct ib_wc *wc)
 
 	wc->opcode = IB_WC_RECV;
 	qp->rx.send_op = 0;
-	qp_complete(qp, &qp->rq, qp->ib.recv_cq, wc, true, solicited);
+	qp_complete(qp, &qp->rq, wc, true, solicited);
 }
 
 /*
@@ -75,7 +74,7 @@ void skel_complete_send(struct skel_qp *qp, enum ib_wc_status status)
 		.status		= status,
 	};
 
-	qp_complete(qp, &qp->sq, qp->ib.send_cq, &wc,
+	qp_complete(qp, &qp->sq, &wc,
 		    status || qp->sig_all || (wqe->flags & IB_SEND_SIGNALED),
 		    false);
 }
@@ -409,18 +408,28 @@ static int qp_check(const struct ib_qp_init_attr *init)
 	return 0;
 }
 
-static int queue_alloc(struct skel_queue *queue, u32 *size)
+static int queue_alloc(struct skel_queue *queue, struct ib_cq *cq, u32 *size)
 {
 	*size = roundup_pow_of_two(max(*size, 1U));
 	queue->size = *size;
 	queue->ring = kvcalloc(queue->size, sizeof(*queue->ring), GFP_KERNEL);
-	return queue->ring ? 0 : -ENOMEM;
+	if (!queue->ring)
+		return -ENOMEM;
+	queue->cq = to_skel_cq(cq);
+	return skel_cq_reserve(queue->cq, queue->size);
+}
+
+static void queue_free(struct skel_queue *queue, const struct ib_qp *ibqp)
+{
+	if (queue->cq)
+		skel_cq_forget(queue->cq, ibqp, queue->size);
+	kvfree(queue->ring);
 }
 
 static void qp_free(struct skel_qp *qp)
 {
-	kvfree(qp->sq.ring);
-	kvfree(qp->rq.ring);
+	queue_free(&qp->sq, &qp->ib);
+	queue_free(&qp->rq, &qp->ib);
 	kvfree(qp->rx_buf);
 	kvfree(qp->tx_buf);
 }
@@ -448,8 +457,8 @@ static int skel_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	qp->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	qp->rx_buf = kvmalloc(SKEL_FPDU_MAX, GFP_KERNEL);
 	qp->tx_buf = kvmalloc(iw_mpa_fpdu_size(SKEL_ULPDU_MAX), GFP_KERNEL);
-	err = queue_alloc(&qp->sq, &init->cap.max_send_wr) ?:
-	      queue_alloc(&qp->rq, &init->cap.max_recv_wr);
+	err = queue_alloc(&qp->sq, init->send_cq, &init->cap.max_send_wr) ?:
+	      queue_alloc(&qp->rq, init->recv_cq, &init->cap.max_recv_wr);
 	if (!qp->rx_buf || !qp->tx_buf)
 		err = -ENOMEM;
 	qp->cap = init->cap;
@@ -507,9 +516,6 @@ static int skel_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 
 	/* No connection queues the work item any more, and no ULP may post. */
 	cancel_delayed_work_sync(&qp->work);
-	skel_cq_forget(to_skel_cq(ibqp->send_cq), ibqp);
-	if (ibqp->recv_cq != ibqp->send_cq)
-		skel_cq_forget(to_skel_cq(ibqp->recv_cq), ibqp);
 	xa_erase(&dev->qps, ibqp->qp_num);
 	qp_free(qp);
 	return 0;

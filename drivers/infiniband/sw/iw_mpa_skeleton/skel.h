@@ -52,6 +52,7 @@ struct ib_dmah;
 #define SKEL_MAX_WR		8192	/* of each SQ and RQ; a power of two */
 #define SKEL_MAX_SGE		6
 #define SKEL_MAX_CQE		16384	/* a power of two */
+#define SKEL_MAX_RING		0x100000 /* CQEs of a CQ and of its QPs */
 #define SKEL_STEPS		64	/* steps per hold of dev->lock */
 #define SKEL_MAX_PAGES		256	/* of a memory region */
 /*
@@ -163,6 +164,7 @@ struct skel_cq {
 	struct ib_cq		ib;
 	struct ib_wc		*ring;
 	u32			size;		/* a power of two */
+	u32			reserved;	/* for the queues of QPs */
 	u32			put;
 	u32			get;
 	enum ib_cq_notify_flags	armed;		/* by req_notify_cq, or 0 */
@@ -208,6 +210,7 @@ struct skel_wqe {
 
 /* An SQ or RQ; the engine handles the WQE at @get until it has completed */
 struct skel_queue {
+	struct skel_cq		*cq;
 	struct skel_wqe		*ring;
 	u32			size;		/* a power of two */
 	u32			put;
@@ -331,8 +334,9 @@ extern struct workqueue_struct *skel_wq;
 extern const struct ib_device_ops skel_cq_ops;
 int skel_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		   struct uverbs_attr_bundle *attrs);
+int skel_cq_reserve(struct skel_cq *cq, u32 entries);
 bool skel_cq_put(struct skel_cq *cq, const struct ib_wc *wc, bool solicited);
-void skel_cq_forget(struct skel_cq *cq, const struct ib_qp *ibqp);
+void skel_cq_forget(struct skel_cq *cq, const struct ib_qp *ibqp, u32 entries);
 
 /* mr.c */
 extern const struct ib_device_ops skel_mr_ops;
