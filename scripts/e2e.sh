@@ -11,8 +11,9 @@
 # DRIVER=siw_mpa tests siw_mpa in place of srnic. PAIRS="client/server[/wire] ...", also with commas, chooses the
 # drivers, and what the wire does to packets: clean, rough or flap, see e2e/lib.sh. KERNELS="6.1 6.12", which is the
 # default, chooses the kernels of the guests A and B; if KERNEL is not 6.1, both guests run KERNEL by default. A is the
-# client; over IPv6 B is the client if both have the same driver. The guests are booted once; a case that crashes a
-# guest, or leaves an object in it, fails, and the next case gets new guests. The tests, and lib.sh, are in scripts/e2e.
+# client; over IPv6 B is the client if both have the same driver. LARGE_FPDU=1 has srnic allow FPDUs of more than one
+# TCP segment in each case. The guests are booted once; a case that crashes a guest, or leaves an object in it, fails,
+# and the next case gets new guests. The tests, and lib.sh, are in scripts/e2e.
 
 # shellcheck source=scripts/lib/lib.sh
 . "$(dirname "$0")/lib/lib.sh"
@@ -127,7 +128,8 @@ alone() {
 
 	[[ $1 =~ ^([0-9]{3}-[^\ ]+)\ $pair\ (IPv[46]): ]] || return 0
 	number=${BASH_REMATCH[1]}
-	echo "KERNEL=$KERNEL KERNELS='$KERNELS' PAIRS=${BASH_REMATCH[2]}/${BASH_REMATCH[3]}${BASH_REMATCH[5]:+/${BASH_REMATCH[5]}}" \
+	echo "${LARGE_FPDU:+LARGE_FPDU=$LARGE_FPDU }KERNEL=$KERNEL KERNELS='$KERNELS'" \
+		"PAIRS=${BASH_REMATCH[2]}/${BASH_REMATCH[3]}${BASH_REMATCH[5]:+/${BASH_REMATCH[5]}}" \
 		"scripts/e2e.sh -k '^$number .*${BASH_REMATCH[6]}'"
 }
 

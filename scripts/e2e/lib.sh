@@ -247,7 +247,14 @@ e2e_clean_up_guest() { guest_run "$1" "clean_up ${KEEP_JOB:-}"; }
 
 # --- running them: e2e.sh and demo.sh ----------------------------------------------------------
 
-e2e_set_up_guest() { guest_run "$1" "driver_set $(driver_of "$1") && wire_set $WIRE"; }
+e2e_set_up_guest() {
+	local driver settings=
+
+	driver=$(driver_of "$1")
+	[[ ! ${LARGE_FPDU:-} || $driver != srnic ]] ||
+		settings="&& sysctl -q -w net.iw_mpa.large_fpdu=$LARGE_FPDU"
+	guest_run "$1" "driver_set $driver && wire_set $WIRE $settings"
+}
 
 # run_check FILE CLIENT_DRIVER SERVER_DRIVER FAMILY PORT [WIRE]: run the function check of the test
 # FILE, in a subshell with errexit on. It must not be called after "if" or before "||", where bash
