@@ -278,10 +278,11 @@ segment. It says so by a reserved bit, bit 3 of the flags of a Request and bit 2
 Reply, and sends such FPDUs only if the peer's frame says it, too. No other place is
 left: private data belongs to the ULP, and the four bytes of RFC 6581 (IRD, ORD, A to D)
 have no bit to spare. A receiver must not look at reserved bits (RFC 5044 7.1.1). siw
-does not: in either role it connects. As responder it sends the Request's bits back, so
-a Reply has a bit of its own. siw has bit 3 for the same purpose, in a mode that is
-never on (``try_gso``). With a peer that refuses a frame with a reserved bit,
-``large_fpdu`` has to stay 0.
+does not: in either role it connects, and although srnic has ``large_fpdu=1``, siw gets
+FPDUs of one segment. As responder it sends the Request's bits back, so a Reply has a
+bit of its own. siw has bit 3 for the same purpose, in a mode that is never on
+(``try_gso``). With a peer that refuses a frame with a reserved bit, ``large_fpdu`` has
+to stay 0.
 """
 
 ROLES = (("initiator", "srnic connects to siw"), ("responder", "siw connects to srnic"))
