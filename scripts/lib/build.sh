@@ -20,6 +20,8 @@
 #   $BUILD/slow_point  module for scripts/wire/hazards.py
 #   $BUILD/kverbs      module for scripts/wire/data_kernel.py: a ULP in the kernel
 #
+# CONFIG_IW_MPA_TAKEOVER=n, also in the environment, leaves out of iw_mpa the code for devices with a TCP engine.
+#
 # BUILD is $CACHE/build/$KREL, or IW_MPA_BUILD if that is set. Objects are kept: a second run compiles only what has
 # changed, and does not even run make if the sources and the modules are the same as after the first.
 
@@ -132,6 +134,8 @@ state() {
 	{
 		kernel_version
 		source_version
+		# The Kbuild of iw_mpa takes this from the environment, and has y without it.
+		echo "takeover: ${CONFIG_IW_MPA_TAKEOVER-y}"
 		cat "$KDIR/.config" "$KDIR/Module.symvers"
 		(cd "$TOP" && find "${made_of[@]}" -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum)
 		find "$BUILD" -name '*.ko' -print0 | LC_ALL=C sort -z | xargs -0r sha256sum
