@@ -36,6 +36,8 @@ check() {
 	inside "$CLIENT" "nfs_mount $SERVER_IP $PORT"
 	inside "$CLIENT" "cp /run/one \$NFS_MOUNT; sync \$NFS_MOUNT/one"
 	compare one
+	kernel_uses "$CLIENT" rpcrdma
+	kernel_uses "$SERVER" rpcrdma
 
 	before=$(established "$(our_end)")
 	inside "$CLIENT" "bg_start copy \"sleep 0.5; cp /run/two \$NFS_MOUNT; sync \$NFS_MOUNT/two\"

@@ -33,6 +33,8 @@ check() {
 	[[ $(established "$(our_end)") -ge $((before + 2)) ]] ||
 		fail "discovery and login are not two connections of iw_mpa"
 	disk_write_and_compare "at first"
+	kernel_uses "$CLIENT" ib_iser
+	kernel_uses "$SERVER" ib_isert
 	before=$(established "$(our_end)")
 	inside "$CLIENT" "link_flap 2; $cut doze 1; poll 30 iser_is_logged_in"
 	disk_write_and_compare "after the link was gone"

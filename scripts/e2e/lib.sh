@@ -137,6 +137,15 @@ our_end() { if is_ours "$SERVER_DRIVER"; then echo "$SERVER"; else echo "$CLIENT
 # established GUEST: how many connections iw_mpa has established in the guest
 established() { on "$1" "sed -n 's/^established //p' /sys/kernel/debug/iw_mpa/stats"; }
 
+# kernel_uses GUEST MODULE: "link users", which the package asks before it takes a link down, lists the connections that
+# MODULE has, if the guest's driver is ours
+kernel_uses() {
+	local driver=$CLIENT_DRIVER
+
+	[[ $1 == "$CLIENT" ]] || driver=$SERVER_DRIVER
+	! is_ours "$driver" || expect_text "$(on "$1" "/host$TOP/scripts/deb/link users")" "^siw0: $2 with "
+}
+
 # need_program NAME: compile scripts/lib/guest/NAME.c; guests have it as /share/NAME
 need_program() {
 	[[ -e $GUEST_RUN/share/$1 ]] ||
