@@ -112,19 +112,21 @@ static void registered_too_late(struct kunit *test)
 
 /*
  * Mistake 2 in iw_mpa_driver.rst: the driver calls iw_mpa_unregister_device() before
- * ib_unregister_device(), while the device has an established connection.
+ * ib_unregister_device(), while the device has an established connection and two listeners.
  */
 static void unregistered_too_early(struct kunit *test)
 {
-	struct fake_conn *c = conn_new(test);
+	struct fake_conn *c = conn_new(test), *other = conn_new(test);
 	struct fakes *f = test->priv;
 
 	conn_passive_up(c);
+	conn_listen(other);
 	refcount_set(&f->ibdev->refcount, 2);
 	fake_unregister(f);
 	EXPECT_LOG(test, "driver mistake", "unregistered before ib_unregister_device()");
 	fake_expect_closed(c->fid, 2);
 	fake_destroy(c->lis);
+	fake_destroy(other->lis);
 	refcount_set(&f->ibdev->refcount, 0);
 	KUNIT_EXPECT_EQ(test, fake_register(f), 0);
 }
