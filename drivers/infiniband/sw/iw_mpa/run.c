@@ -357,8 +357,8 @@ static enum iw_mpa_event run_check_progress(struct iw_mpa_ep *ep)
 /*
  * Read and drop the peer's bytes while this end waits for the peer to close
  * (state LINGER): a socket that closes with unread bytes sends RST, not FIN.
- * The second read usually finds nothing. If it finds bytes, more may follow:
- * READABLE is raised to read these later.
+ * Each call reads at most twice. If the second read finds bytes, more may
+ * follow: READABLE is raised, so that the next call reads these.
  */
 static enum iw_mpa_event run_drain(struct iw_mpa_ep *ep)
 {

@@ -329,9 +329,10 @@ static bool sq_copy_next(struct srnic_qp *qp)
  * qp->state. The acquire of "put", or of an element's flags, keeps that order.
  *
  * Returns NULL if there is no WQE, or only WQEs that were posted after the
- * connection began to close (sq->limit); if what is left is to be flushed; or
- * if the WQE has to wait. In the last case sq->waits is set, so the next answer
- * to a Read, or the next WQE that retires, kicks the sender.
+ * connection began to close (sq->limit); if the QP is in a state in which
+ * posted WQEs are flushed; or if the WQE has to wait. In the last case
+ * sq->waits is set, so the next answer to a Read, or the next WQE that retires,
+ * kicks the sender.
  */
 struct srnic_wqe *srnic_sq_next(struct srnic_qp *qp)
 {
