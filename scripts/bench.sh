@@ -593,7 +593,10 @@ main() {
 	"2 --mtu") [[ " $MTUS " == *" $2 "* ]] || die "--mtu takes one of $MTUS" ;;
 	"1 -k" | "1 --mtu") die "$1 needs one more word" ;;
 	1*) [[ " $OPTIONS " == *" $1 "* ]] || die "no such option: $1" ;;
-	*) die "usage: bench.sh [-k REGEX | --users [-k REGEX] [--kernel NAME] [--write] | --mtu N | ${OPTIONS// / | }]" ;;
+	*)
+		die "usage: bench.sh [-k REGEX | --users [-k REGEX] [--kernel NAME] [--write] | --mtu N |" \
+			"${OPTIONS// / | }]"
+		;;
 	esac
 	"$TOP/scripts/lib/setup.sh" build guest
 	mkdir -p "$OUT"

@@ -60,7 +60,8 @@ run_kernel() {
 
 # Print the command that runs one case alone, which is possible for the kernels pure and net.
 alone() {
-	[[ ! $1 =~ ^(pure|net):\ ((iw_mpa|srnic)_[a-z0-9_]+\.[a-z0-9_]+) ]] || echo "scripts/kunit.sh ${BASH_REMATCH[2]}"
+	[[ ! $1 =~ ^(pure|net):\ ((iw_mpa|srnic)_[a-z0-9_]+\.[a-z0-9_]+) ]] ||
+		echo "scripts/kunit.sh ${BASH_REMATCH[2]}"
 }
 
 # Print the results of kernel $1, which stdin has, with the numbers of this script.

@@ -81,7 +81,8 @@ identify() {
 	SIGNED=$(git_here -C "$TOP" config user.name || true)
 	GIT_AUTHOR_NAME=${SIGNED:-${WHO% <*}}
 	GIT_AUTHOR_EMAIL=$(git_here -C "$TOP" config user.email || sed 's/.*<//; s/>//' <<<"$WHO")
-	export GIT_COMMITTER_NAME=$GIT_AUTHOR_NAME GIT_COMMITTER_EMAIL=$GIT_AUTHOR_EMAIL GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL
+	export GIT_COMMITTER_NAME=$GIT_AUTHOR_NAME GIT_COMMITTER_EMAIL=$GIT_AUTHOR_EMAIL \
+		GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL
 	export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
 }
 
@@ -105,7 +106,8 @@ make_patches() {
 		done
 		in_repo config "branch.$series.description" \
 			"$(sed "/^#/d; s/@BASE@/$KSOURCE $(source_version)/" "$HERE/$series/cover")"
-		in_repo format-patch -q --numbered --cover-letter --cover-from-description=subject -o "$OUT/$series" "$base..$series"
+		in_repo format-patch -q --numbered --cover-letter --cover-from-description=subject -o "$OUT/$series" \
+			"$base..$series"
 		base=$series
 	done
 	# Fail if a file of ours is in none of the patches, or if they add another file.

@@ -295,8 +295,18 @@ undue_kernel_doc() {
 
 	for file in $(files 'drivers/infiniband/sw/iw_mpa/*.[ch]'); do
 		awk -v file="$file" '
-			FNR == NR { if (match($0, /^EXPORT_SYMBOL[A-Z_]*\([a-z0-9_]+/)) { sub(/^[A-Z_]*\(/, "", $0); sub(/[,)].*/, "", $0); exported[$0] = 1 }; next }
-			opens && match($0, /^ \* [a-z0-9_]+(\(\))? - /) { name = $2; sub(/\(\)/, "", name); if (!(name in exported)) print file ":" FNR ": " name }
+			FNR == NR && /^EXPORT_SYMBOL[A-Z_]*\([a-z0-9_]+/ {
+				sub(/^[A-Z_]*\(/, "", $0)
+				sub(/[,)].*/, "", $0)
+				exported[$0] = 1
+			}
+			FNR == NR { next }
+			opens && match($0, /^ \* [a-z0-9_]+(\(\))? - /) {
+				name = $2
+				sub(/\(\)/, "", name)
+				if (!(name in exported))
+					print file ":" FNR ": " name
+			}
 			{ opens = /^\/\*\*$/ }
 			/^\/\*\* [a-z0-9_]+(\(\))? - / { print file ":" FNR ": " $2 }' "$file" "$file"
 	done
@@ -558,9 +568,9 @@ test_series() (
 	done < <(grep -rhoE '\b(iw_mpa|srnic)[a-z_]*\.rst\b' "$NEW" | sort -u) | none 'pages that the series leaves out'
 )
 
-ALL=(compiler compiler_6.12 new_driver install install_6.12 high_memory sparse checkpatch kernel_doc shell python stage_edit
-	layers_selftest layers mutants tools docs reclaim work_queues slow_points conformance check offered length versions spdx paths
-	patches series whitespace)
+ALL=(compiler compiler_6.12 new_driver install install_6.12 high_memory sparse checkpatch kernel_doc shell python
+	stage_edit layers_selftest layers mutants tools docs reclaim work_queues slow_points conformance check offered
+	length versions spdx paths patches series whitespace)
 
 alone() { echo "scripts/static.sh $1"; }
 

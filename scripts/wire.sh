@@ -49,7 +49,8 @@ EXCHANGES=1	# startup exchanges that tshark has to see in a batch, at least
 DATA_SAMPLE='R_5_|D_7_1_1_|F_4_1_1|R_7_2_1'
 
 EVERYWHERE_STARTUP="responder initiator fast_open hazards load storms"
-EVERYWHERE_DATA="data_mpa data_ddp data_rdmap data_ops data_order data_states data_term data_unending data_access data_rings data_kernel data_fuzz data_storms"
+EVERYWHERE_DATA="data_mpa data_ddp data_rdmap data_ops data_order data_states data_term data_unending data_access"
+EVERYWHERE_DATA+=" data_rings data_kernel data_fuzz data_storms"
 # Files of tests that are not captured, since they send or break too much, or send nothing
 NOT_JUDGED="load storms data_storms data_faults data_charge data_stock"
 PATTERN=
@@ -318,7 +319,8 @@ run_there() {
 	[[ -n $tests ]] || return 0
 	say "wire: $file"
 	[[ " $NOT_JUDGED " == *" $file "* ]] || remote_capture "$capture"
-	output=$(WIRE_LIMIT=60 PYTHONPYCACHEPREFIX='' python3 "$REMOTE_PROGRAMS/run.py" "${REMOTE_OPTIONS[@]}" "${OPTIONS[@]}" --file "$file" \
+	output=$(WIRE_LIMIT=60 PYTHONPYCACHEPREFIX='' python3 "$REMOTE_PROGRAMS/run.py" "${REMOTE_OPTIONS[@]}" \
+		"${OPTIONS[@]}" --file "$file" \
 		-k "$PATTERN" --map "$REMOTE_HERE/map" --results "$REMOTE_HERE/results" \
 		"$REMOTE_THERE/cm_probe" "$REMOTE_ADDRESS" 2>&1) || status=$?
 	relay "$NAME" "$output"
@@ -370,7 +372,10 @@ main() {
 		--module) MODULE=${2:?which file?} && REPORT=yes && shift ;;
 		--remote) HOST=${2?which host?} && shift ;;
 		--hazards) HAZARDS=(--hazards) ;;
-		-*) die 'usage: wire.sh [-k REGEX] [--sample] [-l] [--device NAME [--remote HOST]] [--module KO] [--hazards] [FILE...]' ;;
+		-*)
+			die 'usage: wire.sh [-k REGEX] [--sample] [-l] [--device NAME [--remote HOST]] [--module KO]' \
+				'[--hazards] [FILE...]'
+			;;
 		*) ASKED+=" $1" ;;
 		esac
 		shift
@@ -395,7 +400,11 @@ main() {
 	KERNELS=${KERNELS:-$KERNEL}
 	# run.py needs python3, which a new machine may lack.
 	if ! python3 -c '' 2>/dev/null; then
-		if [[ -n $HOST ]]; then "$TOP/scripts/lib/setup.sh" remote; else "$TOP/scripts/lib/setup.sh" build guest; fi
+		if [[ -n $HOST ]]; then
+			"$TOP/scripts/lib/setup.sh" remote
+		else
+			"$TOP/scripts/lib/setup.sh" build guest
+		fi
 		python3 -c '' 2>/dev/null || die 'there is no python3, in which the tests are written'
 	fi
 	choose

@@ -42,7 +42,8 @@ check() {
 	serve "rping -s -P -a $SERVER_IP -p $PORT -S 30000"
 	guest_bg "$CLIENT" long "rping -c -a $SERVER_IP -p $PORT -C 10000000 -S 30000 -V"
 	becomes 'sent > 30000 and received > 30000 and idle_ms < 5000 and stalled is False'
-	on "$SERVER" 'nft add table inet hole && nft add chain inet hole input "{ type filter hook input priority 0; }" &&
+	on "$SERVER" \
+		'nft add table inet hole && nft add chain inet hole input "{ type filter hook input priority 0; }" &&
 		nft add rule inet hole input meta length \> 1000 drop'
 	on "$SERVER" 'at_clean_up "nft delete table inet hole 2>/dev/null || :"'
 	becomes 'stalled and unacked > 0 and retrans > 0'

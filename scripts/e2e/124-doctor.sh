@@ -9,7 +9,8 @@ applies() { [[ $CLIENT_DRIVER/$SERVER_DRIVER == srnic/srnic ]] && stock_kernel; 
 
 # mends_all OUTPUT: does a remedy follow each warning and each fault?
 mends_all() {
-	awk '/^(ok|warning|fault) / { bad += open; open = !/^ok/; next } { open = 0 } END { exit bad + open > 0 }' <<<"$1"
+	awk '/^(ok|warning|fault) / { bad += open; open = !/^ok/; next } { open = 0 } END { exit bad + open > 0 }' \
+		<<<"$1"
 }
 
 # doctor GUEST STATUS [ARGUMENT]: print what iw-mpa doctor prints; it has to exit with STATUS
@@ -64,7 +65,8 @@ libraries() {
 # empty, only remove the table.
 rule() {
 	on "$SERVER" "nft delete table inet doctor 2>/dev/null; [[ -n '$1' ]] || exit 0
-		nft add table inet doctor && nft add chain inet doctor input '{ type filter hook input priority 0; policy $2; }' &&
+		nft add table inet doctor &&
+		nft add chain inet doctor input '{ type filter hook input priority 0; policy $2; }' &&
 		nft add set inet doctor ports '{ type inet_service; elements = { $PORT }; }' &&
 		nft add chain inet doctor user && nft add rule inet doctor user tcp dport @ports accept &&
 		nft add rule inet doctor input $1"
@@ -81,7 +83,8 @@ firewall() {
 	finds "$SERVER" "the firewall drops what comes to port $PORT: policy of inet doctor input$"
 	for open in "tcp dport 1-$PORT accept" 'jump user' 'goto user'; do
 		rule "$open" drop
-		[[ $(doctor "$SERVER" 0) != *'the firewall'* ]] || fail "it complains of a port that is open: $open" || return 1
+		[[ $(doctor "$SERVER" 0) != *'the firewall'* ]] || fail "it complains of a port that is open: $open" ||
+			return 1
 	done
 	rule '' ''
 }
@@ -89,7 +92,8 @@ firewall() {
 # doctor finds a path that loses large packets, and addresses that no device can reach.
 ways() {
 	expect_text "$(doctor "$CLIENT" 0 "$SERVER_IP")" "^ok       packets of 1500 bytes get to $SERVER_IP$"
-	on "$SERVER" 'nft add table inet doctor && nft add chain inet doctor large "{ type filter hook input priority 0; }" &&
+	on "$SERVER" 'nft add table inet doctor &&
+		nft add chain inet doctor large "{ type filter hook input priority 0; }" &&
 		nft add rule inet doctor large meta length \> 1400 drop'
 	finds "$CLIENT" "packets of 1500 bytes do not get to $SERVER_IP, smaller ones do" "$SERVER_IP"
 	rule '' ''

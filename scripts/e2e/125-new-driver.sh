@@ -87,7 +87,8 @@ check() {
 	on "$SERVER" "$(declare -f acme_comes acme_goes)
 		at_clean_up '$(declare -f acme_goes); acme_goes'; acme_comes /host$dir"
 	on "$SERVER" "insmod /share/modules/kverbs.ko"
-	on "$CLIENT" "at_clean_up 'bg_stop_all; [[ ! -d /sys/module/kverbs ]] || rmmod kverbs'; insmod /share/modules/kverbs.ko"
+	on "$CLIENT" "at_clean_up 'bg_stop_all; [[ ! -d /sys/module/kverbs ]] || rmmod kverbs'
+		insmod /share/modules/kverbs.ko"
 	pair "$SERVER" "$CLIENT"
 	pair "$CLIENT" "$SERVER"
 	echo "result: kernel ULPs in both roles"

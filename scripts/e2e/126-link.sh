@@ -18,24 +18,28 @@ refuses() {
 	local output
 
 	! output=$(guest_run "$1" "/host$TOP/scripts/iw-mpa link $2 2>&1") || fail "link $2 is not refused" || return 1
-	expect_text "$output" "^iw-mpa: siw0 stays, for the kernel uses it: $3: end that, or: iw-mpa link down --force siw0$"
+	expect_text "$output" \
+		"^iw-mpa: siw0 stays, for the kernel uses it: $3: end that, or: iw-mpa link down --force siw0$"
 	on "$1" '[[ -e /sys/class/infiniband/siw0 ]]'
 }
 
 # "link up --netdev", which the unit iw-mpa-netdev@ calls, makes a link for an interface, unless /etc/iw-mpa/links has a
 # line for the interface.
 of_an_interface() {
-	on "$CLIENT" 'ip link add plain0 type veth peer name plain1; at_clean_up "ip link delete plain0 2>/dev/null || :"'
+	on "$CLIENT" \
+		'ip link add plain0 type veth peer name plain1; at_clean_up "ip link delete plain0 2>/dev/null || :"'
 	libexec "$CLIENT" 'up --netdev plain0'
 	on "$CLIENT" "rdma link show srnic_plain0/1 | grep 'netdev plain0'"
 	# When an interface gets another name, systemd stops the unit, which calls "link down --netdev". The link must
 	# stay.
 	on "$CLIENT" 'ip link set plain0 name plain9'
-	expect_text "$(libexec "$CLIENT" 'down --netdev plain0')" '^iw-mpa: srnic_plain0 stays, .* plain0 is plain9 by now$'
+	expect_text "$(libexec "$CLIENT" 'down --netdev plain0')" \
+		'^iw-mpa: srnic_plain0 stays, .* plain0 is plain9 by now$'
 	on "$CLIENT" 'ip link set plain9 name plain0 && [[ -e /sys/class/infiniband/srnic_plain0 ]]'
 	libexec "$CLIENT" 'down --netdev plain0'
 	on "$CLIENT" 'ip link delete plain0; [[ ! -e /sys/class/infiniband/srnic_plain0 ]]'
-	expect_text "$(libexec "$CLIENT" 'up --netdev eth0')" '^iw-mpa: eth0 has a line in /etc/iw-mpa/links, which holds$'
+	expect_text "$(libexec "$CLIENT" 'up --netdev eth0')" \
+		'^iw-mpa: eth0 has a line in /etc/iw-mpa/links, which holds$'
 	on "$CLIENT" '[[ ! -e /sys/class/infiniband/srnic_eth0 ]]'
 }
 
@@ -43,7 +47,8 @@ of_an_interface() {
 of_no_line() {
 	local output
 
-	! output=$(guest_run "$CLIENT" "/host$TOP/scripts/iw-mpa link down siw9 2>&1") || fail "there is no siw9" || return 1
+	! output=$(guest_run "$CLIENT" "/host$TOP/scripts/iw-mpa link down siw9 2>&1") || fail "there is no siw9" ||
+		return 1
 	expect_text "$output" '^iw-mpa: /etc/iw-mpa/links has no link siw9, and iw_mpa has none of that name$'
 }
 
@@ -67,13 +72,16 @@ check() {
 	for name in "$CLIENT" "$SERVER"; do
 		on "$name" "mkdir -p /usr/libexec/iw-mpa && ln -s /host$TOP/scripts/deb/link /usr/libexec/iw-mpa/link
 			at_clean_up 'rm -r /usr/libexec/iw-mpa'"
-		on "$name" 'mkdir -p /etc/iw-mpa && echo siw0 eth0 >/etc/iw-mpa/links; at_clean_up "rm -f /etc/iw-mpa/links"'
+		on "$name" 'mkdir -p /etc/iw-mpa && echo siw0 eth0 >/etc/iw-mpa/links
+			at_clean_up "rm -f /etc/iw-mpa/links"'
 	done
 	of_an_interface
 	of_no_line
 	guest_serve "$SERVER" server $((PORT + 1000)) "rping -s -P -a $SERVER_IP -p $((PORT + 1000))"
 	guest_bg "$CLIENT" client "rping -c -a $SERVER_IP -p $((PORT + 1000)) -C 10000000"
-	on "$CLIENT" 'program_is_connected() { rdma resource show cm_id link siw0/1 | grep -q "state CONNECT .* comm rping"; }
+	on "$CLIENT" 'program_is_connected() {
+			rdma resource show cm_id link siw0/1 | grep -q "state CONNECT .* comm rping"
+		}
 		poll 20 program_is_connected && pkill -STOP rping'
 	inside "$SERVER" "nvme_serve 4 0.0.0.0 $PORT 0"
 	inside "$CLIENT" "nvme_attach $SERVER_IP $PORT"
@@ -84,7 +92,8 @@ check() {
 	refuses "$CLIENT" 'down siw0' "nvme_rdma with $SERVER_IP:$PORT"
 	refuses "$CLIENT" restart "nvme_rdma with $SERVER_IP:$PORT"
 	refuses "$SERVER" 'down siw0' "nvmet_rdma with $CLIENT_IP:.*"
-	! output=$(guest_run "$CLIENT" '/usr/libexec/iw-mpa/link remove 2>&1') || fail 'remove is not refused' || return 1
+	! output=$(guest_run "$CLIENT" '/usr/libexec/iw-mpa/link remove 2>&1') || fail 'remove is not refused' ||
+		return 1
 	expect_text "$output" "^siw0: nvme_rdma with $SERVER_IP:$PORT$"
 	disk_has "$want" 'after what was refused'
 	link "$CLIENT" 'down --force siw0'

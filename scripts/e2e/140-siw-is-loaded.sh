@@ -77,6 +77,7 @@ loads_before_siw_is_seen() {
 }
 
 check() {
-	on "$SERVER" "$(declare -f one_at_a_time keeps_siw_out comes_with_siw loads_before_siw_is_seen); one_at_a_time $SERVER_DRIVER"
+	on "$SERVER" "$(declare -f one_at_a_time keeps_siw_out comes_with_siw \
+		loads_before_siw_is_seen); one_at_a_time $SERVER_DRIVER"
 	rping_once 10
 }

@@ -25,7 +25,8 @@ nothing_left() {
 	! grep -E 'iw_mpa|siw|srnic' /proc/slabinfo || fail "slabs of ours are left" || return 1
 	! ss -Htan | grep -v '^TIME-WAIT' || fail "sockets are left" || return 1
 	# A kworker keeps the name of its last work item, so only names of our own threads count.
-	! grep -E '^Name:\s*(iw_mpa|siw|srnic)' /proc/[0-9]*/status 2>/dev/null || fail "kernel threads are left" || return 1
+	! grep -E '^Name:\s*(iw_mpa|siw|srnic)' /proc/[0-9]*/status 2>/dev/null || fail "kernel threads are left" ||
+		return 1
 	[[ -z $(driver_get) && ! -d /sys/module/iw_mpa ]]
 }
 

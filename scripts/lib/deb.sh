@@ -88,7 +88,8 @@ make_tree() {
 	sed -i "s/^PACKAGE_VERSION=.*/PACKAGE_VERSION=\"$version\"/" "$tree/dkms.conf"
 	sed -i "s/^\(#define IW_MPA_VERSION\t*\)\"[^\"]*\"/\1\"$version\"/" "$tree"/{,judge/}include/rdma/iw_mpa.h
 	sed -i "s|@VERSION@|$version|g; s|@MAINTAINER@|$(maintainer)|
-		s|@COPYRIGHT@|$(year) the authors of iw_mpa|" "$tree"/*.[58] "$tree"/dev/* "$tree"/debian/{control,changelog,copyright,*.postinst}
+		s|@COPYRIGHT@|$(year) the authors of iw_mpa|" "$tree"/*.[58] "$tree"/dev/* \
+		"$tree"/debian/{control,changelog,copyright,*.postinst}
 	sed -i "1s/([^-]*-/($version-/" "$tree/debian/changelog"
 }
 

@@ -125,7 +125,8 @@ check_names() {
 
 	for name in "$@"; do
 		kernel_row "$name" || kernel_debugs "$name" || is_other "$name" ||
-			die "no such kernel: $name ($(kernel_names | paste -sd ' ') kasan kcsan)${from:+: see the variable $from}"
+			die "no such kernel: $name ($(kernel_names |
+				paste -sd ' ') kasan kcsan)${from:+: see the variable $from}"
 	done
 }
 
@@ -188,7 +189,8 @@ need_other_kernel() {
 
 no_headers() {
 	echo "no headers for kernel $KREL: apt-get install linux-headers-$KREL," \
-		'or, if the archive has them no more, upgrade the kernel and reboot; KREL=RELEASE builds for another kernel'
+		'or, if the archive has them no more, upgrade the kernel and reboot;' \
+		'KREL=RELEASE builds for another kernel'
 }
 
 need_debian_kernel() {

@@ -51,7 +51,8 @@ make_spec() {
 	description_of iw-mpa-dev >description-dev
 	sed -n '/^[a-z_]*() [{(]$/,/^[})]$/p' tree/debian/iw-mpa-dev.postinst | sed 's/%/%%/g' >drivers
 	rpm_changes "$maintainer" >changes
-	sed -e "s|@VERSION@|$VERSION|; s|@SUMMARY@|$(summary_of iw-mpa-dkms)|; s|@SUMMARY-DEV@|$(summary_of iw-mpa-dev)|" \
+	sed -e "s|@VERSION@|$VERSION|; s|@SUMMARY@|$(summary_of iw-mpa-dkms)|" \
+		-e "s|@SUMMARY-DEV@|$(summary_of iw-mpa-dev)|" \
 		-e '/^@DESCRIPTION@$/{r description
 		d
 	}' -e '/^@DESCRIPTION-DEV@$/{r description-dev
@@ -130,8 +131,10 @@ main() {
 	export SOURCE_DATE_EPOCH
 	umask 022
 	[[ ! -e $TOP/.git || -z $(git -c safe.directory='*' -C "$TOP" status --porcelain) ]] ||
-		say 'there are changes that are not committed: they are in the release, but for files that git does not know'
-	! grep -q '^M:.*\.invalid>' "$TOP/MAINTAINERS" || say 'who is asked for help is still to be filled in: see MAINTAINERS'
+		say 'there are changes that are not committed: they are in the release,' \
+			'but for files that git does not know'
+	! grep -q '^M:.*\.invalid>' "$TOP/MAINTAINERS" ||
+		say 'who is asked for help is still to be filled in: see MAINTAINERS'
 	locked release make_release "$OUT"
 	echo "$OUT"
 }

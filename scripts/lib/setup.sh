@@ -174,7 +174,8 @@ fetch_kernel() {
 	kernel_row "$name"
 	[[ -z $(find_krel "$name") ]] || return 0
 	archive_refresh "$KSUITE"
-	[[ -n $(archive_mirror security) ]] || why=", whose kernels are in $KSUITE-security: add that to sources.list(5)"
+	[[ -n $(archive_mirror security) ]] ||
+		why=", whose kernels are in $KSUITE-security: add that to sources.list(5)"
 	[[ $KARCH == "$ARCH" ]] || archive_refresh "${KSUITE%-"$KARCH"}"
 	read -r krel version < <(newest_kernel) || die "Debian's archive has no $KHEADERS in $KSUITE$why"
 	[[ $(kernel_of "$krel") == "$name" ]] ||
@@ -241,7 +242,8 @@ check_foreign() {
 	[[ $(arch_of "$1") == arm64 ]] ||
 		die "there are no guests with kernel $1: modules are built for it, and no more"
 	[[ " ${*:2} " == *' foreign '* ]] ||
-		die "kernel $1 is not for this suite: modules are built for it, and e2e, package.sh --readme and guest/run.sh boot it"
+		die "kernel $1 is not for this suite: modules are built for it," \
+			'and e2e, package.sh --readme and guest/run.sh boot it'
 }
 
 has_headers() { [[ -e /lib/modules/$1/build/Makefile || -e $CACHE/debian/$1/build/Makefile ]]; }

@@ -18,7 +18,8 @@ copy_renamed() {
 		sed -E -e "s/0x6d7061/0x$(printf '%06x' $((id % 0x1000000)))/" \
 			-e "s/\biw_mpa_skeleton\b/$name/g" -e "s/\bSkeleton of an RNIC driver\b/RNIC driver $name/" \
 			-e "s/\bskel_/${name}_/g; s/\bSKEL_/${upper}_/g; s/_skel_/_${name}_/g; s/_SKEL_/_${upper}_/g" \
-			-e "s/\bskel0\b/${name}0/g; s/\bskel\.h\b/$name.h/g" "$SKELETON/$file" >"$dir/${file/#skel./$name.}"
+			-e "s/\bskel0\b/${name}0/g; s/\bskel\.h\b/$name.h/g" "$SKELETON/$file" \
+			>"$dir/${file/#skel./$name.}"
 	done
 	# modinfo then prints the API that the driver is compiled for. The skeleton has no such line, since it is also a
 	# sample for the kernel's tree, where there is no IW_MPA_API.

@@ -124,7 +124,8 @@ small() {
 	echo "$output"
 	[[ $status -eq 0 ]] || fail "one end: status $status"
 	! grep -qiE '\berr(or)?\b|fail' <<<"$output" || fail 'it says so'
-	[[ $(grep -cE 'Test Complete\.( PASSED)?[[:space:]]*$' <<<"$output") -eq 2 ]] || fail 'not both ends came to their end'
+	[[ $(grep -cE 'Test Complete\.( PASSED)?[[:space:]]*$' <<<"$output") -eq 2 ]] ||
+		fail 'not both ends came to their end'
 	is_ours "$SERVER_DRIVER" || return 0
 	[[ $(established "$SERVER") -eq $((before + connections)) ]] || fail "not $connections connections"
 }

@@ -22,7 +22,8 @@ benchmarks() {
 	case $1 in
 	MPI1/messages) echo PingPong{,SpecificSource,AnySource} PingPing{,SpecificSource,AnySource} Sendrecv Exchange ;;
 	MPI1/collective)
-		echo Allreduce Reduce{,_scatter,_scatter_block} All{gather,gatherv,toall,toallv} {Gather,Scatter}{,v} Bcast
+		echo Allreduce Reduce{,_scatter,_scatter_block} All{gather,gatherv,toall,toallv} {Gather,Scatter}{,v} \
+			Bcast
 		;;
 	NBC/collective) echo I{allreduce,reduce,allgather{,v},alltoall{,v},gather{,v},scatter{,v}}_pure Ibcast ;;
 	EXT/windows) echo Unidir_{Get,Put} Bidir_Get Accumulate ;;

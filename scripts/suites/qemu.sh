@@ -16,7 +16,8 @@ COUNTER=0x10000
 # and at the address where an x86 processor begins: jmp f000:0000
 write_bios() {
 	on "$1" "truncate -s 64K $BIOS
-		printf '\xfa\xb8\x00\x10\x8e\xd8\x31\xdb\xff\x07\x81\xc3\x00\x10\xeb\xf8' | dd of=$BIOS conv=notrunc status=none
+		printf '\xfa\xb8\x00\x10\x8e\xd8\x31\xdb\xff\x07\x81\xc3\x00\x10\xeb\xf8' |
+			dd of=$BIOS conv=notrunc status=none
 		printf '\xea\x00\x00\x00\xf0' | dd of=$BIOS bs=1 seek=$((0xfff0)) conv=notrunc status=none"
 }
 

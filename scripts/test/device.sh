@@ -31,7 +31,8 @@ let_in() {
 
 	guest_run A "ln -sf /proc/self/fd /dev/fd && rm -rf $home && mkdir -m 700 $home &&
 		ssh-keygen -q -t ed25519 -N '' -f $home/id_ed25519 &&
-		cp $home/id_ed25519.pub /share/key && printf '%s\n' 'StrictHostKeyChecking no' 'LogLevel ERROR' >$home/config" &&
+		cp $home/id_ed25519.pub /share/key &&
+		printf '%s\n' 'StrictHostKeyChecking no' 'LogLevel ERROR' >$home/config" &&
 		guest_run B "rm -rf $home && mkdir -m 700 $home && cp /share/key $home/authorized_keys &&
 			chmod 600 $home/authorized_keys && dropbearkey -t ed25519 -f /run/host_key &&
 			bg_start sshd 'dropbear -F -E -r /run/host_key -p 22' && poll 20 tcp_listens 22"
@@ -103,7 +104,8 @@ reports() {
 
 	for regex in "$@"; do
 		grep -qE -- "$regex" "$GUEST_RUN"/share/cache/reports/*/report.txt ||
-			{ echo "not reported: $regex" && cat "$GUEST_RUN"/share/cache/reports/*/report.txt && return 1; }
+			{ echo "not reported: $regex" &&
+				cat "$GUEST_RUN"/share/cache/reports/*/report.txt && return 1; }
 	done
 }
 
@@ -149,7 +151,8 @@ test_refused() {
 # Without --hazards, wire tests that need it are reported as skipped. By default tshark is hidden
 # from iw-mpa-judge; in this test it is not, so the report also has tshark's verdict on the capture.
 test_startup() {
-	HIDDEN=/usr/bin/false judge --device siw0 --sample -k 'request_v1|rtr_offer|own_depths|rejected_v1|connect_to_where' \
+	HIDDEN=/usr/bin/false judge --device siw0 --sample \
+		-k 'request_v1|rtr_offer|own_depths|rejected_v1|connect_to_where' \
 		initiator responder hazards || return
 	said '^ok .* hazards_connect_to_where.*# SKIP needs --hazards' || return
 	reports '^device: siw0$' '^MPA revision: 2$' '^Reads at a time, taken and sent: 128, 128$' \
@@ -173,9 +176,11 @@ test_beside() {
 	local name
 
 	guest_bg A one "$(person --remote "$CARD" --device siw0 -k 'responder_rtr_offer_[1-4]' responder)" &&
-		guest_bg A other "IW_MPA_CACHE=/share/cache /host$TOP/scripts/wire.sh --hazards --device siw0 --remote $CARD \
+		guest_bg A other \
+		"IW_MPA_CACHE=/share/cache /host$TOP/scripts/wire.sh --hazards --device siw0 --remote $CARD \
 			-k 'responder_rtr_offer_[1-4]' responder" || return
-	guest_run A "for name in one other; do poll 200 grep -q 'wire: responder' /run/bg/\$name/output || exit; done" 420 &&
+	guest_run A "for name in one other; do poll 200 grep -q 'wire: responder' /run/bg/\$name/output || exit; done" \
+		420 &&
 		rm -r "$GUEST_RUN/share/cache/probes" && build_programs || return
 	for name in one other; do
 		SAID=$(guest_wait A "$name" "$LIMIT") || { echo "$SAID" && return 1; }
@@ -192,7 +197,8 @@ test_hazards() {
 	changes 'peer_to_peer 0' 'peer_to_peer 1' || return
 	judge --hazards --device siw0 --sample -k 'read_rtr_works|request_by_default|no_rtr_in_common' \
 		initiator hazards || return
-	said '^\[.*\] WARNING: 10\.0\.0\.2 may crash' '^ok .* hazards_read_rtr_works_with_depths_of_0 \[[^]]*\]$' || return
+	said '^\[.*\] WARNING: 10\.0\.0\.2 may crash' '^ok .* hazards_read_rtr_works_with_depths_of_0 \[[^]]*\]$' ||
+		return
 	reports '^asks for an RTR message: no$' '^not supported by the device:$' ': to ask for an RTR message$'
 }
 
@@ -213,7 +219,8 @@ mistaken() {
 	rsync -rc "$TOP/include" "$TOP/drivers" "$src/"
 	sed -i "$3" "$src/$dir/$2"
 	! cmp -s "$TOP/$dir/$2" "$src/$dir/$2" || { echo "$2 has no place for the mistake" && return 1; }
-	kernel_make M="$src/$dir" KBUILD_EXTRA_SYMBOLS="${IW_MPA_BUILD:-$CACHE/build/$KREL}/src/Module.symvers" modules \
+	kernel_make M="$src/$dir" KBUILD_EXTRA_SYMBOLS="${IW_MPA_BUILD:-$CACHE/build/$KREL}/src/Module.symvers" \
+		modules \
 		>"$src.log" 2>&1 || { tail -n 20 "$src.log" && return 1; }
 	cp "$src/$dir/srnic.ko" "$GUEST_RUN/share/modules-B/"
 	srnic_again
@@ -232,7 +239,8 @@ fails() {
 	reports '^4 tests: 1 fails, 3 passes$' "^7 rules: $# fails, $((7 - $#)) passes$" || return
 	named=$(sed -n '/^fails:$/,/^passes:$/s/^  \([A-Z]-[^ ]*\) .*/\1/p' "$folder"/*/report.txt | paste -sd ' ')
 	[[ $named == "$*" ]] || { echo "named: $named, not $*" && return 1; }
-	grep -q '<testsuite [^>]*tests="4" failures="1"' "$folder"/*/junit.xml && grep -q '<failure ' "$folder"/*/junit.xml
+	grep -q '<testsuite [^>]*tests="4" failures="1"' "$folder"/*/junit.xml &&
+		grep -q '<failure ' "$folder"/*/junit.xml
 }
 
 set_mtu() { guest_run A "ip link set eth0 mtu $1" && guest_run B "ip link set eth0 mtu $1"; }

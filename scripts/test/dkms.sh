@@ -350,7 +350,8 @@ headers_come() {
 
 # there COMMAND...: run a command on the copy of the host, as an administrator who types it
 there() {
-	env -i HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive PATH=/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin \
+	env -i HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
+		PATH=/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin \
 		chroot "$HOST" bash -ec "$1" </dev/null
 }
 
@@ -374,7 +375,8 @@ crcs_fit() {
 
 	there "cut -f 1,2 $other /lib/modules/$1/build/Module.symvers | sort" >"$WORK/there"
 	for module in acme srnic; do
-		there "modprobe --dump-modversions $(module_of "$module" "$1" | sed "s|^$HOST||") | sort" >"$WORK/wanted"
+		there "modprobe --dump-modversions $(module_of "$module" "$1" | sed "s|^$HOST||") | sort" \
+			>"$WORK/wanted"
 		symbols=$(there "cut -f 2 $other" | grep -cwFf - "$WORK/wanted")
 		echo "$1: $module: $(wc -l <"$WORK/wanted") symbols, $symbols of them of iw_mpa"
 		[[ $symbols -ge 5 && -z $(comm -23 "$WORK/wanted" "$WORK/there") ]] ||
@@ -395,7 +397,8 @@ test_author() {
 		status_is "$FIRST" acme/0.1 installed && crcs_fit "$FIRST" "$VERSION" || return
 	# shellcheck disable=SC2016 # expands in the chroot
 	there 'for kernel in 5.10.0-1-amd64 6.18.0-plain; do
-		mkdir -p /lib/modules/$kernel/build; echo "# CONFIG_INFINIBAND is not set" >/lib/modules/$kernel/build/.config
+		mkdir -p /lib/modules/$kernel/build
+		echo "# CONFIG_INFINIBAND is not set" >/lib/modules/$kernel/build/.config
 		status=0; dkms build acme/0.1 -k $kernel || status=$?
 		rm -r /lib/modules/$kernel; [[ $status -eq 77 ]]; done'
 }
@@ -427,7 +430,8 @@ test_does_not_compile() {
 
 	next_packages && deb=$(<"$WORK/next.deb") || return
 	there 'cp -r /root/acme /root/acme2; sed -i "s/0\.1/0.2/" /root/acme2/dkms.conf; dkms add /root/acme2' || return
-	printf '%s\n' "#if IW_MPA_API != $(api)" '#error it has to be changed' '#endif' >>"$HOST/usr/src/acme-0.1/acme.h"
+	printf '%s\n' "#if IW_MPA_API != $(api)" '#error it has to be changed' '#endif' \
+		>>"$HOST/usr/src/acme-0.1/acme.h"
 	for kernel in "$FIRST" "$SECOND"; do
 		cp "$(module_of acme "$kernel")" "$HOST/root/old-$kernel.ko" || return
 	done
@@ -450,7 +454,8 @@ test_compiles() {
 	for kernel in "$FIRST" "$SECOND"; do
 		status_is "$kernel" "iw_mpa/$NEXT" installed && status_is "$kernel" acme/0.1 installed &&
 			crcs_fit "$kernel" "$NEXT" || return
-		! cmp -s "$(module_of acme "$kernel")" "$HOST/root/old-$kernel.ko" || fail "$kernel: it is the old one" || return
+		! cmp -s "$(module_of acme "$kernel")" "$HOST/root/old-$kernel.ko" ||
+			fail "$kernel: it is the old one" || return
 	done
 	status_is '' acme/0.2 added
 }
@@ -462,7 +467,8 @@ test_refused() {
 	local guest
 
 	for guest in A B; do
-		inside "$guest" "mount --bind /host$HOST/lib/modules /lib/modules; old=/host$HOST/root/old"'-$(uname -r).ko
+		inside "$guest" \
+			"mount --bind /host$HOST/lib/modules /lib/modules; old=/host$HOST/root/old"'-$(uname -r).ko
 			modprobe iw_mpa; needs=$(modinfo -F depends "$old"); modprobe -a ${needs//,/ }
 			if insmod "$old" && rdma link add siw0 type acme netdev eth0; then exit 1; fi
 			dmesg | grep "a driver was refused: acme .*it is compiled for another IW_MPA_API than"
@@ -472,7 +478,8 @@ test_refused() {
 
 # over_acme INITIATOR TARGET ADDRESS: run NVMe, since acme has no verbs for programs.
 over_acme() {
-	guest_run "$1" "poll 10 has_carrier && modprobe acme && rdma link add siw0 type acme netdev eth0 && poll 10 rdma_is_up"
+	guest_run "$1" \
+		"poll 10 has_carrier && modprobe acme && rdma link add siw0 type acme netdev eth0 && poll 10 rdma_is_up"
 	guest_run "$2" "modprobe srnic && rdma link add siw0 type srnic netdev eth0 && poll 10 rdma_is_up"
 	inside "$2" "nvme_serve 4 $3 4420 0"
 	inside "$1" "nvme_attach $3 4420" 120
@@ -507,7 +514,8 @@ test_packages() {
 	GUEST_KERNEL=([B]=$2)
 	mkdir -p "$CACHE/build/$SECOND"		# guest_boot copies modules from this folder, which has to exist
 	say "booting two guests with $FIRST and $SECOND"
-	in_guests "$HOST/lib/modules/$FIRST/updates" 'the old modules are refused; NVMe over the new ones' test_old_and_new
+	in_guests "$HOST/lib/modules/$FIRST/updates" 'the old modules are refused; NVMe over the new ones' \
+		test_old_and_new
 	GUEST_KERNEL=()
 	tap_run 'what is purged leaves nothing' test_gone
 	umount -R "$WORK"

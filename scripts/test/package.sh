@@ -364,7 +364,8 @@ test_group() {
 		echo 'g rdma -' | systemd-sysusers -; cp /usr/share/doc/iw-mpa-dkms/examples/$rule /etc/udev/rules.d
 		udevadm control --reload; udevadm trigger --subsystem-match=infiniband_verbs --subsystem-match=misc
 		udevadm settle; [[ \$(stat -c '%G %a' $files | sort -u) == 'rdma 660' ]]
-		[[ -z \$(setpriv --reuid nobody --regid nogroup --clear-groups cat $files 2>&1 | grep -v 'Permission denied') ]]
+		[[ -z \$(setpriv --reuid nobody --regid nogroup --clear-groups cat $files 2>&1 |
+			grep -v 'Permission denied') ]]
 		systemctl restart iw-mpa-link@rnic-0; udevadm settle
 		[[ \$(stat -c '%G %a' $files | sort -u) == 'rdma 660' ]]" 120
 	link_works
@@ -382,7 +383,8 @@ test_doctor() {
 	expect_text "$output" "^ok       kernel $KREL_RE$"
 	expect_text "$output" '^ok       srnic [0-9.]+ is installed for this kernel$'
 	expect_text "$output" '^ok       DKMS builds it again for each new kernel$'
-	expect_text "$output" '^warning  linux-headers-[-a-z0-9.]+ is not installed, which brings the headers of each new kernel$'
+	expect_text "$output" \
+		'^warning  linux-headers-[-a-z0-9.]+ is not installed, which brings the headers of each new kernel$'
 	expect_text "$output" '^ok       srnic [0-9.]+ is loaded$'
 	expect_text "$output" '^ok       libsiw,'
 	expect_text "$output" '^ok       link rnic-0 on eth0: 10\.0\.0\.1,'
@@ -390,7 +392,8 @@ test_doctor() {
 	expect_text "$output" '^fault    there is no interface nosuch0$'
 	expect_text "$output" '^status 1$'
 
-	output=$(inside "mv /usr/lib/modules/$KREL/build /root; iw-mpa doctor eth0; mv /root/build /usr/lib/modules/$KREL
+	output=$(inside \
+		"mv /usr/lib/modules/$KREL/build /root; iw-mpa doctor eth0; mv /root/build /usr/lib/modules/$KREL
 		mv /var/lib/dkms/iw_mpa /root; iw-mpa doctor eth0; mv /root/iw_mpa /var/lib/dkms" 120)
 	echo "$output"
 	expect_text "$output" '^warning  the headers of this kernel are missing, .*, and reboot$'
@@ -422,7 +425,8 @@ test_netdev() {
 		systemctl is-active ${unit}plain0 iw-mpa-link@rnic-0" 180
 	# When an interface is renamed, systemd stops its unit, as if the interface was removed. The link has to stay.
 	inside "ip link set plain0 name plain9; poll 60 eval '! systemctl is-active ${unit}plain0'; sleep 1
-		journalctl -u ${unit}plain0 | grep 'srnic_plain0 stays'; rdma link show srnic_plain0/1 | grep 'netdev plain9'
+		journalctl -u ${unit}plain0 | grep 'srnic_plain0 stays'
+		rdma link show srnic_plain0/1 | grep 'netdev plain9'
 		ip link set plain9 name plain0; poll 60 systemctl is-active ${unit}plain0" 180
 	inside "ip link delete plain0; poll 60 eval '! systemctl is-active ${unit}plain0'
 		ip link add plain0 type veth peer name plain1; poll 60 systemctl is-active ${unit}plain0
@@ -438,7 +442,8 @@ test_no_module() {
 	inside "iw-mpa link down; rmmod srnic iw_mpa; mv /usr/lib/modules/$KREL/updates /root
 		status=0; systemctl restart iw-mpa-modules systemd-modules-load systemd-sysctl || status=\$?
 		mv /root/updates /usr/lib/modules/$KREL; [[ \$status -eq 0 ]]
-		[[ ! -e /proc/sys/net/iw_mpa && -z \$(systemctl --failed --no-legend | grep -E 'iw-mpa|modules|sysctl') ]]
+		[[ ! -e /proc/sys/net/iw_mpa && -z \$(systemctl --failed --no-legend |
+			grep -E 'iw-mpa|modules|sysctl') ]]
 		journalctl -b -u iw-mpa-modules | grep 'modprobe.*iw_mpa'" 180
 	inside 'iw-mpa link up; grep -x 12345 /proc/sys/net/iw_mpa/reply_timeout_ms' 120
 	link_works
@@ -532,7 +537,8 @@ test_upgrade_mounted() {
 	before=$(connections)
 	output=$(install_package "$NEW")
 	echo "$output"
-	expect_text "$output" "^iw-mpa: srnic $old stays in use; $NEXT comes with the next boot, or by: iw-mpa link restart"
+	expect_text "$output" \
+		"^iw-mpa: srnic $old stays in use; $NEXT comes with the next boot, or by: iw-mpa link restart"
 	expect_modules "$NEXT"
 	expect_loaded "$old"
 	writer_goes_on
@@ -542,7 +548,8 @@ test_upgrade_mounted() {
 	# disk.
 	output=$(inside 'refused() { ! "$@" 2>&1; }
 		refused iw-mpa link restart; iw-mpa doctor eth0
-		refused env DEBIAN_FRONTEND=noninteractive apt-get -q -y remove iw-mpa-dkms; dpkg -s iw-mpa-dkms' 300) ||
+		refused env DEBIAN_FRONTEND=noninteractive apt-get -q -y remove iw-mpa-dkms; dpkg -s iw-mpa-dkms' \
+			300) ||
 		{ echo "$output"; return 1; }
 	echo "$output"
 	expect_text "$output" '^iw-mpa: rnic-0 stays, for the kernel uses it: .*nvme_rdma with 10\.0\.0\.1:4420'
@@ -584,7 +591,8 @@ test_storage() {
 				>/etc/systemd/system/$unit
 		done
 		systemctl daemon-reload; systemctl enable nvmet-port@eth0; systemctl enable --now nvmet nvme@eth0
-		poll 120 systemctl start mnt.mount; head -c 1000000 /dev/urandom >/root/wanted; cp /root/wanted /mnt/file' 180
+		poll 120 systemctl start mnt.mount; head -c 1000000 /dev/urandom >/root/wanted
+		cp /root/wanted /mnt/file' 180
 	for way in 'iw-mpa link restart --force rnic-0' 'rdma link delete rnic-0; iw-mpa link up rnic-0'; do
 		inside "umount /mnt; $way; poll 120 systemctl start mnt.mount; cmp /root/wanted /mnt/file" 180
 	done
@@ -596,8 +604,10 @@ test_storage() {
 test_storage_boot() {
 	inside 'poll 300 mountpoint -q /mnt; findmnt -n -o SOURCE /mnt | grep -x "/dev/nvme[0-9]*n1"
 		cmp /root/wanted /mnt/file; cmp /root/wanted /mnt/last' 330
-	inside 'umount /mnt; systemctl disable --now nvmet-port@eth0 nvme@eth0 nvmet; [[ -z $(/usr/libexec/iw-mpa/link users) ]]
-		umount /srv; cp /root/fstab /etc/fstab; rm /etc/systemd/system/nvme*.service /etc/iw-mpa/nvmet.conf /var/srv
+	inside 'umount /mnt; systemctl disable --now nvmet-port@eth0 nvme@eth0 nvmet
+		[[ -z $(/usr/libexec/iw-mpa/link users) ]]
+		umount /srv; cp /root/fstab /etc/fstab
+		rm /etc/systemd/system/nvme*.service /etc/iw-mpa/nvmet.conf /var/srv
 		systemctl daemon-reload' 120
 }
 
@@ -824,7 +834,8 @@ test_ci_link() {
 	inside 'eval "$(/root/ci-setup)"; rdma link show $RDMA_DEVICE/1 | grep "state ACTIVE .*netdev $RDMA_NETDEV"
 		rping -s -a $RDMA_ADDRESS -C 3 & sleep 2; rping -c -a $RDMA_ADDRESS -C 3 -v' 300
 	inside 'ip link add plain0 type veth peer name plain1; ip address add 10.9.0.1/24 dev plain0
-		ip link set plain0 up; ip link set plain1 up; NETDEV=plain0 /root/ci-setup | grep -x RDMA_DEVICE=srnic_plain0
+		ip link set plain0 up; ip link set plain1 up
+		NETDEV=plain0 /root/ci-setup | grep -x RDMA_DEVICE=srnic_plain0
 		ip link delete plain0' 300
 }
 
@@ -833,7 +844,8 @@ test_ci_fault() {
 	local output
 
 	output=$(inside 'iw-mpa link down srnic_eth0; echo "blacklist srnic" >/etc/modprobe.d/ci.conf; rmmod srnic
-		fails /root/ci-setup 2>&1; rm /etc/modprobe.d/ci.conf; fails env NETDEV=nosuch0 /root/ci-setup 2>&1' 300)
+		fails /root/ci-setup 2>&1; rm /etc/modprobe.d/ci.conf; fails env NETDEV=nosuch0 /root/ci-setup 2>&1' \
+			300)
 	echo "$output"
 	expect_text "$output" '^fault    '
 	expect_text "$output" '^ci-setup: no data passes over eth0: see above$'
@@ -901,7 +913,8 @@ test_containers_host() {
 	output=$(inside "fails $run iw-mpa doctor; fails $run iw-mpa endpoints 2>&1" 120)
 	echo "$output"
 	expect_text "$output" '^fault    /dev/infiniband/rdma_cm: No such file or directory$'
-	expect_text "$output" '^iw-mpa: .*/endpoints: No such file or directory \(in a container: this is for its host\)$'
+	expect_text "$output" \
+		'^iw-mpa: .*/endpoints: No such file or directory \(in a container: this is for its host\)$'
 }
 
 # make_box: make a network namespace "box" with the interface eth0. In the initial namespace is the
@@ -944,7 +957,8 @@ test_containers_exclusive() {
 	guide containers_box 1
 	guide containers_move
 	guide containers_box 2
-	output=$(inside 'podman run --rm --network ns:/run/netns/box --device /dev/infiniband --rootfs /srv/image ibv_devices' 120)
+	output=$(inside 'podman run --rm --network ns:/run/netns/box --device /dev/infiniband \
+		--rootfs /srv/image ibv_devices' 120)
 	[[ $(grep srnic <<<"$output") =~ ^[[:space:]]*srnic_box[[:space:]]+[0-9a-f]+$ ]] || fail "there is $output"
 }
 

@@ -56,7 +56,8 @@ main() {
 	"$TOP/scripts/lib/build.sh"
 	guest_boot A
 	gcc -Wall -Wextra -Werror -O2 -o "$GUEST_RUN/share/random" "$TOP"/scripts/test/random/*.c -lpthread
-	guest_run A 'insmod /share/modules/iw_mpa.ko && insmod /share/modules/srnic.ko; modprobe -qa vrf bridge bonding || :'
+	guest_run A 'insmod /share/modules/iw_mpa.ko && insmod /share/modules/srnic.ko
+		modprobe -qa vrf bridge bonding || :'
 	let_allocations_fail
 	say "random: $minutes minutes, seed $seed"
 	tap_run "$minutes minutes, seed $seed" guest_run A \
@@ -64,7 +65,8 @@ main() {
 		$((minutes * 60 + 900))
 	[[ ! -e $GUEST_RUN/share/said ]] || sed 's/^/# /' "$GUEST_RUN/share/said"
 	# print iw_mpa's counters, which show how far connections got
-	guest_run A "grep -v ' 0\$' /sys/kernel/debug/iw_mpa/stats" | paste -sd ' ' | tr -s ' ' | fold -sw 110 | sed 's/^/# /' || :
+	guest_run A "grep -v ' 0\$' /sys/kernel/debug/iw_mpa/stats" | paste -sd ' ' | tr -s ' ' | fold -sw 110 |
+		sed 's/^/# /' || :
 	end_guest
 	tap_end random || die "logs: $GUEST_RUN"
 	guest_forget_logs

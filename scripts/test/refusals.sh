@@ -30,13 +30,16 @@ make_places() {
 	printf '%s\n' '#!/bin/sh' 'case "$*" in *sparse*) exit 1 ;; esac' \
 		"$(command -v dpkg-query) \"\$@\" | grep -v ' sparse$'" >"$HERE/bin/dpkg-query"
 	printf '%s\n' 'ID=ubuntu' 'ID_LIKE=debian' 'VERSION_ID="24.04"' >"$HERE/ubuntu/os-release"
-	printf '%s\n' '#!/bin/sh' '[ "$1" = -r ] && echo 6.14.0-1017-azure || exec /usr/bin/uname "$@"' >"$HERE/ubuntu/uname"
+	printf '%s\n' '#!/bin/sh' '[ "$1" = -r ] && echo 6.14.0-1017-azure || exec /usr/bin/uname "$@"' \
+		>"$HERE/ubuntu/uname"
 	# ubuntu COMMAND...: run COMMAND as on a host with another distribution
-	printf '%s\n' '#!/bin/sh -e' 'mount --bind "${0%/*}/os-release" /etc/os-release' 'exec "$@"' >"$HERE/ubuntu/ubuntu"
+	printf '%s\n' '#!/bin/sh -e' 'mount --bind "${0%/*}/os-release" /etc/os-release' 'exec "$@"' \
+		>"$HERE/ubuntu/ubuntu"
 	chmod +x "$HERE/bin/dpkg-query" "$HERE"/ubuntu/{uname,ubuntu}
 	# A configuration of apt that has only the release, without updates, as in a root of debootstrap
 	echo "deb $(archive_mirror main) bookworm main" >"$HERE/bin/sources.list"
-	printf '%s\n' "Dir::Etc::sourcelist \"$HERE/bin/sources.list\";" 'Dir::Etc::sourceparts "/dev/null";' >"$HERE/bin/apt.conf"
+	printf '%s\n' "Dir::Etc::sourcelist \"$HERE/bin/sources.list\";" 'Dir::Etc::sourceparts "/dev/null";' \
+		>"$HERE/bin/apt.conf"
 }
 
 # Run a command like a user, without the environment of these scripts

@@ -43,7 +43,8 @@ test_help() {
 
 # wire.sh --device siw: the results of siw are ignored, but tests that are left out have to be reported.
 test_wire_device() {
-	KERNELS=$KERNEL "$TOP/scripts/wire.sh" --device siw -k 'request_v1|rtr_offer_1|connect_to_where|segments_of_a_message' \
+	KERNELS=$KERNEL "$TOP/scripts/wire.sh" --device siw \
+		-k 'request_v1|rtr_offer_1|connect_to_where|segments_of_a_message' \
 		initiator responder hazards data_ddp >"$WORK/said" || true
 	said '^# wire: [0-9]+ passed' '^# report: ' 'ok .* responder_rtr_offer' 'ok .* data_ddp_D_4_1_1_segments' \
 		'initiator_request_v1 .*# SKIP needs the sysctls of iw_mpa' '# SKIP needs --hazards' \
@@ -76,7 +77,8 @@ test_wire_kernel() {
 		responder initiator data_mpa data_ddp data_term >"$WORK/said" || { cat "$WORK/said" && return 1; }
 	said '^# wire: [0-9]+ passed, 0 failed' '^ok .* responder_rtr_offer_1 \[[^]]*\]$' \
 		'^ok .* responder_local_error_of_the_responder.* # SKIP needs user space verbs, .*: a second request' \
-		'^ok .* data_mpa_F_4_1_1_[^ ]*responder \[[^]]*\]$' '^ok .* data_term_R_5_4_1_[^ ]*initiator \[[^]]*\]$' || return
+		'^ok .* data_mpa_F_4_1_1_[^ ]*responder \[[^]]*\]$' \
+		'^ok .* data_term_R_5_4_1_[^ ]*initiator \[[^]]*\]$' || return
 	grep -q '^without: user space verbs' "$(sed -n 's/^# report: //p' "$WORK/said")/report.txt"
 }
 
@@ -88,7 +90,8 @@ test_modules() {
 	ends make -s -C "$TOP" modules || return
 	need_krel
 	for module in iw_mpa srnic; do
-		[[ $(modinfo -F vermagic "$CACHE/build/$KREL/src/drivers/infiniband/sw/$module/$module.ko") == "$KREL "* ]] ||
+		[[ $(modinfo -F vermagic "$CACHE/build/$KREL/src/drivers/infiniband/sw/$module/$module.ko") == \
+			"$KREL "* ]] ||
 			{ echo "no $module.ko for $KREL" && return 1; }
 	done
 }
@@ -105,7 +108,8 @@ test_any_kernel() {
 		ln -s "$2" "/lib/modules/$1/build" && make -s -C "$3" modules KREL="$1" 2>&1' \
 		- "$krel" "$headers" "$TOP" || return
 	said "kernel ${krel//./\\.}: not tested on this one$" || return
-	[[ -e $CACHE/build/$krel/src/drivers/infiniband/sw/srnic/srnic.ko ]] || { echo "no srnic.ko for $krel" && return 1; }
+	[[ -e $CACHE/build/$krel/src/drivers/infiniband/sw/srnic/srnic.ko ]] ||
+		{ echo "no srnic.ko for $krel" && return 1; }
 	rm -r "${CACHE:?}/build/$krel"
 }
 
@@ -120,7 +124,8 @@ test_any_host() {
 	mkdir -p "$host" "$root/lib/modules/6.14.0-1017-azure/updates" "$root/usr/local/sbin"
 	touch "$root/lib/modules/6.14.0-1017-azure/updates/srnic.ko" "$root/usr/local/sbin/iw-mpa"
 	printf '%s\n' 'ID=ubuntu' 'ID_LIKE=debian' 'VERSION_ID="24.04"' >"$host/os-release"
-	printf '%s\n' '#!/bin/sh' '[ "$1" = --print-architecture ] && echo arm64 || exec /usr/bin/dpkg "$@"' >"$host/dpkg"
+	printf '%s\n' '#!/bin/sh' '[ "$1" = --print-architecture ] && echo arm64 || exec /usr/bin/dpkg "$@"' \
+		>"$host/dpkg"
 	chmod +x "$host/dpkg"
 	ends env -u KERNEL KREL=6.14.0-1017-azure unshare -m bash -ec 'mount --bind "$1/os-release" /etc/os-release
 		make -s -C "$2" deb
@@ -178,7 +183,8 @@ test_deb() {
 
 # headers_of RELEASE PACKAGE...: check that scripts/deb/headers names these packages for the kernel RELEASE of Ubuntu
 headers_of() {
-	OS_RELEASE=$WORK/os-release "$TOP/scripts/deb/headers" "$1" | diff - <(printf '%s\n' "linux-headers-$1" "${@:2}")
+	OS_RELEASE=$WORK/os-release "$TOP/scripts/deb/headers" "$1" |
+		diff - <(printf '%s\n' "linux-headers-$1" "${@:2}")
 }
 
 # For a kernel release that matches a row of scripts/kernels, whatever its numbers are,
@@ -209,7 +215,8 @@ test_headers() {
 
 # installed FOLDER: list the files below FOLDER, except documents, with modes and checksums
 installed() {
-	(cd "$1" && find . ! -type d ! -path './usr/share/doc/*' ! -path './var/*' ! -path './root/*' -printf '%P %m ' -exec sha256sum {} \; |
+	(cd "$1" && find . ! -type d ! -path './usr/share/doc/*' ! -path './var/*' ! -path './root/*' -printf '%P %m ' \
+		-exec sha256sum {} \; |
 		sed 's| [^ ]*$||' | sort)
 }
 
@@ -253,7 +260,8 @@ fake_host() {
 	fake systemctl '[ "$*" != "is-active iwpmd" ] || [ -e /run/iwpmd ]'
 	fake dkms
 	chroot "$root" rm -f /log /usr/lib/systemd/systemd-sysctl
-	chroot "$root" sh -c 'mkdir -p /usr/lib/systemd; ln -s /usr/local/sbin/sysctl-fake /usr/lib/systemd/systemd-sysctl'
+	chroot "$root" \
+		sh -c 'mkdir -p /usr/lib/systemd; ln -s /usr/local/sbin/sysctl-fake /usr/lib/systemd/systemd-sysctl'
 	fake sysctl-fake
 	make_link srnic0 eth0
 	make_link rxe0 eth0
@@ -275,14 +283,17 @@ enter() { env PATH=/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin unshare -n "$@"
 there() {
 	rm -f "$WORK/host/root/log"
 	# shellcheck disable=SC2016 # expands in the chroot
-	enter -pf chroot "$WORK/host/root" sh -c 'mount -t proc proc /proc; "$@"; status=$?; umount /proc; exit $status' \
+	enter -pf chroot "$WORK/host/root" \
+		sh -c 'mount -t proc proc /proc; "$@"; status=$?; umount /proc; exit $status' \
 		- "$@" >"$WORK/said" 2>&1 </dev/null
 }
 
 link() { there /usr/libexec/iw-mpa/link "$@"; }
 
 # logged REGEX: a fake program was called with such arguments
-logged() { grep -qsE -- "$1" "$WORK/host/root/log" || { echo "not called: $1" && cat "$WORK/host/root/log"; return 1; }; }
+logged() {
+	grep -qsE -- "$1" "$WORK/host/root/log" || { echo "not called: $1" && cat "$WORK/host/root/log"; return 1; }
+}
 
 links_are() { printf '%s\n' "$@" >"$WORK/host/root/etc/iw-mpa/links"; }
 
@@ -310,7 +321,8 @@ module_comes_late() {
 	rm -rf "$WORK"/host/root/sys/module/*
 	links_are 'srnic1 eth0'
 	link up srnic1 && has_link srnic1 && logged '^sysctl-fake --prefix=/net/iw_mpa$' || return
-	link down srnic1 && ! has_link srnic1 && link up srnic1 && has_link srnic1 && ! grep sysctl "$WORK/host/root/log"
+	link down srnic1 && ! has_link srnic1 && link up srnic1 && has_link srnic1 &&
+		! grep sysctl "$WORK/host/root/log"
 }
 
 # "link down NAME" removes only links of iw_mpa, and links that /etc/iw-mpa/links names.
@@ -354,7 +366,8 @@ old_link_is_named() {
 	links_are 'srnic1 full0'
 	fake modinfo 'echo newer'
 	! link restart || return
-	said 'the loaded modules stay, for there is still srnic_old$' 'full0 has srnic_old: iw-mpa link down srnic_old$' || return
+	said 'the loaded modules stay, for there is still srnic_old$' \
+		'full0 has srnic_old: iw-mpa link down srnic_old$' || return
 	link --follow down srnic_old && ! has_link srnic_old
 }
 
@@ -545,7 +558,8 @@ test_release() {
 		'^/usr/libexec/iw-mpa/headers --installed' || return
 
 	rpm --root "$again/rpm" --nodeps --noscripts -i "$dir"/*.noarch.rpm || return
-	rpm --root "$again/rpm" -q iw-mpa-dkms iw-mpa-dev && rpm --root "$again/rpm" --nodeps -V iw-mpa-dkms iw-mpa-dev || return
+	rpm --root "$again/rpm" -q iw-mpa-dkms iw-mpa-dev &&
+		rpm --root "$again/rpm" --nodeps -V iw-mpa-dkms iw-mpa-dev || return
 	dpkg-deb -x "$dir"/iw-mpa-dkms_*.deb "$again/deb" && dpkg-deb -x "$dir"/iw-mpa-dev_*.deb "$again/deb" || return
 	installed "$again/deb" >"$again/deb.files"
 	installed "$again/rpm" >"$again/rpm.files"
@@ -607,7 +621,8 @@ test_gdb() {
 		sleep 1
 	done
 	folder=$(sed -n 's/^.* running in \(.*\): sleep.*/\1/p' "$WORK/guest")
-	ends "$TOP/scripts/lib/guest/gdb.py" "$folder/A" -batch -ex 'info registers rip' -ex detach </dev/null || status=$?
+	ends "$TOP/scripts/lib/guest/gdb.py" "$folder/A" -batch -ex 'info registers rip' -ex detach </dev/null ||
+		status=$?
 	kill "$guest"
 	wait "$guest" || true
 	rm -rf "$folder"
@@ -678,7 +693,8 @@ test_bench_users() {
 		! cmp -s "$TOP/$file" "$copy/$file" || { echo "$file was not written" && return 1; }
 	done
 	"$copy/scripts/test/static/check-docs.py" || return
-	short USERS_COLUMNS=tcp USERS_TIMES='40 20 12 6' "$TOP/scripts/bench.sh" --users --kernel 6.12 -k '^nvme-read-4k$' ||
+	short USERS_COLUMNS=tcp USERS_TIMES='40 20 12 6' "$TOP/scripts/bench.sh" --users --kernel 6.12 \
+		-k '^nvme-read-4k$' ||
 		return
 	grep -qE $'^nvme-read-4k\t[0-9]+\t' "$WORK/bench/users-6.12.tsv"
 }
@@ -694,7 +710,8 @@ test_bench_storm() {
 }
 
 test_bench_comeback() {
-	short COMEBACK='4 2' COMEBACK_ROUNDS=1 COMEBACK_VARIANTS='siw srnic' "$TOP/scripts/bench.sh" --comeback || return
+	short COMEBACK='4 2' COMEBACK_ROUNDS=1 COMEBACK_VARIANTS='siw srnic' "$TOP/scripts/bench.sh" --comeback ||
+		return
 	said '^all are live, ms +[0-9,]+ +- +[0-9,]+$'
 }
 
@@ -723,8 +740,10 @@ test_bench_pong() {
 	said '^median: srnic to siw +[0-9.]+ '
 }
 
-ALL=(help setup modules any_kernel any_host cross deb headers release demo check static stage_siw takeover_list gdb suites e2e_kernels debug_kernel series_make interop_write
-	bench_table bench_users bench_rtt bench_storm bench_comeback bench_hops bench_scale bench_rate bench_load bench_pong wire_device wire_module wire_kernel)
+ALL=(help setup modules any_kernel any_host cross deb headers release demo check static stage_siw takeover_list gdb \
+	suites e2e_kernels debug_kernel series_make interop_write
+	bench_table bench_users bench_rtt bench_storm bench_comeback bench_hops bench_scale bench_rate bench_load \
+		bench_pong wire_device wire_module wire_kernel)
 
 alone() { echo "scripts/test/usage.sh $1"; }
 

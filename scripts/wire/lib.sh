@@ -56,7 +56,8 @@ run_tests() {
 
 	shift 4
 	set -- --device "$DEVICE" "$@"
-	output=$(guest_run A "cp -u /share/wire/{cm_probe,load_peer,verbs_probe,storm_verbs} /run && python3 /share/wire/run.py \
+	output=$(guest_run A \
+		"cp -u /share/wire/{cm_probe,load_peer,verbs_probe,storm_verbs} /run && python3 /share/wire/run.py \
 		--map /share/wire/map -k '$pattern' ${*@Q} /run/cm_probe $address" "$limit") || true
 	relay "$prefix" "$output"
 	want=$(python3 "$TOP/scripts/wire/run.py" -l -k "$pattern" "$@" | wc -l)

@@ -108,7 +108,8 @@ remote_capture() {
 	REMOTE_CAPTURE=$!
 	until grep -q '^File: ' "$said"; do
 		((SECONDS < end)) || kill "$REMOTE_CAPTURE" 2>/dev/null || true
-		kill -0 "$REMOTE_CAPTURE" 2>/dev/null || { say "not captured: $(tail -n 1 "$said")" && REMOTE_CAPTURE= && return; }
+		kill -0 "$REMOTE_CAPTURE" 2>/dev/null ||
+			{ say "not captured: $(tail -n 1 "$said")" && REMOTE_CAPTURE= && return; }
 		sleep 0.1
 	done
 }

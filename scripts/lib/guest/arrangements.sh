@@ -824,7 +824,8 @@ logged() {
 			break
 		done
 	done <<<"$LOGGED"
-	have=$(dmesg | sed -n "1,/$LOG_MARK/d; s/.*\(iw_mpa: [rp]-.*\(rdma_cm takes\|is used\|is a port\|is in the VRF\)\)/\1/p
+	have=$(dmesg |
+		sed -n "1,/$LOG_MARK/d; s/.*\(iw_mpa: [rp]-.*\(rdma_cm takes\|is used\|is a port\|is in the VRF\)\)/\1/p
 		s/.*\(srnic: .* has no hardware address\)/\1/p")
 	while IFS= read -r line; do
 		[[ $awaited == *"$line"* ]] || fail "the log has: $line"

@@ -94,7 +94,8 @@ iser_discover() {
 
 # iser_login ADDRESS PORT [NAME=VALUE...]: log in, with these settings of iscsiadm for a connection
 iser_login() {
-	local setting node=(iscsiadm --mode node --targetname "$ISER_IQN" --portal "$1:$2" --interface "$ISER_INTERFACE")
+	local setting node=(iscsiadm --mode node --targetname "$ISER_IQN" --portal "$1:$2" \
+		--interface "$ISER_INTERFACE")
 
 	"${node[@]}" --op new
 	for setting in "${@:3}"; do

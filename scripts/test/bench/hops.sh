@@ -44,7 +44,8 @@ measure_hops() {
 	# shellcheck disable=SC2034 # guest_boot's
 	GUEST_ACCEL=tcg,thread=single GUEST_SMP=1 GUEST_BOOT_LIMIT=600
 	# shellcheck disable=SC2034 # likewise
-	GUEST_ARGS=(-icount "shift=0,sleep=on" -plugin "$OUT/split.so,map=$OUT/map.NAME_OF_GUEST,out=$OUT/split.NAME_OF_GUEST")
+	GUEST_ARGS=(-icount "shift=0,sleep=on" -plugin \
+		"$OUT/split.so,map=$OUT/map.NAME_OF_GUEST,out=$OUT/split.NAME_OF_GUEST")
 	guest_boot A B
 	cp "$OUT/cm_hops" "$GUEST_RUN/share/"
 	for variant in $HOPS_VARIANTS; do

@@ -145,7 +145,8 @@ users_rows() {
 # Print the path of the file of the driver's setting large_fpdu, if the driver has it: a sysctl or a
 # module parameter, depending on the version of the modules.
 large_fpdu() {
-	guest_run A 'ls -d /proc/sys/net/iw_mpa/large_fpdu /sys/module/{srnic,iw_mpa}/parameters/large_fpdu 2>/dev/null |
+	guest_run A \
+		'ls -d /proc/sys/net/iw_mpa/large_fpdu /sys/module/{srnic,iw_mpa}/parameters/large_fpdu 2>/dev/null |
 		head -n 1' "$LIMIT"
 }
 

@@ -118,7 +118,9 @@ concerned_by() {
 	words | Documentation/* | *.md) echo static series:text ;;	# words: see changes_since()
 	.ci/* | Makefile | scripts/test/usage.sh | scripts/test/static/offered.py) echo static refusals usage ;;
 	scripts/check.sh | scripts/test/check/*) echo static refusals usage ;;
-	drivers/infiniband/hw/* | drivers/infiniband/sw/iw_mpa_skeleton/*) echo static kunit mutate series usage takeover e2e dkms package ;;
+	drivers/infiniband/hw/* | drivers/infiniband/sw/iw_mpa_skeleton/*)
+		echo static kunit mutate series usage takeover e2e dkms package
+		;;
 	kunit/*) echo static kunit mutate series ;;
 	scripts/lib/uml.sh | scripts/kunit.sh) echo static kunit mutate usage ;;
 	scripts/bench.sh | scripts/test/bench/*) echo static bench clock usage ;;
@@ -163,7 +165,9 @@ concerned_by() {
 		scripts/wire/hazards.py | scripts/wire/storms.py | scripts/wire/load.py | scripts/wire/faults.py)
 		echo "static device patched:wire usage:wire_ $(tests_concern "$name")"
 		;;
-	scripts/wire.sh | scripts/wire/*) echo static refusals wire device debug soak takeover e2e fuzz usage suites patched ;;
+	scripts/wire.sh | scripts/wire/*)
+		echo static refusals wire device debug soak takeover e2e fuzz usage suites patched
+		;;
 	*) echo all ;;
 	esac
 }
@@ -209,7 +213,8 @@ print(text.startswith("#!") and text.splitlines()[0], ast.dump(tree))' 2>/dev/nu
 		[[ $first != '#!'* ]] || echo "$first"
 		{ printf '{\n%s\n' "$first" && cat && printf '\n}\n'; } | bash --pretty-print 2>/dev/null
 		;;
-	Documentation/infiniband/iw_mpa_admin.rst) "$TOP/scripts/e2e/guide.py" /dev/stdin ;;	# 130-admin-guide runs these
+	# 130-admin-guide runs these.
+	Documentation/infiniband/iw_mpa_admin.rst) "$TOP/scripts/e2e/guide.py" /dev/stdin ;;
 	# Reports about devices have the first two cells of each row: the rule's name and the rule.
 	Documentation/*_conformance.rst)
 		awk '/^   \* - / { cell = 1 } /^     - / { cell++ } cell == 1 || cell == 2'
@@ -265,7 +270,8 @@ words_of() {
 		WORDS_OF[$key]=$(
 			set -o pipefail
 			# Git has no blob of uncommitted contents: read the file.
-			{ in_git cat-file blob "$2" || { [[ $2 == "${BLOB_OF[$1]:-}" ]] && cat "$TREE/$1"; }; } 2>/dev/null |
+			{ in_git cat-file blob "$2" ||
+				{ [[ $2 == "${BLOB_OF[$1]:-}" ]] && cat "$TREE/$1"; }; } 2>/dev/null |
 				without_words "$1" | cksum || echo none
 		)
 		[[ ${WORDS_OF[$key]} == *none ]] || echo "$key ${WORDS_OF[$key]}" >>"$WORDS_FILE"
@@ -291,7 +297,10 @@ statements() {
 		in_git log --raw --no-renames --no-abbrev --format='-%n%w(0,1,1)%B' "$1..HEAD" |
 		awk -F '\t' '/^-/ { said = "" }
 			/^ Concerns: / { said = said substr($0, 11) }
-			/^:/ { split($1, was, " "); text[$2] = text[$2] $2 FS was[1] " " was[2] " " was[3] " " was[4] " " said "\n" }
+			/^:/ {
+				split($1, was, " ")
+				text[$2] = text[$2] $2 FS was[1] " " was[2] " " was[3] " " was[4] " " said "\n"
+			}
 			/^:/ && said { any[$2] }
 			END { for (file in any) printf "%s", text[file] }'
 }
@@ -429,7 +438,8 @@ run_row() {
 		printf '# suite %s\n%s\n' "$row" "$said"
 		list_log "$TOOK 0 $row" <<<"$said"
 		PASSED=$((PASSED + DID_PASS))
-		REPORT+=("$(printf '%-7s %4d passed, 0 failed, %d s, on %s' "$row" "$DID_PASS" "$TOOK" "${RAN_ON:0:12}")")
+		REPORT+=("$(printf '%-7s %4d passed, 0 failed, %d s, on %s' "$row" "$DID_PASS" "$TOOK" \
+			"${RAN_ON:0:12}")")
 		return
 	fi
 	commit=$(commit_of_tree)

@@ -76,7 +76,8 @@ selftest_of_judge() {
 		'not ok pretends: exit status 3 after no failure' 'not ok idles: ran no test' \
 		'not ok skips: left a test out' '6 passed, 6 failed'
 	write_page "$dir/page"
-	[[ $(grep -o '<td class="failed">FAILED</td><td class="">[a-z]*' "$dir/page" | sed 's/.*>//' | paste -sd ' ') == \
+	[[ $(grep -o '<td class="failed">FAILED</td><td class="">[a-z]*' "$dir/page" |
+		sed 's/.*>//' | paste -sd ' ') == \
 		'fails dies miscounts pretends idles skips b' ]] || die "the page says otherwise: $(<"$dir/page")"
 	grep -qx 'exit status 3 after no failure</pre>' "$dir/page" || die "the page does not say why: $(<"$dir/page")"
 }
@@ -142,7 +143,8 @@ lane_of_the_rest() {
 # commit_all [MESSAGE]
 commit_all() {
 	in_git add -A
-	in_git -c user.name=a -c user.email=a@b -c commit.gpgsign=false -c core.hooksPath=/dev/null commit -q -m "${1:-a}"
+	in_git -c user.name=a -c user.email=a@b -c commit.gpgsign=false -c core.hooksPath=/dev/null commit -q \
+		-m "${1:-a}"
 }
 
 selftest_of_parts() {
@@ -264,7 +266,8 @@ selftest_of_words() {
 	words d.py '"""One"""\ndef f():\n    """One\n\n    word"""\n    return "b"\n' \
 		'def f():\n    """Two"""\n    return "b"\n' '"""One"""\ndef f():\n    """One"""\n    return "c"\n'
 	words d.py '"""One"""\nprint(__doc__)  # one\ndef f():\n    """One"""\n' \
-		'"""One"""\nprint(__doc__)  # two\ndef f():\n    """Two"""\n' '"""Two"""\nprint(__doc__)\ndef f():\n    """One"""\n'
+		'"""One"""\nprint(__doc__)  # two\ndef f():\n    """Two"""\n' \
+		'"""Two"""\nprint(__doc__)\ndef f():\n    """One"""\n'
 	words d.py 'def f():\n    """Only words"""\n' 'def f():\n    """No code"""\n' \
 		'def f():\n    """Only words"""\n    g()\n'
 	# A file that cannot be parsed counts as changed if only a comment differs.
@@ -387,16 +390,20 @@ selftest_of_tests() {
 	for row in "${ROWS[@]}"; do
 		[[ $row != *'e2e '*'-k '* || $row =~ \ -k\ \^\(?[0-9|]+\)?$ ]] || die "which cases are those of $row?"
 	done
-	changed scripts/e2e/040-perftest.sh + 'PAIRS=siw/srnic e2e' 'A=b e2e --sample' 'e2e -k ^(010|040)' 'e2e -k ^040' \
+	changed scripts/e2e/040-perftest.sh + 'PAIRS=siw/srnic e2e' 'A=b e2e --sample' 'e2e -k ^(010|040)' \
+		'e2e -k ^040' \
 		'SUITE=perftest suites --sample' 'debug kcsan e2e' 'usage demo'
 	changed scripts/e2e/040-perftest.sh - 'e2e -k ^(010|200)' 'SUITE=mpi suites --sample' 'debug kasan storms' \
 		'usage wire_device' interop takeover
-	changed scripts/wire/data_ops.py + wire 'wire --device siw_mpa' 'A=b wire --sample' 'wire -k x data_ddp data_ops' soak device \
+	changed scripts/wire/data_ops.py + wire 'wire --device siw_mpa' 'A=b wire --sample' \
+		'wire -k x data_ddp data_ops' soak device \
 		'usage wire_device'
-	changed scripts/wire/data_ops.py - 'wire -k x data_ddp' 'wire --sample load' 'A=b soak -k ^storms_' 'debug kasan faults' \
+	changed scripts/wire/data_ops.py - 'wire -k x data_ddp' 'wire --sample load' 'A=b soak -k ^storms_' \
+		'debug kasan faults' \
 		'usage demo' takeover e2e fuzz
 	changed scripts/wire/load.py + 'soak -k ^load_'
-	changed scripts/suites/blktests.patch + 'SUITE=blktests suites --sample' 'SUITE=srp suites --sample' 'usage suites'
+	changed scripts/suites/blktests.patch + 'SUITE=blktests suites --sample' 'SUITE=srp suites --sample' \
+		'usage suites'
 	changed scripts/suites/libsiw_probe.c + 'SUITE=libsiw suites --sample'
 	changed scripts/suites/qmp.py - 'SUITE=libsiw suites --sample'
 	changed scripts/suites/lib.sh + 'SUITE=qemu suites --sample'

@@ -42,7 +42,8 @@ build_all() {
 
 	{
 		if grep -q '^+++ b/.*Kconfig' "$1"; then
-			"$TREE/scripts/config" --file "$OBJ/.config" -m IW_MPA -m SRNIC -m SAMPLE_IW_MPA -e IW_MPA_TAKEOVER
+			"$TREE/scripts/config" --file "$OBJ/.config" -m IW_MPA -m SRNIC -m SAMPLE_IW_MPA \
+				-e IW_MPA_TAKEOVER
 			tree_make olddefconfig && tree_make modules_prepare
 		fi && if grep -q '^+++ b/.*iwcm.c' "$1"; then
 			tree_make KCFLAGS=-Werror drivers/infiniband/core/iwcm.o
@@ -58,7 +59,8 @@ build_all() {
 # this tree's git repository, which it would take for the kernel's; so it cannot look up the commits
 # of Fixes: tags.
 checkpatch() (
-	ignore=$(awk '/^[A-Z]/ { print $1 }' "$TOP/scripts/test/static/checkpatch.ignore" | paste -sd ,),FILE_PATH_CHANGES,UNKNOWN_COMMIT_ID
+	ignore=$(awk '/^[A-Z]/ { print $1 }' "$TOP/scripts/test/static/checkpatch.ignore" |
+		paste -sd ,),FILE_PATH_CHANGES,UNKNOWN_COMMIT_ID
 	! grep -q '^+++ b/.*/trace.*\.h' "$1" || ignore+=,OPEN_ENDED_LINE,PARENTHESIS_ALIGNMENT
 	cd "$WORK" && perl "$TREE/scripts/checkpatch.pl" --root="$TREE" --strict --no-summary --terse --show-types \
 		--color=never --ignore "$ignore" "$1"
@@ -115,7 +117,8 @@ test_pages() (
 	! grep -nP "$NOT_IN_PAGES" "${pages[@]}" || exit 1
 	later=" ${SERIES[*]} "
 	for name in ${later#* "$1" }; do
-		! grep -rnE "\b${name}([0-9_]|\b)" "${pages[@]}" "$SW/iw_mpa" include/rdma/iw_mpa*.h samples/iw_mpa || exit 1
+		! grep -rnE "\b${name}([0-9_]|\b)" "${pages[@]}" "$SW/iw_mpa" include/rdma/iw_mpa*.h samples/iw_mpa ||
+			exit 1
 	done
 )
 
