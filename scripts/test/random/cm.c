@@ -61,12 +61,19 @@ static union {
 
 #define COMMAND(type)	struct { struct rdma_ucm_cmd_hdr hdr; struct type cmd; }
 
+/* Only the id of a request is accepted or rejected: so such a command never gets another id. */
+static bool is_answer(unsigned int number)
+{
+	return number == RDMA_USER_CM_CMD_ACCEPT || number == RDMA_USER_CM_CMD_REJECT;
+}
+
 static bool send_command(int channel, unsigned int number, void *command, size_t size)
 {
 	struct rdma_ucm_cmd_hdr *hdr = command;
 
 	*hdr = (struct rdma_ucm_cmd_hdr) { number, size - sizeof(*hdr), sizeof(response) };
-	spoil(hdr + 1, size - sizeof(*hdr));
+	if (!is_answer(number))
+		spoil(hdr + 1, size - sizeof(*hdr));
 	if (one_in(50))
 		hdr->in = chance(hdr->in + 1);
 	return write(channels[channel], command, hdr->in + sizeof(*hdr)) > 0;
@@ -237,6 +244,7 @@ static bool answer(struct id *id, uint32_t number, const struct rdma_ucm_event_r
 	if (one_in(6))
 		return one_in(3) || DO(id, REJECT, reject);
 	accept.cmd.conn_param = parameters(id);
+	spoil(&accept.cmd.conn_param, sizeof(accept.cmd.conn_param));
 	learn(id, event);
 	return DO(id, ACCEPT, accept);
 }
@@ -303,6 +311,7 @@ bool op_cm_odd(void)
 		.id = odd.id, .word = chance(4),
 	};
 	int channel = id && !one_in(4) ? id->channel : (int)chance(CHANNELS);
+	unsigned int number = chance(24);
 
 	switch (chance(4)) {
 	case 0:	/* move the id to the other channel */
@@ -322,8 +331,9 @@ bool op_cm_odd(void)
 						    RDMA_USER_CM_CMD_RESOLVE_ROUTE,
 						    RDMA_USER_CM_CMD_DISCONNECT), &without, 16);
 	default:
-		return send_command(channel, chance(24), one_in(2) ? (void *)&odd : &without,
-				    16 + 4 * chance(70));
+		return !is_answer(number) &&
+			send_command(channel, number, one_in(2) ? (void *)&odd : &without,
+				     16 + 4 * chance(70));
 	}
 }
 
