@@ -5,13 +5,16 @@
 # in iw_mpa's layers L1 to L3 (each Makefile lists the files of its layers), and runs the KUnit
 # suites with each mutant: see scripts/test/mutate/mutate.py.
 #
-#   scripts/mutate.sh [--seed N] [--count N] [--minutes N] [--keep]
-#   scripts/mutate.sh --people [--minutes N] [--keep]
+#   scripts/mutate.sh [--seed N] [--count N] [--minutes N] [--keep] [--wire]
+#   scripts/mutate.sh --people [--minutes N] [--keep] [--wire]
 #
 # N mutants of each group are tried; the seed chooses them: by default the first eight digits of the commit's id, as a
 # number, or 1 without git. --people tries all mutants that people have written, in groups by kind:
 # scripts/test/mutate/people. With --minutes the run ends after that time, and the next run with that seed continues
-# there. --keep is for work on tests or code: mutants that were found before that work count as found.
+# there. --keep is for work on tests or code: mutants that were found before that work count as found. --wire: those
+# that no suite finds, and that are not known to change nothing, are put into the modules, one at a time, and a guest
+# runs the files of scripts/wire about their layer, for some minutes each; a mutant counts as found if one of their
+# tests fails.
 
 . "$(dirname "$0")/lib/lib.sh"
 . "$TOP/scripts/lib/tap.sh"
@@ -21,6 +24,7 @@
 WORK=$CACHE/mutate
 MINUTES=()
 KEEP=()
+WIRE=
 CHOICE=(--seed "$((16#$(git -c safe.directory='*' -C "$TOP" rev-parse --short=8 HEAD 2>/dev/null || echo 1)))")
 
 mutate() { "$TOP/scripts/test/mutate/mutate.py" --state "$WORK/state.json" "${CHOICE[@]}" "${KEEP[@]}" "$@"; }
@@ -64,6 +68,13 @@ run() {
 	mutate "${MINUTES[@]}" --kunit "$WORK/linux" "$@" || tap 'not ok' 'the mutants were run'
 }
 
+# on_wire: the modules of the copy are built in a folder of their own, so those of this tree stay as they are.
+on_wire() {
+	rsync -a --delete --exclude=/.git "$TOP/" "$WORK/tree/"
+	IW_MPA_BUILD=$WORK/modules KERNELS=$KERNEL mutate "${MINUTES[@]}" --wire "$WORK/tree" ||
+		tap 'not ok' 'the mutants were put on the wire'
+}
+
 verdicts() {
 	local line
 
@@ -85,18 +96,21 @@ main() {
 		--seed | --count) CHOICE+=("$1" "${2?a number}") ;;
 		--minutes) MINUTES=("$1" "${2?a number}") ;;
 		--keep) KEEP=(--keep) && shift && continue ;;
+		--wire) WIRE=yes && shift && continue ;;
 		--people) CHOICE+=(--people) && WORK=$CACHE/mutate/people && shift && continue ;;
-		*) die 'usage: mutate.sh [--people] [--seed N] [--count N] [--minutes N] [--keep]' ;;
+		*) die 'usage: mutate.sh [--people] [--seed N] [--count N] [--minutes N] [--keep] [--wire]' ;;
 		esac
 		shift 2
 	done
-	"$TOP/scripts/lib/setup.sh" kunit
+	# shellcheck disable=SC2086 # nothing, or a list of words
+	"$TOP/scripts/lib/setup.sh" kunit ${WIRE:+build guest}
 	linux=$("$TOP/scripts/lib/linux-source.sh")
 	mkdir -p "$WORK"
 	mapfile -t suites < <(suites net)
 	say 'mutate: building one kernel with all mutants'
 	tap_run 'the kernel with the mutants builds' locked kunit build_mutants "$linux"
 	run "${suites[@]}"
+	[[ -z $WIRE ]] || on_wire
 	verdicts < <(mutate --verdict || echo 'not ok no verdict')
 	tap_end mutate
 }

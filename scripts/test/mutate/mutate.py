@@ -4,6 +4,8 @@
 
     mutate.py --make TREE             write sources with all mutants over the copies in TREE
     mutate.py --kunit KERNEL SUITE... run the suites in that kernel, a user mode Linux, with each mutant
+    mutate.py --wire TREE             for each mutant that no suite has found, build the modules of TREE, a copy of
+                                      this tree, with it, and run the files of scripts/wire about its layer
     mutate.py --verdict               print which mutants were found, group by group, as test results
     mutate.py --selftest              prove that mutants are as intended, and explanations up to date
 
@@ -51,6 +53,20 @@ FOLDER = 'drivers/infiniband/sw/'
 GROUPS = {
     'srnic R0 to R3': ('srnic', ('srnic-r0', 'srnic-r1', 'srnic-r2', 'srnic-r3')),
     'library L1 to L3': ('iw_mpa', ('iw_mpa-l1', 'iw_mpa-l2-memory', 'iw_mpa-l2-takeover', 'iw_mpa-l2', 'iw_mpa-l3')),
+}
+# Layer -> the files of scripts/wire whose tests are about it. Takeover has a suite of its own.
+WIRE = {
+    'iw_mpa-l0': 'initiator responder data_mpa',
+    'iw_mpa-leaves': 'initiator responder hazards',
+    'srnic-r0': 'data_term data_ddp data_states',
+    'srnic-r1': 'data_access data_rings data_kernel',
+    'srnic-r2': 'data_mpa data_ddp data_rdmap data_ops data_order data_term',
+    'srnic-r3': 'data_states data_unending data_kernel',
+    'srnic-r4': 'data_access data_rings data_kernel',
+    'iw_mpa-l1': 'initiator responder fast_open',
+    'iw_mpa-l2-memory': 'initiator responder hazards',
+    'iw_mpa-l2': 'initiator responder hazards data_unending',
+    'iw_mpa-l3': 'hazards initiator responder',
 }
 WANTED = 95             # per cent of a group's mutants that the suites have to find
 SAME = 10               # per cent of a group's mutants that mutants.explained may say change nothing
@@ -329,7 +345,7 @@ def kunit(args, state, suites):
         state.data.update(kernel=digest, suites={})
         for mutant in state.mutants():
             if not args.keep or mutant["found"] in SURVIVES:
-                mutant["found"] = None
+                mutant.update(found=None, wire=None)
     original_passes(kernel, suites, state)
     known = state.data["suites"]
     found_by = {}
@@ -351,9 +367,48 @@ def kunit(args, state, suites):
         state.save()
 
 
+def wire_files(path):
+    """Return the files of scripts/wire with tests about the layer of the source PATH."""
+    return next((files.split() for layer, files in WIRE.items() if path in layer_files([layer])), [])
+
+
+def alone(source, mutant):
+    """Return the text of a source with MUTANT, which is always on."""
+    return f"#define MUTANT(n) 1\n#line 1\n{mutants.schemata(source, [mutant])}"
+
+
+def run_on_wire(tree, files):
+    """Build the modules of TREE, and run FILES. Return which of these two fails, if one does."""
+    for name, command in (("build", ["scripts/lib/build.sh"]), ("wire", ["scripts/wire.sh", *files])):
+        if subprocess.run([tree / command[0], *command[1:]], stdin=subprocess.DEVNULL, check=False).returncode:
+            return name
+    return None
+
+
+def wire(args, state):
+    end = time.monotonic() + 60 * args.minutes if args.minutes else None
+    sources, chosen = pick(args, set(state.data["dropped"]))
+    by_name = {m.name(): m for some in chosen.values() for m in some}
+    for entry in state.mutants():
+        files = wire_files(entry["path"])
+        if not files or entry.get("wire") or entry["found"] not in SURVIVES or is_same(entry, explained()):
+            continue
+        if end and time.monotonic() > end:
+            print("# to be continued")
+            return
+        path = args.wire / entry["path"]
+        put(path, alone(sources[entry["path"]], by_name[entry["name"]]))
+        failed = run_on_wire(args.wire, files)
+        put(path, sources[entry["path"]].text)
+        entry["wire"] = {"build": "does not compile", "wire": FOUND_ON_WIRE, None: "survives"}[failed]
+        print(f"# {entry['number']} {entry['name']}\n#   wire: {entry['wire']}", flush=True)
+        state.save()
+
+
 # --- results ----------------------------------------------------------------------------------
 
 SURVIVES = 'survives', 'not reached'
+FOUND_ON_WIRE = 'found'
 HOW = 'same:', 'lost:'
 
 
@@ -371,15 +426,23 @@ def explained():
     return reasons
 
 
+def is_same(mutant, reasons):
+    return reasons.get(mutant["name"], '').startswith('same:')
+
+
+def is_lost(mutant):
+    return mutant["found"] in SURVIVES and mutant.get("wire") != FOUND_ON_WIRE
+
+
 def share(group, mine, reasons, judged=True):
-    """Print the result for a group. If all its mutants were run, it is "ok" if the suites find
+    """Print the result for a group. If all its mutants were run, it is "ok" if the tests find
     WANTED % of those that change something and at most SAME % are said to change nothing, if the
     group has fewer than FEWEST, or if not JUDGED."""
     if any(m["found"] is None for m in mine) or not mine:
         print(f"not ok {group}: not all were run")
         return
-    lost = [m for m in mine if m["found"] in SURVIVES]
-    same = [m for m in lost if reasons.get(m["name"], '').startswith('same:')]
+    lost = [m for m in mine if is_lost(m)]
+    same = [m for m in lost if is_same(m, reasons)]
     real = len(mine) - len(same)
     found = len(mine) - len(lost)
     good = 100 * found >= WANTED * real and 100 * len(same) <= SAME * len(mine)
@@ -392,7 +455,7 @@ def verdict(args, state):
     a result for each group. The kinds of "people", each with few mutants, are judged together."""
     reasons = explained()
     for mutant in state.mutants():
-        if mutant["found"] in SURVIVES and mutant["name"] not in reasons:
+        if is_lost(mutant) and mutant["name"] not in reasons:
             print(f"not ok {mutant['group']}: {mutant['name']}: {mutant['found']}")
     groups = dict.fromkeys(m["group"] for m in state.mutants()) if args.people else GROUPS
     for group in groups:
@@ -462,6 +525,8 @@ def selftest():
     state = State(pathlib.Path("/nonexistent"))
     for path in paths:
         state.data["mutants"] = [{"name": "it", "path": path, "line": 9}, {"name": "not it", "path": path, "line": 8}]
+        assert set(wire_files(path)) <= {file.stem for file in (TOP / 'scripts/wire').glob('*.py')}, path
+        assert wire_files(path) or 'takeover/' in path, path
         assert not_taken(state, f"linux/drivers/iw_mpa/{path}:9:35: error: invalid initializer\n") == ["it"], path
 
 
@@ -470,6 +535,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--make", type=pathlib.Path)
     parser.add_argument("--kunit")
+    parser.add_argument("--wire", type=pathlib.Path)
     parser.add_argument("--selftest", action="store_true")
     parser.add_argument("--keep", action="store_true")
     parser.add_argument("--people", action="store_true")
@@ -489,6 +555,8 @@ def main():
         make(args, state)
     if args.kunit:
         kunit(args, state, args.suites)
+    if args.wire:
+        wire(args, state)
     if args.verdict:
         verdict(args, state)
 
