@@ -441,7 +441,9 @@ test_check() {
 	local entry listed rows some ends=
 	local -a words
 
-	scripts/check.sh --selftest && scripts/check.sh --all -l -k '^refusals$' >/dev/null || return 1
+	# One row proves that the list can be read. Which results still hold is the selftest's subject: to find that out for
+	# a row that passed long ago takes minutes.
+	scripts/check.sh --selftest && scripts/check.sh --all -l -k '^soak$' >/dev/null || return 1
 	rows=$(sed -n 's/^[0-9]* //p' scripts/test/check/rows)
 	[[ -z $(sort <<<"$rows" | uniq -d) ]] || { echo 'a row is there twice'; return 1; }
 	while IFS= read -r entry; do
