@@ -163,10 +163,10 @@ concerned_by() {
 	scripts/wire/*/*) echo all ;;	# modules that build.sh builds for each guest
 	scripts/wire/data_*.py | scripts/wire/initiator.py | scripts/wire/responder.py | scripts/wire/fast_open.py | \
 		scripts/wire/hazards.py | scripts/wire/storms.py | scripts/wire/load.py | scripts/wire/faults.py)
-		echo "static device patched:wire usage:wire_ $(tests_concern "$name")"
+		echo "static device patched:wire usage:wire_ mutate:--wire $(tests_concern "$name")"
 		;;
 	scripts/wire.sh | scripts/wire/*)
-		echo static refusals wire device debug soak takeover e2e fuzz usage suites patched
+		echo static refusals wire device debug soak takeover e2e fuzz usage suites patched mutate:--wire
 		;;
 	*) echo all ;;
 	esac
