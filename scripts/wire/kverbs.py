@@ -5,6 +5,7 @@
 """
 
 import collections
+import errno
 import os
 import threading
 import time
@@ -55,15 +56,19 @@ class Kverbs:
         lines = os.read(self.file, 1 << 16).decode().splitlines()
         return lines[:-1], 0 if lines[-1] == "OK" else int(lines[-1].split()[1])
 
-    def do(self, line):
-        said, errno = self.ask(line)
-        check(not errno, f"{line[:100]}: {os.strerror(errno)}")
+    def do(self, line, optional=None):
+        """Run a command, and return its lines of output. optional: the feature that the command
+        needs, which a driver that is not ours may lack"""
+        said, error = self.ask(line)
+        if optional and error == errno.EOPNOTSUPP and not needs.Place.ours:
+            raise needs.Unsupported(optional)
+        check(not error, f"{line[:100]}: {os.strerror(error)}")
         return said
 
     def fails(self, line):
-        _, errno = self.ask(line)
-        check(errno, f"{line[:100]} did not fail")
-        return errno
+        _, error = self.ask(line)
+        check(error, f"{line[:100]} did not fail")
+        return error
 
     def take(self, limit=0.0):
         """Wait up to limit seconds for an event or a completion, and queue it. Return False if
@@ -212,6 +217,7 @@ class KernelLink(Link):
         cannot overflow; prepare(kv): called when kverbs has created the QP, before it calls
         rdma_accept() or rdma_connect()"""
         self.prepare = prepare
+        self.optional = "shared receive queues" if srq else None
         self.kv = Kverbs()
         b.things.append(self._end)
         if srq:
@@ -237,7 +243,7 @@ class KernelLink(Link):
         equal(self.kv.event("CONNECT_REQUEST"), 0, "status")
 
     def accept(self):
-        self.kv.dma_key = int(self.kv.do("prepare")[0].split()[1], 0)
+        self.kv.dma_key = int(self.kv.do("prepare", self.optional)[0].split()[1], 0)
         if self.prepare:
             self.prepare(self.kv)
         self.kv.do(f"accept {self.ird} {self.ord}")
@@ -245,7 +251,7 @@ class KernelLink(Link):
         self._enter(self.tcp, reply, reply.ord)
 
     def _connect(self):
-        said = self.kv.do(f"resolve {self.b.listen_address} {self.b.port}")
+        said = self.kv.do(f"resolve {self.b.listen_address} {self.b.port}", self.optional)
         self.kv.dma_key = int(said[0].split()[1], 0)
         if self.prepare:
             self.prepare(self.kv)
