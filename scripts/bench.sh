@@ -28,6 +28,8 @@
 #                                      switches, wake-ups
 #   scripts/bench.sh --scale           connecting and disconnecting on 1, 2 and 4 processors; and 100,000
 #                                      endpoints: their memory, a listing, the removal of their device
+#   scripts/bench.sh --growth          NVMe beside NVMe/TCP with I/Os on 1, 8, 64 and 512 controllers: instructions
+#                                      on 1, 2 and 4 processors, memory, I/Os per second by the clock
 #   scripts/bench.sh --rate            connections per second on four processors, by the clock: only
 #                                      the ratios within one round mean something
 #   scripts/bench.sh --load            bytes per second of Writes of 1, 8 and 64 QPs, by the clock, and how
@@ -149,6 +151,8 @@ STORM_VARIANTS=${STORM_VARIANTS:-'siw siw_mpa srnic'}
 . "$TOP/scripts/test/bench/ulps.sh"
 # shellcheck source=scripts/test/bench/users.sh
 . "$TOP/scripts/test/bench/users.sh"
+# shellcheck source=scripts/test/bench/growth.sh
+. "$TOP/scripts/test/bench/growth.sh"
 # shellcheck source=scripts/test/bench/registrations.sh
 . "$TOP/scripts/test/bench/registrations.sh"
 
@@ -560,6 +564,7 @@ all_measured() {
 run_option() {
 	case ${1:-} in
 	--comeback) measure_comebacks ;;
+	--growth) measure_growth ;;
 	--guard) guard ;;
 	--hops) measure_hops ;;
 	--load) measure_load ;;
@@ -583,7 +588,7 @@ run_option() {
 	[[ $GAPS -eq 0 ]] || die "without a result: $GAPS of what was to be measured, see above"
 }
 
-OPTIONS='--comeback --guard --hops --load --pong --rate --register --rtt --scale --storm'
+OPTIONS='--comeback --growth --guard --hops --load --pong --rate --register --rtt --scale --storm'
 
 main() {
 	case "$# ${1:-}" in

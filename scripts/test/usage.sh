@@ -725,6 +725,13 @@ test_bench_scale() {
 	said '^srnic +[0-9,]+ +[0-9,]+ ' '^endpoints +[1-9][0-9]+$' '^rdma link delete, ns by the clock +[0-9,]+$'
 }
 
+test_bench_growth() {
+	short GROWTH_CONTROLLERS='1 64' GROWTH_CPUS=2 GROWTH_ROUNDS=1 GROWTH_SECONDS=1 "$TOP/scripts/bench.sh" --growth ||
+		return
+	said '^plain, processors: 2 +[0-9,]+ +[0-9,]+ +[0-9.]+$' '^plain, busy +[0-9,]+ ' \
+		'^plain to tcp, 128 KiB, controllers: 64 +[0-9.]+ '
+}
+
 test_bench_rate() {
 	short ROUNDS=1 LOADS='1-1-0 4-1-0' RATE_VARIANTS='siw srnic' "$TOP/scripts/bench.sh" --rate || return
 	said '^4, 1, 0 +[0-9,]+ +[0-9,]+ ' '^attempts that failed +0 +0 '
@@ -742,8 +749,8 @@ test_bench_pong() {
 
 ALL=(help setup modules any_kernel any_host cross deb headers release demo check static stage_siw takeover_list gdb \
 	suites e2e_kernels debug_kernel series_make interop_write
-	bench_table bench_users bench_rtt bench_storm bench_comeback bench_hops bench_scale bench_rate bench_load \
-		bench_pong wire_device wire_module wire_kernel)
+	bench_table bench_users bench_rtt bench_storm bench_comeback bench_hops bench_scale bench_growth bench_rate \
+		bench_load bench_pong wire_device wire_module wire_kernel)
 
 alone() { echo "scripts/test/usage.sh $1"; }
 

@@ -94,11 +94,11 @@ measure_comebacks() {
 	rm -rf "$OUT/comeback"
 	mkdir "$OUT/comeback"
 	boot_counted
-	cp "$TOP"/scripts/test/bench/comeback.{sh,py} "$GUEST_RUN/share/"
+	cp "$TOP"/scripts/test/bench/{controllers.sh,comeback.py} "$GUEST_RUN/share/"
 	for variant in $COMEBACK_VARIANTS; do
 		take_driver "$variant"
 		say "$variant: $count controllers"
-		guest_run A ". /share/comeback.sh; comeback_begin $count" "$LIMIT" >"$OUT/log" 2>&1 ||
+		guest_run A ". /share/controllers.sh; controllers_begin $count" "$LIMIT" >"$OUT/log" 2>&1 ||
 			die "$variant: $(cat "$OUT/log")"
 		for ((round = 1; round <= COMEBACK_ROUNDS; round++)); do
 			guest_run A "/share/comeback.py $count $seconds" "$LIMIT" \
@@ -106,7 +106,7 @@ measure_comebacks() {
 				die "$variant: $(cat "$OUT/comeback/$variant.$round")"
 			sed "s/^/# $variant, round $round: /" "$OUT/comeback/$variant.$round"
 		done
-		guest_run A ". /share/comeback.sh; comeback_end" "$LIMIT" >"$OUT/log" ||
+		guest_run A ". /share/controllers.sh; controllers_end" "$LIMIT" >"$OUT/log" ||
 			gap "$variant: the controllers did not end: $(cat "$OUT/log")"
 	done
 	guest_kill_all		# other tests check that guests shut down
