@@ -14,7 +14,7 @@
 # there. --keep is for work on tests or code: mutants that were found before that work count as found. --wire: those
 # that no suite finds, and that are not known to change nothing, are put into the modules, one at a time, and a guest
 # runs the files of scripts/wire about their layer, for some minutes each; a mutant counts as found if one of their
-# tests fails.
+# tests fails, and none without it.
 
 . "$(dirname "$0")/lib/lib.sh"
 . "$TOP/scripts/lib/tap.sh"
