@@ -41,20 +41,22 @@ growth_count() {
 # growth_memory COLUMN NUMBER BEFORE: write the KiB of memory that were free BEFORE the controllers were there, are free
 # while they have no I/O, and were at least free while they had
 growth_memory() {
-	local file=$OUT/growth/$1.$2.memory
+	local file=$OUT/growth/$1.$2.memory reads
 
+	reads=$(growth_io "$2" 131072 "--io_size=$(((20 * $2 + 500) * 131072))")
 	echo "before $3" >"$file"
-	in_kit "$GROWTH_KIT" "echo idle \$(free_pages)
-		echo busy \$(least_free $(growth_io "$2" 131072 "--io_size=$(((20 * $2 + 500) * 131072))"))" >>"$file"
+	in_kit "$GROWTH_KIT" "echo idle \$(free_pages); echo busy \$(least_free $reads)" >>"$file" &&
+		grep -q '^busy [0-9]' "$file"
 }
 
 # growth_rate COLUMN NUMBER ROUND: write I/Os per second by the clock
 growth_rate() {
-	local bytes
+	local bytes reads file
 
 	for bytes in $GROWTH_BYTES; do
-		in_kit "$GROWTH_KIT" "$(growth_io "$2" "$bytes" "--time_based --runtime=$GROWTH_SECONDS")" >"$OUT/log" &&
-			fio_iops <"$OUT/log" >"$OUT/growth/$1.$2.$bytes.rate.$3" || return
+		file=$OUT/growth/$1.$2.$bytes.rate.$3
+		reads=$(growth_io "$2" "$bytes" "--time_based --runtime=$GROWTH_SECONDS")
+		in_kit "$GROWTH_KIT" "$reads" >"$OUT/log" && fio_iops <"$OUT/log" >"$file" && [[ -s $file ]] || return
 	done
 }
 
