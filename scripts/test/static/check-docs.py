@@ -664,7 +664,7 @@ SELFTEST = (
     (check_silent, CONFORMANCE, '``OVERLOAD``,', '``SAME_ROLE``,'),
     (check_silent, CONFORMANCE, 'the time-outs', 'the times-out'),
     (check_written, OVERVIEW, '``NO_RTR``', '``NO_RTS``'),
-    (check_written, OVERVIEW, '``BAD_KEY``            ``-EPROTO``', '``BAD_KEY``            ``-EIO``'),
+    (check_written, OVERVIEW, '``BAD_KEY``           ``-EPROTO``', '``BAD_KEY``           ``-EIO``'),
     (check_written, OVERVIEW, '``FENCED``   ', '``FANCY``    '),
     (check_written, OVERVIEW, '``rtr_timeout_ms``      20000', '``rtr_timeout_ms``      20001'),
     (check_written, OVERVIEW, 'AWAIT_REQ: TCP_ACCEPTED', 'AWAIT_REP: TCP_ACCEPTED'),
