@@ -136,10 +136,12 @@ struct iw_mpa_device_attr {
  *	@priv of the stream, nothing else. Called with sk_callback_lock
  *	write-held and softirqs off, once after prepare; must not sleep, cannot
  *	fail. Optional: a device that takes TCP over does not need it.
- * @kick_rx: Read what the socket's receive queue has: no callback of the driver
- *	has run for bytes before attach. iw_mpa also calls this when the peer
- *	has closed. Process context, softirqs on, may be called more than once
- *	between attach and stop. Required with attach.
+ * @kick_rx: Read what the socket's receive queue has, and then a FIN, before
+ *	the return: no callback of the driver has run for bytes before attach.
+ *	iw_mpa also calls this when the peer has closed, and finish_tx or stop
+ *	after it. Process context, softirqs on, may sleep, must not wait for the
+ *	peer, may be called more than once between attach and stop. Required
+ *	with attach.
  * @send_rtr: Initiator in the peer-to-peer model (RFC 6581 9.2): send the RTR
  *	message, of the type @params->rtr, as the first FPDU, then what the ULP
  *	has posted and will post. Process context, may sleep, once, instead of
@@ -209,10 +211,14 @@ struct iw_mpa_qp_end {
  * struct iw_mpa_fault - why a driver ends a stream, for the kernel's log
  * @text: what went wrong, a constant string; not NULL
  * @term: a Terminate message was sent or received: the rest describes it
- * @sent: the driver has sent the message; false if the peer has
+ * @sent: the driver has sent the message (TCP has all of it); false if the peer
+ *	has
  * @layer: layer in the message: 0 RDMAP, 1 DDP, 2 LLP
  * @etype: error type in the message
  * @code: error code in the message
+ *
+ * The driver fills it in for iw_mpa_stream_down(), which copies it. It is in
+ * the log if the connection was up, and ended because of that call.
  */
 struct iw_mpa_fault {
 	const char	*text;
