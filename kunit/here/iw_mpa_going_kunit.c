@@ -141,6 +141,22 @@ static void foreign_device_is_left_alone(struct kunit *test)
 	no_core.client->remove(f->ibdev, NULL);
 }
 
+/* A module that was compiled for another version of the contract is refused. */
+static void register_refuses_another_api(struct kunit *test)
+{
+	struct fakes *f = test->priv;
+	unsigned int api;
+
+	fake_unregister(f);
+	for (api = IW_MPA_API - 1; api <= IW_MPA_API + 1; api += 2) {
+		int err = __iw_mpa_register_device(f->ibdev, init_net.loopback_dev, &f->drv,
+						   &f->attr, api);
+
+		KUNIT_EXPECT_EQ(test, err, -EINVAL);
+	}
+	KUNIT_EXPECT_EQ(test, fake_register(f), 0);
+}
+
 /*
  * When iw_mpa is unloaded it must unregister as a client of the RDMA core. Otherwise the core would
  * call functions of a module that is not loaded any more.
@@ -163,6 +179,7 @@ static struct kunit_case going_cases[] = {
 	KUNIT_CASE(moved_device_is_attached_where_a_port_is_taken),
 	KUNIT_CASE(moved_device_serves_who_came_meanwhile),
 	KUNIT_CASE(foreign_device_is_left_alone),
+	KUNIT_CASE(register_refuses_another_api),
 	KUNIT_CASE(library_that_goes_is_no_client),
 	{}
 };

@@ -7,6 +7,9 @@
 
 #include "iw_mpa_fakes.h"
 
+#include "device.h"
+#include "stats.h"
+
 /*
  * At a second accept with the same QP iw_cm takes another reference on the QP, and never drops the
  * one that it took at the first accept. iw_mpa has to drop it, or destroy_qp would wait for ever.
@@ -23,6 +26,23 @@ static void accept_again_is_accepted_once(struct kunit *test)
 	fake_expect_event(c->fid, 1, IW_CM_EVENT_CLOSE, 0);
 	fake_expect_closed(c->fid, 2);
 	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
+}
+
+/* The counter accepted_again counts each further iw_accept. */
+static void accept_again_is_counted(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+	struct iw_mpa_device *dev = iw_mpa_device_get(c->f->ibdev);
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, dev);
+	conn_call(c);
+	for (i = 0; i < 3; i++) {
+		KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), 0);
+		KUNIT_EXPECT_EQ(test, iw_mpa_count_read(dev->stats, IW_MPA_CNT_accepted_again), i);
+	}
+	conn_establish(c);
+	iw_mpa_device_put(dev);
 }
 
 static int accept_with(struct fake_conn *c, u32 qpn)
@@ -475,6 +495,7 @@ static void reject_while_the_qp_is_let_go_is_silent(struct kunit *test)
 
 static struct kunit_case second_answer_cases[] = {
 	KUNIT_CASE(accept_again_is_accepted_once),
+	KUNIT_CASE(accept_again_is_counted),
 	KUNIT_CASE(accept_of_another_qp_ends_the_connection),
 	KUNIT_CASE(accept_of_another_qp_ends_what_is_up),
 	KUNIT_CASE(accept_behind_the_end_is_void),

@@ -540,7 +540,7 @@ static void cq_polled_past_what_forget_has_seen(struct kunit *test)
 	srnic_cq_forget(cq, &p->end[0].qp->ibqp);
 	local_irq_enable();
 	timer_delete_sync(&poller.timer);
-	destroy_timer_on_stack(&poller.timer);
+	timer_destroy_on_stack(&poller.timer);
 	KUNIT_ASSERT_EQ(test, poller.polled, RING_POLLED);
 	for (i = gone + RING_POLLED; i < count; i++) {
 		KUNIT_ASSERT_EQ(test, pair_poll(cq, &wc), 1);

@@ -130,7 +130,7 @@ static void accept_verdict_is_late_after_reject_by_timer(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, c->qp->log, "");
 }
 
-/* Rules: P-07: iw_accept returns -ECONNRESET after the peer's FIN */
+/* iw_accept returns -ECONNRESET after the peer's FIN */
 static void accept_after_fin_is_econnreset(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -143,7 +143,7 @@ static void accept_after_fin_is_econnreset(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->qp->refs, 1);
 }
 
-/* Rules: P-07: iw_accept returns -ECONNRESET after the peer's RST */
+/* iw_accept returns -ECONNRESET after the peer's RST */
 static void accept_after_rst_is_econnreset(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -155,7 +155,7 @@ static void accept_after_rst_is_econnreset(struct kunit *test)
 	fake_expect_closed(c->fid, 0);
 }
 
-/* Rules: P-07: iw_reject returns -ECONNRESET after the peer's RST */
+/* iw_reject returns -ECONNRESET after the peer's RST */
 static void reject_after_rst_is_econnreset(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -222,7 +222,7 @@ static const struct refuse_case refuse_cases[] = {
 KUNIT_ARRAY_PARAM_DESC(refuse, refuse_cases, desc);
 
 /*
- * Rules: P-06 R-02; E-7-4: the errno of iw_accept for too much private data; E-8-1: no byte follows
+ * Rules: E-7-4: the errno of iw_accept for too much private data; E-8-1: no byte follows
  * the Reject to a peer that wants Markers, while a Terminate message follows the Reject to another
  * peer; E-9.1-4 E-9.3-1: the bit R of the Reply, and the bytes of the Terminate message after it;
  * M-4.3-1: the bit R of the Reply to a Request with M; M-7.1.2-4: TCP stays open after the Reply
@@ -297,7 +297,7 @@ static void accept_while_tcp_is_busy_is_told_the_peer(struct kunit *test)
  * If TCP refuses the Reply iw_mpa resets the connection: after a FIN without a Reply the initiator
  * would conclude that this end does not support the MPA revision of the Request (RFC 6581 10).
  */
-/* Rules: R-07; E-10-1: RST, not FIN, if TCP refuses the Reply */
+/* Rules: E-10-1: RST, not FIN, if TCP refuses the Reply */
 static void accept_reply_not_sent_is_eio(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -400,7 +400,7 @@ static void end_it(struct fake_conn *c, enum end end)
 }
 
 /*
- * Rules: B-07 B-10 P-02; M-7.1.2-10: the driver's open_tx is not called; M-7.1.2-17: the status of
+ * Rules: M-7.1.2-10: the driver's open_tx is not called; M-7.1.2-17: the status of
  * the event after the peer was silent; M-8-1: the status of the event for each way to end
  */
 static void accept_without_rtr_is_established_and_closed(struct kunit *test)
@@ -487,7 +487,7 @@ static void accept_event_lost_within_accept_is_success(struct kunit *test)
 }
 
 /* iw_cm refuses CONNECT_REQUEST until verdict_timeout_ms is over. Then the peer gets a Reject. */
-/* Rules: I-11 Q-06; E-9.3-1: R of the Reply, and each byte of the Terminate message after it */
+/* Rules: E-9.3-1: R of the Reply, and each byte of the Terminate message after it */
 static void request_event_lost_is_rejected(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);

@@ -60,7 +60,7 @@ static void look_again_later(struct iw_mpa_listener *lis)
 	spin_unlock_bh(&lis->dev->lock);
 }
 
-/* Rules: B-12: as many Requests are reported at first as the backlog, one more for each answer */
+/* as many Requests are reported at first as the backlog, one more for each answer */
 static void backlog_asks_as_many_as_the_ulp_said_in_order(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -82,7 +82,7 @@ static void backlog_asks_as_many_as_the_ulp_said_in_order(struct kunit *test)
 	}
 }
 
-/* Rules: B-12: another Request is reported after an accept, and after a peer's RST */
+/* another Request is reported after an accept, and after a peer's RST */
 static void backlog_accept_and_a_peer_that_leaves_make_room(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -106,7 +106,7 @@ static void backlog_accept_and_a_peer_that_leaves_make_room(struct kunit *test)
 	fake_expect_event(ids[0], 0, IW_CM_EVENT_ESTABLISHED, 0);
 }
 
-/* Rules: B-12: a Request that waits is never reported if its peer resets the connection */
+/* a Request that waits is never reported if its peer resets the connection */
 static void backlog_peer_that_leaves_while_it_waits_is_forgotten(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -128,7 +128,7 @@ static void backlog_peer_that_leaves_while_it_waits_is_forgotten(struct kunit *t
 	peer_recv_frame(f, peers[SAID + 1], &c->frame);
 }
 
-/* Rules: P-05: when the listener is destroyed each Request that waits in its backlog is rejected */
+/* when the listener is destroyed each Request that waits in its backlog is rejected */
 static void backlog_listener_that_goes_refuses_all_that_wait(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -147,7 +147,7 @@ static void backlog_listener_that_goes_refuses_all_that_wait(struct kunit *test)
 	}
 }
 
-/* Rules: B-12: a ULP that does not answer gets more Requests after a time, beyond its backlog */
+/* a ULP that does not answer gets more Requests after a time, beyond its backlog */
 static void backlog_ulp_that_does_not_answer_is_asked_again(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -168,7 +168,7 @@ static void backlog_ulp_that_does_not_answer_is_asked_again(struct kunit *test)
 	fake_next_request(c->lis);
 }
 
-/* Rules: B-12: while half_open_listener_max Requests wait, TCP keeps further connections */
+/* while half_open_listener_max Requests wait, TCP keeps further connections */
 static void backlog_too_many_wait_in_tcp(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);

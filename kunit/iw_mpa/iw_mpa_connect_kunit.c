@@ -83,7 +83,7 @@ static void connect_tos_is_the_sockets(struct kunit *test)
 }
 
 /*
- * Rules: Q-05; E-5-2: the driver's send_rtr is called in place of open_tx; E-9.1-1: IRD and ORD of
+ * Rules: E-5-2: the driver's send_rtr is called in place of open_tx; E-9.1-1: IRD and ORD of
  * CONNECT_REPLY; E-9.2-1 E-9.2-2: the IRD word and the ORD word of the Request; E-9.2-8: the bytes
  * of the RTR message; M-7.1-1: the sequence numbers that the driver gets; M-7.1.1-1 M-7.1.2-1: each
  * field of the Request; M-7.1.2-9: the status of CONNECT_REPLY
@@ -94,7 +94,7 @@ static void connect_v2_p2p_ipv4_comes_up(struct kunit *test)
 }
 
 /*
- * Rules: Q-05; E-5-2: the driver's send_rtr is called in place of open_tx; E-9.1-1: IRD and ORD of
+ * Rules: E-5-2: the driver's send_rtr is called in place of open_tx; E-9.1-1: IRD and ORD of
  * CONNECT_REPLY; E-9.2-1 E-9.2-2: the IRD word and the ORD word of the Request; E-9.2-8: the bytes
  * of the RTR message; M-7.1-1: the sequence numbers that the driver gets; M-7.1.1-1 M-7.1.2-1: each
  * field of the Request; M-7.1.2-9: the status of CONNECT_REPLY
@@ -493,7 +493,7 @@ static void connect_unknown_family_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->qps[0].refs, 1);
 }
 
-/* Rules: R-05: if addresses are mapped, TCP connects to the mapped address */
+/* if addresses are mapped, TCP connects to the mapped address */
 static void connect_goes_to_the_mapped_address(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);

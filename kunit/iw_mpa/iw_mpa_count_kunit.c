@@ -241,26 +241,6 @@ static void count_a_connection_that_iw_cm_did_not_hear_of(struct kunit *test)
 	count_expect(test, counts, want);
 }
 
-/*
- * iw_cm lets the ULP accept again until it has handled ESTABLISHED. The counter accepted_again
- * counts each further iw_accept.
- */
-static void count_each_further_accept(struct kunit *test)
-{
-	static const struct count_row want[] = {
-		{ IW_MPA_CNT_established, 1 }, { IW_MPA_CNT_accepted_again, 2 }, {}
-	};
-	struct counts *counts = count_begin(test);
-	struct fake_conn *c = conn_new(test);
-
-	conn_call(c);
-	KUNIT_ASSERT_EQ(test, fake_accept(c->fid, &c->param), 0);
-	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), 0);
-	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), 0);
-	conn_establish(c);
-	count_expect(test, counts, want);
-}
-
 /* Each reason has a counter with its name, except IW_MPA_R_OK. */
 static void count_each_reason_by_itself(struct kunit *test)
 {
@@ -294,7 +274,6 @@ static struct kunit_case count_cases[] = {
 	KUNIT_CASE(count_a_fence_that_is_lifted),
 	KUNIT_CASE(count_a_fence_that_an_fpdu_opens_is_not_lifted),
 	KUNIT_CASE(count_a_connection_that_iw_cm_did_not_hear_of),
-	KUNIT_CASE(count_each_further_accept),
 	KUNIT_CASE(count_each_reason_by_itself),
 	{}
 };

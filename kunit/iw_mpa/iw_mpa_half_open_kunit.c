@@ -15,7 +15,7 @@
 #include <linux/kthread.h>
 #include <linux/workqueue.h>
 
-/* Rules: H-03: beyond half_open_max the oldest half-open connection is closed */
+/* beyond half_open_max the oldest half-open connection is closed */
 static void half_open_too_many_oldest_yields(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -35,7 +35,7 @@ static void half_open_too_many_oldest_yields(struct kunit *test)
 	fake_next_request(c->lis);
 }
 
-/* Rules: H-03: beyond half_open_listener_max the listener's own oldest one is closed */
+/* beyond half_open_listener_max the listener's own oldest one is closed */
 static void half_open_listener_yields_its_own(struct kunit *test)
 {
 	struct fake_conn *other = conn_new(test), *c = conn_new(test);
@@ -57,7 +57,7 @@ static void half_open_listener_yields_its_own(struct kunit *test)
 	fake_next_request(other->lis);
 }
 
-/* Rules: H-03: another network namespace's limit closes none of this one's connections. */
+/* another network namespace's limit closes none of this one's connections. */
 static void half_open_of_another_namespace_does_not_yield(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test), *other = conn_new(test);
@@ -103,7 +103,7 @@ static unsigned int half_opens(struct iw_mpa_device *dev)
 	return READ_ONCE(crowd->half_open_count);
 }
 
-/* Rules: H-04: the limit counts rejected connections, too, if their peers do not close */
+/* the limit counts rejected connections, too, if their peers do not close */
 static void refused_too_many_oldest_yields(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -175,7 +175,7 @@ static struct iw_mpa_ep *the_half_open(struct fake_id *lis)
  * complete. It is raised while the Request is being read. The ULP rejects before YIELD is handled:
  * then YIELD has no effect, so that the peer has time to read the Reject.
  */
-/* Rules: H-03: YIELD has no effect once the ULP has rejected */
+/* YIELD has no effect once the ULP has rejected */
 static void half_open_yield_after_the_request_is_void(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -203,7 +203,7 @@ static void half_open_yield_after_the_request_is_void(struct kunit *test)
 	FAKE_POLL(f, endpoints_are(0));
 }
 
-/* Rules: P-05: half-open connections end when their listener is destroyed */
+/* half-open connections end when their listener is destroyed */
 static void listener_gone_half_open_is_closed(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -241,7 +241,7 @@ static void listener_gone_looks_no_more(struct kunit *test)
  * iw_destroy_listen is called while iw_cm refuses CONNECT_REQUEST for lack of memory: iw_mpa does
  * not report the Request again, and the peer gets a Reject.
  */
-/* Rules: P-05; E-9.3-1: nothing after the Reject, and no FIN before the peer's */
+/* Rules: E-9.3-1: nothing after the Reject, and no FIN before the peer's */
 static void listener_gone_while_it_is_asked(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -275,7 +275,7 @@ static void listener_gone_while_it_is_asked(struct kunit *test)
  * iw_destroy_listen is called while a Request waits until iw_cm has memory for its event: the peer
  * gets a Reject.
  */
-/* Rules: P-05; E-9.3-1: nothing after the Reject, and no FIN before the peer's */
+/* Rules: E-9.3-1: nothing after the Reject, and no FIN before the peer's */
 static void listener_gone_while_room_is_awaited(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -290,7 +290,7 @@ static void listener_gone_while_room_is_awaited(struct kunit *test)
 	FAKE_WAIT(c->f, !READ_ONCE(c->lis->refs));
 }
 
-/* Rules: L-02; E-10-1 E-9.2-4: R, revision, S and A of the Reply when the device is removed */
+/* Rules: E-10-1 E-9.2-4: R, revision, S and A of the Reply when the device is removed */
 static void device_gone_indicated_is_rejected(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -302,7 +302,7 @@ static void device_gone_indicated_is_rejected(struct kunit *test)
 	fake_reject(c->fid, NULL, 0);
 }
 
-/* Rules: L-02; E-10-2: R, revision and S of the Reply to revision 1 when the device is removed */
+/* Rules: E-10-2: R, revision and S of the Reply to revision 1 when the device is removed */
 static void device_gone_indicated_v1_is_rejected(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -317,7 +317,7 @@ static void device_gone_indicated_v1_is_rejected(struct kunit *test)
 	fake_reject(c->fid, NULL, 0);
 }
 
-/* Rules: P-05: a Request that was reported can be accepted after its listener was destroyed */
+/* a Request that was reported can be accepted after its listener was destroyed */
 static void listener_gone_indicated_lives_on(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -360,7 +360,7 @@ static struct iw_mpa_listener *the_listener(struct fake_id *fid)
 	return lis;
 }
 
-/* Rules: P-05: connections end if the listener is destroyed while it accepts them from TCP */
+/* connections end if the listener is destroyed while it accepts them from TCP */
 static void listener_gone_while_it_accepts(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -405,7 +405,6 @@ static void device_gone_half_open_is_closed(struct kunit *test)
  * iw_cm refuses events for a while, for lack of memory. No client is rejected: iw_mpa reports the
  * Requests later, in the order in which they have arrived.
  */
-/* Rules: I-11 Q-06 */
 static void no_room_in_iw_cm_holds_requests_back(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);

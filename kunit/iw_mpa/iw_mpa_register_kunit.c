@@ -146,21 +146,6 @@ static void register_refuses_what_check_refuses(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_register(f), -EINVAL);
 }
 
-static void register_refuses_another_api(struct kunit *test)
-{
-	struct fakes *f = test->priv;
-	unsigned int api;
-
-	fake_unregister(f);
-	for (api = IW_MPA_API - 1; api <= IW_MPA_API + 1; api += 2) {
-		int err = __iw_mpa_register_device(f->ibdev, init_net.loopback_dev, &f->drv,
-						   &f->attr, api);
-
-		KUNIT_EXPECT_EQ(test, err, -EINVAL);
-	}
-	KUNIT_EXPECT_EQ(test, fake_register(f), 0);
-}
-
 static void register_refuses_no_netdev(struct kunit *test)
 {
 	struct fakes *f = test->priv;
@@ -340,7 +325,6 @@ static void qp_is_for_its_own_user(struct kunit *test)
 static struct kunit_case register_cases[] = {
 	KUNIT_CASE_PARAM(offload_check_names_what_is_wrong, check_gen_params),
 	KUNIT_CASE(register_refuses_what_check_refuses),
-	KUNIT_CASE(register_refuses_another_api),
 	KUNIT_CASE(register_refuses_no_netdev),
 	KUNIT_CASE(register_refuses_missing_verbs),
 	KUNIT_CASE(register_refuses_half_of_the_statistics),

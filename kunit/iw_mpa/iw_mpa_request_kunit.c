@@ -77,7 +77,7 @@ static void unanswered(struct fake_conn *c, struct fakes *f)
 	fake_destroy(c->lis);
 }
 
-/* Rules: P-05: a Request that no ULP will answer is rejected when the device is removed */
+/* a Request that no ULP will answer is rejected when the device is removed */
 static void device_gone_unanswered_is_freed(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -97,7 +97,7 @@ static void device_gone_unanswered_after_fin_is_freed(struct kunit *test)
 	fake_unregister(c->f);
 }
 
-/* Rules: P-05: a Request that no ULP will answer is rejected after verdict_timeout_ms */
+/* a Request that no ULP will answer is rejected after verdict_timeout_ms */
 static void unanswered_is_rejected_by_timer_and_freed(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);

@@ -240,7 +240,7 @@ static void upcall_passive_down_is_established_and_close(struct kunit *test)
 	fake_expect_closed(fid, 2);
 }
 
-/* Rules: C-02: iw_mpa_upcall_down() reports the end once, even if it is called twice */
+/* iw_mpa_upcall_down() reports the end once, even if it is called twice */
 static void upcall_down_twice_is_down_once(struct kunit *test)
 {
 	struct iw_mpa_ep *ep;

@@ -208,7 +208,7 @@ static void irq_ird_0_always_full(struct kunit *test)
 }
 
 /* The completion handler of an armed CQ is called once, for a completion of the kind asked for. */
-/* Rules: R-5.3-2 T-14: whether the ULP is called, for each arming and kind of completion */
+/* Rules: R-5.3-2: whether the ULP is called, for each arming and kind of completion */
 static void cq_armed_called_once_for_what_was_asked(struct kunit *test)
 {
 	struct pair *p = test->priv;

@@ -80,7 +80,7 @@ static bool end_waits_for_references(void)
  * modify queues the flush work item, which must not be queued any more when srnic_qp_end() returns,
  * because the RDMA core then frees the QP.
  */
-/* Rules: L-07: no flush of the QP is queued once srnic_qp_end() has returned */
+/* no flush of the QP is queued once srnic_qp_end() has returned */
 static void end_flush_by_who_has_a_reference(struct kunit *test)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };

@@ -601,7 +601,7 @@ static void sq_user_elements_free_before_the_first_completion(struct kunit *test
 	srnic_sq_sent(e->qp, &up);
 	local_irq_enable();
 	timer_delete_sync(&looker.timer);
-	destroy_timer_on_stack(&looker.timer);
+	timer_destroy_on_stack(&looker.timer);
 	KUNIT_EXPECT_GT(test, looker.completed, 0);
 	KUNIT_EXPECT_LT(test, looker.completed, count);
 	KUNIT_EXPECT_EQ(test, looker.valid, 0);

@@ -484,7 +484,7 @@ static void stream_rtr_uses_no_work_request(struct kunit *test)
  */
 /*
  * Rules: F-4.3-1: the Terminate message is read with its Markers, after the FPDU that was cut;
- * R-5.4-7 T-17: the Terminate message follows the FPDU of which TCP had got a part
+ * R-5.4-7: the Terminate message follows the FPDU of which TCP had got a part
  */
 static void stream_terminate_behind_cut_batch_understood(struct kunit *test)
 {

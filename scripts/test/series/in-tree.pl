@@ -69,8 +69,6 @@ edit "$sw/iw_mpa/register.c",
 	'a driver was refused: %s \(IW_MPA_API %u\), network', 'a driver was refused: %s, network',
 	'(module_name\(ibdev->ops\.owner\)), api,', sub { "$1," },
 	'EXPORT_SYMBOL_GPL\(__iw_mpa_register_device\)', 'EXPORT_SYMBOL_GPL(iw_mpa_register_device)';
-edit "$sw/iw_mpa/tests/iw_mpa_register_kunit.c",
-	$comment . '^static void register_refuses_another_api' . $function, '', '^\tKUNIT_CASE\(register_refuses_another_api\),\n', '';
 edit 'Documentation/infiniband/iw_mpa_driver.rst', ' \(IW_MPA_API \.\.\.\), network', ', network';
 edit "$sw/srnic/device.c",
 	'^MODULE_VERSION\([^\n]*\n', '',
@@ -104,83 +102,8 @@ edit "$sw/iw_mpa/run.c", '^#include "iwcm.h"\n', '',
 	'= iw_mpa_iwcm_check_device\(ep\);\n\n\tif \(!err\)\n\t\terr (= [^\n]*\n)', sub { "$1\n" };
 edit "$sw/iw_mpa/device.h", '^ \* \@lent:[^\n]*\n', '', '^\tbool\s*lent;\n', '';
 edit "$sw/iw_mpa/stats.h", '^\tX\(accepted_again\)\s*\\\\\n', '';
-edit "$sw/iw_mpa/tests/iw_mpa_count_kunit.c",
-	$comment . '^static void count_each_further_accept' . $function, '',
-	'^\tKUNIT_CASE\(count_each_further_accept\),\n', '';
 edit 'Documentation/infiniband/iw_mpa.rst', '^``accepted_again``[^\n]*\n', '', '``iw_mpa_iwcm_check_device\(\)``, ', '',
 	'``iw_mpa_ep_find\(\)``, ``iw_mpa_run_answer', '``iw_mpa_iwcm_find()`` and so ``iw_mpa_ep_find()``, ``iw_mpa_run_answer',
 	'^``cm\.c`` +``iw_mpa_iwcm_accepted\(\)``\n', '',
 	words('It is for an address of another device, or rdma_cm has chosen another: Reject.'),
-	'It is for an address of another device: Reject.',
-	words('is raised, unless the ULP rejects a connection that it has accepted. Each'), 'is raised. Each',
-	'\s+' . words('``rdma_cm`` decides to which device a connection belongs.'), '',
-	'\s+' . words('A ULP in the kernel must not reject a connection while its own ``rdma_accept()`` of it runs.'), '',
-	'\s+' . words('If ``iw_cm`` drops a CONNECT_REQUEST, since the listener is being destroyed, the verdict timer sends a Reject.'), '';
-edit 'Documentation/infiniband/iw_mpa_driver.rst',
-	words('-EINVAL; but only after iw_cm has handled ESTABLISHED, since until then a ULP can accept again with the same QP.'),
-	'-EINVAL.',
-	words('or, if the ULP has accepted a connection and then rejected it, when the ULP destroys the ``cm_id``.'),
-	'or when the ULP rejects a connection that it has accepted.',
-	'\s+' . words('If the ULP has accepted and then rejected the connection, no event is raised.'), '';
-
-# The pages get no sentences about older kernels, and those of iw_mpa none about srnic, which a later series adds.
-
-edit 'Documentation/infiniband/iw_mpa.rst',
-	words('before Linux 6.5 ``rdma_cm`` mistakes an interface with the same hardware address, such as an IPVLAN, for the '
-		. 'device\'s own; and a'), 'a',
-	words('; the kernel\'s log says so once for each device.'), '.';
-edit 'Documentation/infiniband/iw_mpa_driver.rst',
-	words('hardware address, by which ``rdma_cm`` before Linux 6.5 finds the device.'), 'hardware address.',
-	words('The skeleton has none of it, ``srnic`` all'), 'The skeleton has none of it';
-
-edit 'Documentation/infiniband/srnic.rst',
-	words('Linux 6.1 then looks for a device with the hardware address of the interface, kernels from 6.5 on for one of the '
-		. 'interface itself; none distinguishes a VLAN from its parent.'),
-	"It then looks for a\ndevice of that interface, and does not distinguish a VLAN from its parent.",
-	'6\.1: no wildcard listener, else all\. 6\.12: no$', 'no',
-	words('On 6.1 connections of the second link, except those of wildcard listeners, belong to the link that was added '
-		. 'first, and end with it. The kernel\'s log says so.'), 'Each link has its own connections.',
-	'As above, on both kernels\.', "Connections of the second link, except those of wildcard listeners, belong to\n"
-		. '       the link that was added first, and end with it.',
-	words('On 6.1 connections of the later link belong to the link that was added first, as above. With one link alone, a '
-		. 'program in the other namespace may connect, and listen at an address, but not at the wildcard address.'),
-	'Each link has its own connections.',
-	'6\.1: no\. 6\.12: all', 'all',
-	words('Before 6.5 ``rdma link add`` refuses interfaces without a hardware address.'),
-	'See `Encrypted RDMA over WireGuard`_.',
-	'6\.1: no\. 6\.12: the host itself', 'the host itself',
-	'127\.0\.0\.1 and ::1 work on no kernel:', '127.0.0.1 and ::1 do not work:',
-	words('If both hosts have Linux 6.5 or later, ``srnic`` works'), '``srnic`` works',
-	words('; ``/etc/iw-mpa/links`` may have a line for ``wg0``. Before Linux 6.5 use IPsec.'), '.',
-	words('What this section says of ``siw``, the kernel\'s own iWARP device in software, is from its source in Linux 6.1 and '
-		. '6.12.'), '``siw`` is the kernel\'s other iWARP device in software.',
-	'6\.1: connections end; 6\.12: they stay', 'connections stay';
-
-# Debian 12's kernels have timer_destroy_on_stack() by its older name.
-
-edit "$sw/srnic/tests/srnic_queue_kunit.c", '\bdestroy_timer_on_stack\(', 'timer_destroy_on_stack(';
-
-# Tests cite the rules of the RFCs that they prove. Those with two digits are no rules of RFCs, but stand in a page that
-# the kernel does not get.
-
-for my $module ('iw_mpa', 'srnic') {
-	my %rfc = $module eq 'iw_mpa' ? (M => 5044, E => 6581) : (F => 5044, D => 5041, R => 5040);
-	my $ids = join ', ', map { "$_- is RFC $rfc{$_}" } sort keys %rfc;
-	my $example = $module eq 'iw_mpa' ? 'M-7.1.2-11' : 'D-7.1-8';
-
-	for my $file (glob "$sw/$module/tests/*.[ch]") {
-		my $text = get($file);
-
-		$text =~ s/Rules: [A-Z]-\d\d: //g;
-		$text =~ s/(?<=\d) [A-Z]-\d\d\b(?![-.])//g;
-		$text =~ s/\b[A-Z]-\d\d\b(?![-.]);?[ ]?//g;
-		$text =~ s,^/\* Rules: ?\*/\n,,gm;
-		put($file, $text);
-	}
-	edit "$sw/$module/tests/Makefile", '\A(# SPDX[^\n]*\n)', sub { <<"END" };
-$1#
-# Comments and names of cases say which rules of the RFCs they prove. $ids.
-# The section and a number within it follow: $example is a rule of section
-# @{[$example =~ /-(.*)-/]} of RFC $rfc{substr $example, 0, 1}.
-END
-}
+	'It is for an address of another device: Reject.';

@@ -9,7 +9,8 @@
 A page has a row for each rule: id, rule, kept, how, and tests. This program writes the last column, from what the tests
 say of themselves:
     wire (scripts/wire)        @rule("E-9.2-4 E-9.2-5: what shows it", ...)
-    KUnit (kunit)              /* Rules: E-9.2-4 E-9.2-5: what shows it; ... */ above the function
+    KUnit (kunit)              /* Rules: E-9.2-4 E-9.2-5: what shows it; ... */ above the function;
+                               for rules that suites in the kernel's tree must not name: a line of kunit/hazards
     e2e (scripts/e2e)          # Rules: E-9.2-4 ...
     static (scripts/static.sh) # Rules: E-9.2-4 ... above the test function
 
@@ -36,13 +37,15 @@ import textwrap
 TOP = pathlib.Path(__file__).resolve().parents[3]
 PAGES = [TOP / 'Documentation/infiniband' / name
          for name in ('iw_mpa_conformance.rst', 'srnic_conformance.rst')]
+HAZARDS = TOP / 'kunit/hazards'
 COUNT = 4    # fields of a row after its id: rule, kept, how, tests
 HAZARD = r'[BCDHILOPQR]-\d\d|F-[a-z]+'
 ID = (r'(?:[FDR]-(?:\d+(?:\.\d+)*|B)-\d+|T-\d+|[EMS]-\d+(?:\.\d+)*-\d+[ab]?|'
       r'X-02-\d|%s)' % HAZARD)
 ROW = re.compile(r'^   \* - (%s)\n((?:     .*\n)+)' % ID, re.MULTILINE)
-KUNIT = re.compile(r'/\*(?:\n \*)? Rules:((?:[^*]|\*(?!/))*)\*/\n'
+KUNIT = re.compile(r'/\*(?:\n \*)? (Rules:)?((?:[^*]|\*(?!/))*)\*/\n'
                    r'static void (\w+)\(struct kunit \*test\)')
+LISTED = re.compile(r'^(\w+\.\w+): (.*)$', re.MULTILINE)
 E2E = re.compile(r'^# Rules:(.*)$', re.MULTILINE)
 STATIC = re.compile(r'^# Rules:(.*)\n(?:#.*\n)*test_(\w+)\(\)', re.MULTILINE)
 
@@ -137,20 +140,32 @@ def wire_tests():
         yield wire_name(function), function.shows, suites[function]
 
 
-def kunit_tests(files):
+def kunit_tests(files, hazards):
+    """HAZARDS is the text of kunit/hazards."""
+    listed_rules = dict(LISTED.findall(hazards))
     for path, text in files:
-        suite = path.stem.removesuffix('_kunit').removeprefix('iw_mpa_')
-        for rules, function in KUNIT.findall(text):
-            yield 'kunit %s: %s' % (suite, function), rules_of(rules), ''
+        name = path.stem.removesuffix('_kunit')
+        for rules, comment, function in KUNIT.findall(text):
+            shown = rules_of(comment) if rules else {}
+            plain = None if rules else ' '.join(comment.replace('\n *', ' ').split())
+            for rule, what in rules_of(listed_rules.get(name + '.' + function, '')).items():
+                shown[rule] = what or plain
+            yield 'kunit %s: %s' % (name.removeprefix('iw_mpa_'), function), shown, ''
 
 
-def unread_citations(files):
-    """Report comments with "Rules:" that KUNIT, the pattern for them, does not match: no page would
-    have their tests."""
+def unread_citations(files, hazards):
+    """Report comments with "Rules:" that KUNIT, the pattern for them, does not match, and lines of
+    kunit/hazards about no case with a comment: no page would have their tests."""
+    cases = set()
     for path, text in files:
-        unread = len(re.findall(r'\bRules:', text)) - len(KUNIT.findall(text))
+        found = KUNIT.findall(text)
+        cases.update(path.stem.removesuffix('_kunit') + '.' + function for _, _, function in found)
+        unread = len(re.findall(r'\bRules:', text)) - len([rules for rules, _, _ in found if rules])
         if unread:
             yield '%s: %d comments with "Rules:" are not read' % (path.name, unread)
+    for case, _ in LISTED.findall(hazards):
+        if case not in cases:
+            yield 'kunit/hazards: %s is no case with a comment' % case
 
 
 def e2e_tests(files):
@@ -179,7 +194,7 @@ def known_words():
 
 
 def all_tests():
-    return gathered([*wire_tests(), *kunit_tests(read_all('kunit/*/*_kunit.c')),
+    return gathered([*wire_tests(), *kunit_tests(read_all('kunit/*/*_kunit.c'), HAZARDS.read_text(encoding='utf-8')),
                      *e2e_tests(read_all('scripts/e2e/*.sh')),
                      *static_tests((TOP / 'scripts/static.sh').read_text(encoding='utf-8'))])
 
@@ -306,11 +321,18 @@ def selftest():
     if suites_of([('a_1', 1), ('a_2', 1), ('b', 2), ('c', 3)],
                  [('', {'a_1'}), ('soak', {'a_2', 'b'})]) != {1: '', 2: 'soak', 3: NOBODY}:
         failed.append('who runs a test is not known')
-    case = ' Rules: E-1-1: an octet */\nstatic void a(struct kunit *test)'
-    if list(unread_citations([(TOP, '/*' + case)])):
+    case = ' Rules: E-1-1: an octet */\nstatic void a(struct kunit *test)\n'
+    suite = pathlib.Path('x_kunit.c')
+    if list(unread_citations([(suite, '/*' + case)], 'x.a: B-01')):
         failed.append('a good citation is refused')
-    if not list(unread_citations([(TOP, '/* Prose.\n *\n *' + case)])):
+    if not list(unread_citations([(suite, '/* Prose.\n *\n *' + case)], '')):
         failed.append('not found: a citation that is not read')
+    if not list(unread_citations([(suite, '/*' + case)], 'x.b: B-01')):
+        failed.append('not found: a hazard of no case')
+    plain = '/* so */\nstatic void b(struct kunit *test)'
+    if [shown for _, shown, _ in kunit_tests([(suite, '/*' + case + plain)], 'x.a: B-01\nx.b: B-02 B-03')] != [
+            {'E-1-1': 'an octet', 'B-01': None}, {'B-02': 'so', 'B-03': 'so'}]:
+        failed.append('what shows a hazard is not read')
     if rules_of(' T-1 E-1-1 E-2-1: one\n * thing; E-3-1: another ') != {
             'T-1': 'one thing', 'E-1-1': 'one thing', 'E-2-1': 'one thing', 'E-3-1': 'another'}:
         failed.append('what shows a rule is not read')
@@ -332,7 +354,7 @@ def main():
             for path, page in zip(PAGES, pages):
                 path.write_text(page, encoding='utf-8')
         found = list(problems(pages, tests, known_words()))
-        found += unread_citations(read_all('kunit/*/*_kunit.c'))
+        found += unread_citations(read_all('kunit/*/*_kunit.c'), HAZARDS.read_text(encoding='utf-8'))
     for problem in found:
         print(problem)
     return 1 if found else 0
