@@ -4,6 +4,7 @@
 #include "srnic_single.h"
 
 #include <linux/delay.h>
+#include <rdma/uverbs_ioctl.h>
 
 #include "qp.h"
 #include "rq.h"
@@ -34,6 +35,17 @@ static int qp_modify(struct srnic_qp *qp, enum ib_qp_state state)
 	struct ib_qp_attr attr = { .qp_state = state };
 
 	return srnic_modify_qp(&qp->ibqp, &attr, IB_QP_STATE, NULL);
+}
+
+/* modify_qp as the RDMA core calls it for a process: with an ib_udata, which a kernel ULP has not */
+static int qp_modify_by_a_process(struct srnic_qp *qp, enum ib_qp_state state)
+{
+	struct ib_qp_attr attr = { .qp_state = state };
+	struct uverbs_attr_bundle attrs = {};
+
+	/* The test has no memory of a process: nothing can be copied from this address. */
+	attrs.driver_udata.inbuf = (void __user *)-PAGE_SIZE;
+	return srnic_modify_qp(&qp->ibqp, &attr, IB_QP_STATE, &attrs.driver_udata);
 }
 
 static void qp_post_recvs(void)
@@ -75,7 +87,7 @@ static void qp_expect_flushed(void)
 
 /* --- the table of states --- */
 
-/* Calls of modify_qp: srnic's state, the state asked for, the errno, the state afterwards */
+/* Calls of modify_qp by a kernel ULP: srnic's state, the state asked for, the errno, the state afterwards */
 static const struct qp_row {
 	const char		*desc;
 	u8			from;
@@ -91,7 +103,7 @@ static const struct qp_row {
 	{ "idle, SQE",		SRNIC_IDLE, IB_QPS_SQE, -EINVAL, IB_QPS_INIT },
 	{ "idle, ERR",		SRNIC_IDLE, IB_QPS_ERR, 0, IB_QPS_ERR },
 	{ "rts, RESET",		SRNIC_RTS, IB_QPS_RESET, -EINVAL, IB_QPS_RTS },
-	{ "rts, INIT",		SRNIC_RTS, IB_QPS_INIT, -EINVAL, IB_QPS_RTS },
+	{ "rts, INIT",		SRNIC_RTS, IB_QPS_INIT, 0, IB_QPS_RTS },
 	{ "rts, RTR",		SRNIC_RTS, IB_QPS_RTR, 0, IB_QPS_RTS },
 	{ "rts, RTS",		SRNIC_RTS, IB_QPS_RTS, 0, IB_QPS_RTS },
 	{ "rts, SQD",		SRNIC_RTS, IB_QPS_SQD, 0, IB_QPS_SQD },
@@ -111,13 +123,14 @@ static const struct qp_row {
 	{ "aborted, SQD",	SRNIC_ABORTED, IB_QPS_SQD, 0, IB_QPS_ERR },
 	{ "aborted, ERR",	SRNIC_ABORTED, IB_QPS_ERR, 0, IB_QPS_ERR },
 	{ "ending, RESET",	SRNIC_ENDING, IB_QPS_RESET, -EINVAL, IB_QPS_ERR },
-	{ "ending, RTR",	SRNIC_ENDING, IB_QPS_RTR, -EINVAL, IB_QPS_ERR },
+	{ "ending, INIT",	SRNIC_ENDING, IB_QPS_INIT, 0, IB_QPS_ERR },
+	{ "ending, RTR",	SRNIC_ENDING, IB_QPS_RTR, 0, IB_QPS_ERR },
 	{ "ending, RTS",	SRNIC_ENDING, IB_QPS_RTS, -EINVAL, IB_QPS_ERR },
 	{ "ending, SQD",	SRNIC_ENDING, IB_QPS_SQD, 0, IB_QPS_ERR },
 	{ "ending, ERR",	SRNIC_ENDING, IB_QPS_ERR, 0, IB_QPS_ERR },
 	{ "error, RESET",	SRNIC_ERROR, IB_QPS_RESET, 0, IB_QPS_RESET },
 	{ "error, INIT",	SRNIC_ERROR, IB_QPS_INIT, 0, IB_QPS_INIT },
-	{ "error, RTR",		SRNIC_ERROR, IB_QPS_RTR, -EINVAL, IB_QPS_ERR },
+	{ "error, RTR",		SRNIC_ERROR, IB_QPS_RTR, 0, IB_QPS_ERR },
 	{ "error, RTS",		SRNIC_ERROR, IB_QPS_RTS, -EINVAL, IB_QPS_ERR },
 	{ "error, SQD",		SRNIC_ERROR, IB_QPS_SQD, 0, IB_QPS_ERR },
 	{ "error, ERR",		SRNIC_ERROR, IB_QPS_ERR, 0, IB_QPS_ERR },
@@ -136,6 +149,23 @@ static void qp_modified_by_the_table(struct kunit *test)
 	/* A ULP cannot ask for SQE; and neither call has left tx.lock held. */
 	KUNIT_EXPECT_EQ(test, qp_modify(qp, IB_QPS_SQE), -EINVAL);
 	KUNIT_EXPECT_FALSE(test, mutex_is_locked(&qp->tx.lock));
+}
+
+/*
+ * A process is told that its QP cannot begin a connection: it has one, or it is in ERROR and RTR is
+ * asked for.
+ */
+static void qp_modified_by_a_process(struct kunit *test)
+{
+	struct srnic_qp *qp = single.qp;
+	enum ib_qp_state to;
+
+	for (to = IB_QPS_RESET; to <= IB_QPS_RTR; to++) {
+		for (qp->state = SRNIC_RTS; qp->state < SRNIC_ERROR; qp->state++)
+			KUNIT_EXPECT_EQ(test, qp_modify_by_a_process(qp, to), -EINVAL);
+	}
+	KUNIT_EXPECT_EQ(test, qp_modify_by_a_process(qp, IB_QPS_RTR), -EINVAL);
+	KUNIT_EXPECT_EQ(test, qp_modify_by_a_process(qp, IB_QPS_INIT), 0);
 }
 
 /* modify_qp with a wrong cur_qp_state fails, and without IB_QP_STATE it changes nothing. */
@@ -248,7 +278,7 @@ static void qp_flushed_by_the_end_of_the_stream_alone(struct kunit *test)
 	qp_post_all(test);
 	srnic_qp_flush_soon(single.qp);
 	flush_delayed_work(&single.qp->flush_work);
-	KUNIT_EXPECT_EQ(test, qp_modify(single.qp, IB_QPS_INIT), -EINVAL);
+	KUNIT_EXPECT_EQ(test, qp_modify(single.qp, IB_QPS_RESET), -EINVAL);
 	pair_expect_no_wc(single.p, &single.p->end[0].scq);
 	pair_expect_no_wc(single.p, cq);
 	qp_called_by = NULL;
@@ -504,6 +534,7 @@ static void qp_with_a_connection_is_not_found(struct kunit *test)
 
 static struct kunit_case qp_cases[] = {
 	KUNIT_CASE_PARAM(qp_modified_by_the_table, qp_row_gen_params),
+	KUNIT_CASE(qp_modified_by_a_process),
 	KUNIT_CASE(qp_modified_by_mask),
 	KUNIT_CASE(qp_that_is_new_says_init),
 	KUNIT_CASE(qp_reset_forgets_what_was_posted),

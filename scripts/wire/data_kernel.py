@@ -16,7 +16,8 @@ from link import Link, both
 from peer import FIN, random_octets
 from rdmap import (READ_REQUEST, READ_RESPONSE, SEND, SEND_INV, SEND_SE_INV, WRITE, Read)
 from registry import rule
-from verbs import LOC_PROT_ERR, LOC_QP_OP_ERR, REM_INV_REQ_ERR, WR_FLUSH_ERR, of_another_user
+from verbs import (INIT, LOC_PROT_ERR, LOC_QP_OP_ERR, REM_INV_REQ_ERR, RTR, WR_FLUSH_ERR,
+                   of_another_user)
 
 RIGHTS = LOCAL_WRITE | REMOTE_WRITE | REMOTE_READ
 REMOTE_ATOMIC, MW_BIND = 8, 16
@@ -693,6 +694,22 @@ def D_6_2_2_1_drain_without_a_connection(b, role):
             self.kv.do("drain")
             self.kv.wc(1, WR_FLUSH_ERR)
     Unconnected(b, role)
+
+
+@rule("D-6.2.2-1: success without effect, before ESTABLISHED and after it", cases=both())
+def D_6_2_2_1_a_kernel_ulp_accepts_again(b, role):
+    """rdma_accept() of a kernel ULP modifies the QP to INIT and to RTR. iw_cm lets a ULP call it
+    again until it has handled ESTABLISHED. If modify_qp then failed, rdma_cm would end the
+    connection and reject it, and the event of that end would crash iw_cm."""
+    class Twice(KernelLink):
+        def accept(self):
+            super().accept()
+            self.kv.do(f"accept {self.ird} {self.ord}")
+    link = Twice(b, role)
+    link.works()
+    for state in INIT, RTR:
+        link.kv.do(f"modify {state}")
+    link.works()
 
 
 @rule("R-5.4-3: QP_FATAL",

@@ -275,8 +275,16 @@ static int skel_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
  * also those posted during the flush, belong to the stream that has ended, and
  * the next stream must not use them. From other states RESET discards receives
  * without completions.
+ *
+ * rdma_accept() of a kernel ULP asks for INIT, then for RTR, and iw_cm lets the
+ * ULP call it again until it has handled ESTABLISHED. If modify_qp failed then,
+ * rdma_cm would abort the connection and reject it, and the iw_cm of today's
+ * kernels would crash on the event of the abort. So for a kernel ULP
+ * (@is_kernel) INIT and RTR succeed without effect if a connection cannot begin
+ * now.
  */
-static int qp_to_idle(struct skel_qp *qp, enum ib_qp_state state)
+static int qp_to_idle(struct skel_qp *qp, enum ib_qp_state state,
+		      bool is_kernel)
 {
 	int err = 0;
 
@@ -288,15 +296,9 @@ static int qp_to_idle(struct skel_qp *qp, enum ib_qp_state state)
 		skel_flush(qp);
 		spin_lock_irq(&qp->dev->spin);
 	}
-	if (qp->ep) {
-		/*
-		 * rdma_accept() asks for RTR. A ULP may call it again until
-		 * iw_cm has handled ESTABLISHED. If the QP has a stream
-		 * already, RTR changes nothing.
-		 */
-		err = state == IB_QPS_RTR && skel_is_flowing(qp) ? 0 : -EINVAL;
-	} else if (qp->state == IB_QPS_ERR && state == IB_QPS_RTR) {
-		err = -EINVAL;
+	if (qp->ep || (qp->state == IB_QPS_ERR && state == IB_QPS_RTR)) {
+		if (!is_kernel || state == IB_QPS_RESET)
+			err = -EINVAL;
 	} else {
 		WRITE_ONCE(qp->state, state);
 		if (state == IB_QPS_RESET)
@@ -351,7 +353,7 @@ static int skel_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	case IB_QPS_RESET:
 	case IB_QPS_INIT:
 	case IB_QPS_RTR:
-		return qp_to_idle(qp, attr->qp_state);
+		return qp_to_idle(qp, attr->qp_state, !udata);
 	case IB_QPS_RTS:	/* only prepare sets this state */
 		return READ_ONCE(qp->state) == IB_QPS_RTS ? 0 : -EINVAL;
 	case IB_QPS_SQD:

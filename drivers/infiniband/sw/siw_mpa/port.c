@@ -109,7 +109,13 @@ static int port_post_send(struct ib_qp *base_qp, const struct ib_send_wr *wr,
 	return err;
 }
 
-/* modify_qp: siw must not return a QP to IDLE while it has a connection. */
+/*
+ * modify_qp: siw must not return a QP to IDLE while it has a connection. For a
+ * kernel ULP, INIT and RTR then succeed without effect: rdma_accept() asks for
+ * both, and may be called again until iw_cm has handled ESTABLISHED. If it
+ * failed, rdma_cm would abort the connection and reject it, and the iw_cm of
+ * today's kernels would crash on the event of the abort.
+ */
 static int port_modify_qp(struct ib_qp *base_qp, struct ib_qp_attr *attr,
 			  int mask, struct ib_udata *udata)
 {
@@ -118,9 +124,10 @@ static int port_modify_qp(struct ib_qp *base_qp, struct ib_qp_attr *attr,
 
 	if ((mask & IB_QP_STATE) &&
 	    (attr->qp_state == IB_QPS_RESET ||
-	     attr->qp_state == IB_QPS_INIT) &&
+	     attr->qp_state == IB_QPS_INIT ||
+	     attr->qp_state == IB_QPS_RTR) &&
 	    READ_ONCE(qp->cep))
-		return -EINVAL;
+		return udata || attr->qp_state == IB_QPS_RESET ? -EINVAL : 0;
 	err = siw_verbs_modify_qp(base_qp, attr, mask, udata);
 	siw_mpa_look_again(qp);
 	port_flush_late(qp);

@@ -347,8 +347,16 @@ static void qp_discard(struct srnic_qp *qp)
  * be sent on the next connection. A flush copies an application's ring only as
  * far as WQEs are free, and the ring may hold more: a second flush takes the
  * rest. If the application posts more during a flush, the QP stays in ERROR.
+ *
+ * rdma_accept() of a kernel ULP asks for INIT, then for RTR, and iw_cm lets the
+ * ULP call it again until it has handled ESTABLISHED. If modify_qp failed then,
+ * rdma_cm would abort the connection and reject it, and the iw_cm of today's
+ * kernels would crash on the event of the abort. So for a kernel ULP
+ * (@is_kernel) INIT and RTR succeed without effect if a connection cannot begin
+ * now.
  */
-static int qp_to_idle(struct srnic_qp *qp, enum ib_qp_state state)
+static int qp_to_idle(struct srnic_qp *qp, enum ib_qp_state state,
+		      bool is_kernel)
 {
 	struct srnic_upcalls up = {};
 	int err = 0;
@@ -367,7 +375,7 @@ static int qp_to_idle(struct srnic_qp *qp, enum ib_qp_state state)
 		qp->flush_ms = SRNIC_FLUSH_MIN_MS;
 	if (qp->state == SRNIC_IDLE)
 		WRITE_ONCE(qp->idle_state, state);
-	else if (state != IB_QPS_RTR || qp->state >= SRNIC_ENDING)
+	else if (!is_kernel || state == IB_QPS_RESET)
 		err = -EINVAL;
 	spin_unlock_irq(&qp->lock);
 	mutex_unlock(&qp->tx.lock);
@@ -586,7 +594,7 @@ int srnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	case IB_QPS_RESET:
 	case IB_QPS_INIT:
 	case IB_QPS_RTR:
-		return qp_to_idle(qp, attr->qp_state);
+		return qp_to_idle(qp, attr->qp_state, !udata);
 	case IB_QPS_RTS:
 		/* Only prepare sets RTS. */
 		return srnic_state(qp) == SRNIC_RTS ? 0 : -EINVAL;
