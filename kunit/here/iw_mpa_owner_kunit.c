@@ -7,7 +7,7 @@
 
 #include "device.h"
 #include "ep.h"
-#include "iw_mpa_fake_owner.h"
+#include "iw_mpa_fake_ulp.h"
 #include "iw_mpa_fakes.h"
 #include "iwcm.h"
 

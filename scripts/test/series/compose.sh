@@ -20,10 +20,8 @@ places() {
 			s:^kunit/([a-z_]+)/(.*):& $SW/\1/tests/\2:p; t
 			\:^$DOC/: { \:/($pages)\.rst$: !d }
 			s:.*:& &:p"
-	# These two files replace files of this tree in the patches: they need iw_cm as the first
-	# patches of the series change it.
+	# For iw_cm as the first patches of the series change it
 	echo "scripts/test/series/iw_mpa/iwcm.h $SW/iw_mpa/iwcm.h"
-	echo "scripts/test/series/iw_mpa/iw_mpa_fake_owner.c $SW/iw_mpa/tests/iw_mpa_fake_owner.c"
 }
 
 # Print a page with the kernel tree's names of files. Indented text after "in tree" is a comment in this tree.

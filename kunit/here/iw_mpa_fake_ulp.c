@@ -2,10 +2,10 @@
 /*
  * Fakes of rdma_cm's ids (struct rdma_cm_id). The member context of iw_cm's cm_id points to one,
  * and iw_mpa reads the ULP's network namespace from it. The patches in scripts/test/series add the
- * namespace to iw_cm's cm_id, and have another file of this name.
+ * namespace to iw_cm's cm_id, where iw_mpa_fake_owner.c sets it.
  */
 
-#include "iw_mpa_fake_owner.h"
+#include "iw_mpa_fake_ulp.h"
 #include "iw_mpa_fakes.h"
 
 #include <linux/slab.h>
