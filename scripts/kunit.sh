@@ -64,19 +64,6 @@ alone() {
 		echo "scripts/kunit.sh ${BASH_REMATCH[2]}"
 }
 
-# Print the results of kernel $1, which stdin has, with the numbers of this script.
-verdicts() {
-	local line
-
-	while IFS= read -r line; do
-		case $line in
-		'ok '*) tap ok "$1: ${line#ok }" ;;
-		'not ok '*) tap 'not ok' "$1: ${line#not ok }" ;;
-		*) printf '%s\n' "$line" ;;
-		esac
-	done
-}
-
 # run_tests KERNEL LINUX BUILD: run the suites on KERNEL, which was built in the folder BUILD from
 # the sources in LINUX, and print a result for each test case. tap_run would print only one result.
 run_tests() {
@@ -86,7 +73,7 @@ run_tests() {
 	mapfile -t suites < <(if [[ -n $ONE ]]; then echo "${ONE%%.*}"; else suites "$name"; fi)
 	[[ $name != s390 ]] || set -- "$@" --mute
 	(run_kernel "$linux" "$build" "$name") >"$build/console.log" 2>"$build/run.log" </dev/null
-	verdicts "$name" < <("$TOP/scripts/lib/ktap.py" "${@:4}" "$build/console.log" "${suites[@]}" ||
+	tap_each "$name: " < <("$TOP/scripts/lib/ktap.py" "${@:4}" "$build/console.log" "${suites[@]}" ||
 		echo "not ok the console could not be read")
 }
 
@@ -100,7 +87,7 @@ coverage() {
 		{ variable iw_mpa-l0 && variable iw_mpa-l0-sctp; } | tr ' ' '\n' | sed "s|^|$LIB/|"
 		variable srnic-r0 | tr ' ' '\n' | sed "s|^|$SRNIC/|"
 	)
-	verdicts "$name" < <("$TOP/scripts/lib/coverage.py" "$build" drivers/iw_mpa \
+	tap_each "$name: " < <("$TOP/scripts/lib/coverage.py" "$build" drivers/iw_mpa \
 		"$build/console.log" "$TOP/$LIB/fsm.h" "${objects[@]}" ||
 		echo "not ok coverage: the counts could not be read")
 }

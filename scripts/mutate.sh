@@ -75,18 +75,6 @@ on_wire() {
 		tap 'not ok' 'the mutants were put on the wire'
 }
 
-verdicts() {
-	local line
-
-	while IFS= read -r line; do
-		case $line in
-		'ok '*) tap ok "${line#ok }" ;;
-		'not ok '*) tap 'not ok' "${line#not ok }" ;;
-		*) printf '%s\n' "$line" ;;
-		esac
-	done
-}
-
 main() {
 	local linux
 	local -a suites
@@ -111,7 +99,7 @@ main() {
 	tap_run 'the kernel with the mutants builds' locked kunit build_mutants "$linux"
 	run "${suites[@]}"
 	[[ -z $WIRE ]] || on_wire
-	verdicts < <(mutate --verdict || echo 'not ok no verdict')
+	tap_each '' < <(mutate --verdict || echo 'not ok no verdict')
 	tap_end mutate
 }
 

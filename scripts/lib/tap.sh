@@ -6,6 +6,7 @@
 #                              suite whose tests can run alone has a function alone NAME, which prints the command for
 #                              that
 #   tap_run NAME COMMAND...    run a command as a test; print the end of its output if it fails
+#   tap_each PREFIX            print the results on stdin, which have no numbers: "ok NAME", "not ok NAME", other lines
 #   tap_relay PREFIX SUITE     print the results of a suite, which stdin has, with numbers of this script
 #   tap_start PREFIX SUITE COMMAND...
 #                              run a suite in the background, and
@@ -44,6 +45,18 @@ tap_run() {
 		tail -n 200 "$log" | sed 's/^/# /'
 	fi
 	rm -f "$log"
+}
+
+tap_each() {
+	local line
+
+	while IFS= read -r line; do
+		case $line in
+		'ok '*) tap ok "$1${line#ok }" ;;
+		'not ok '*) tap 'not ok' "$1${line#not ok }" ;;
+		*) printf '%s\n' "$line" ;;
+		esac
+	done
 }
 
 # tap_retried CAUSE: CAUSE must not contain numbers that change, since equal causes are counted together
