@@ -165,10 +165,8 @@ static void mem_map_sg_any_pieces_walked_in_order(struct kunit *test)
 	u32 left[MEM_SGS], total = 0, i;
 	u64 off;
 
-	for (i = 0; i < 2; i++) {
-		mr.map[i] = kunit_kcalloc(test, MEM_SGS, sizeof(*mr.map[i]), GFP_KERNEL);
-		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr.map[i]);
-	}
+	mr.map[0] = kunit_kcalloc(test, MEM_SGS, sizeof(*mr.map[0]), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, mr.map[0]);
 	sg_init_table(sg, MEM_SGS);
 	for (i = 0; i < MEM_SGS; i++) {
 		pieces[i].va = p->end[0].mem + ((i * 3) % MEM_SGS) * 8192 + (i == 3 ? 0 : i);
@@ -185,9 +183,8 @@ static void mem_map_sg_any_pieces_walked_in_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, skip, 0);
 	KUNIT_EXPECT_EQ(test, mr.ibmr.length, total);
 	KUNIT_EXPECT_EQ(test, mr.ibmr.iova, offset_in_page(pieces[0].va));
-	KUNIT_EXPECT_EQ(test, srnic_target_size(&mr, 1), total);
-	KUNIT_EXPECT_EQ(test, srnic_target_size(&mr, 0), 0);
-	mr.active = 1;
+	KUNIT_EXPECT_EQ(test, srnic_target_size(&mr, 0), total);
+	KUNIT_EXPECT_EQ(test, srnic_target_size(&mr, 1), 0);
 	for (off = 0; off < total; off++) {
 		struct mem_walk walk = {};
 
@@ -312,6 +309,103 @@ static void mem_register_uses_what_was_mapped_last(struct kunit *test)
 	walk.n = 0;
 	KUNIT_ASSERT_EQ(test, mem_access(p, &name, 0, 1, &walk), SRNIC_MEM_OK);
 	KUNIT_EXPECT_PTR_EQ(test, walk.va[0], (void *)p->end[1].mem);
+}
+
+static int mem_map_one(struct srnic_mr *mr, void *va, u32 len)
+{
+	struct scatterlist sg;
+
+	sg_init_table(&sg, 1);
+	sg.dma_address = (uintptr_t)va;
+	sg_dma_len(&sg) = len;
+	return srnic_map_mr_sg(&mr->ibmr, &sg, 1, NULL);
+}
+
+/* Register @len bytes of @mr by the key @key, and expect to find @va there. */
+static void mem_expect_registered(struct pair *p, struct srnic_mr *mr, u8 key, void *va, u32 len)
+{
+	const u32 stag = (mr->stag & ~0xff) | key;
+	const struct srnic_name name = { .pd = &p->pd, .stag = stag };
+	struct mem_walk walk = {};
+
+	KUNIT_ASSERT_EQ(p->test, srnic_stag_register(p->dev, &p->pd, stag, 0, len, 0), 0);
+	KUNIT_ASSERT_EQ(p->test, mem_access(p, &name, 0, len, &walk), SRNIC_MEM_OK);
+	KUNIT_EXPECT_PTR_EQ(p->test, walk.va[0], va);
+	KUNIT_EXPECT_EQ(p->test, walk.total, len);
+}
+
+static void mem_invalidate(struct pair *p, struct srnic_mr *mr)
+{
+	KUNIT_ASSERT_EQ(p->test, srnic_stag_invalidate(p->dev, &p->pd, mr->stag, false), 0);
+}
+
+/*
+ * A region whose ULP invalidates it before it maps other memory has one table of extents. The first
+ * ib_map_mr_sg() on the valid region adds a second table, which is kept.
+ */
+static void mem_second_table_only_if_mapped_while_valid(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	u8 *mem = p->end[0].mem;
+	struct srnic_mr *mr = pair_fast(p, mem, 100, 0);
+	const struct srnic_extent *second;
+	int i;
+
+	for (i = 1; i <= 3; i++) {
+		KUNIT_ASSERT_EQ(test, mem_map_one(mr, mem + i, 100 + i), 1);
+		mem_expect_registered(p, mr, i, mem + i, 100 + i);
+		mem_invalidate(p, mr);
+	}
+	KUNIT_EXPECT_NULL(test, mr->map[1]);
+
+	mem_expect_registered(p, mr, 4, mem + 3, 103);
+	KUNIT_ASSERT_EQ(test, mem_map_one(mr, mem + 5, 105), 1);
+	second = mr->map[1];
+	KUNIT_EXPECT_NOT_NULL(test, second);
+	mem_invalidate(p, mr);
+	mem_expect_registered(p, mr, 5, mem + 5, 105);
+
+	/* Mapped while valid, and again when invalid: what was mapped last is registered. */
+	KUNIT_ASSERT_EQ(test, mem_map_one(mr, mem + 6, 106), 1);
+	mem_invalidate(p, mr);
+	KUNIT_ASSERT_EQ(test, mem_map_one(mr, mem + 7, 107), 1);
+	mem_expect_registered(p, mr, 7, mem + 7, 107);
+	KUNIT_EXPECT_PTR_EQ(test, mr->map[1], second);
+}
+
+/*
+ * If there is no memory for a second table, ib_map_mr_sg() on a valid region fails with ENOMEM. The
+ * region keeps its memory, and can be mapped when it is invalid, or when there is memory again.
+ */
+static void mem_map_valid_region_without_memory_refused(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	u8 *mem = p->end[0].mem;
+	struct srnic_mr *mr = pair_fast(p, mem, 100, 0);
+	struct srnic_name name = { .pd = &p->pd };
+	struct mem_walk walk = {};
+
+	KUNIT_ASSERT_EQ(test, mem_map_one(mr, mem + 1, 101), 1);
+	mem_expect_registered(p, mr, 1, mem + 1, 101);
+	/* No allocation is that large. */
+	mr->max_extents = U32_MAX;
+	KUNIT_EXPECT_EQ(test, mem_map_one(mr, mem + 2, 102), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, mr->ibmr.length, 101);
+	KUNIT_EXPECT_EQ(test, mr->ibmr.iova, offset_in_page(mem + 1));
+	name.stag = mr->stag;
+	KUNIT_EXPECT_EQ(test, mem_access(p, &name, 0, 101, &walk), SRNIC_MEM_OK);
+	KUNIT_EXPECT_PTR_EQ(test, walk.va[0], (void *)(mem + 1));
+	mr->max_extents = 1;
+
+	mem_invalidate(p, mr);
+	mem_expect_registered(p, mr, 2, mem + 1, 101);
+	mem_invalidate(p, mr);
+	KUNIT_ASSERT_EQ(test, mem_map_one(mr, mem + 3, 103), 1);
+	mem_expect_registered(p, mr, 3, mem + 3, 103);
+	KUNIT_EXPECT_NULL(test, mr->map[1]);
+	KUNIT_ASSERT_EQ(test, mem_map_one(mr, mem + 4, 104), 1);
+	mem_invalidate(p, mr);
+	mem_expect_registered(p, mr, 4, mem + 4, 104);
 }
 
 /* REG_MR stores the rights local write, remote write and remote read; srnic ignores all others. */
@@ -445,11 +539,10 @@ static void mem_map_sg_of_nothing_refused(struct kunit *test)
 	sg_init_table(&sg, 1);
 	sg.dma_address = (uintptr_t)p->end[0].mem;
 	sg_dma_len(&sg) = 100;
-	mr->mapped = false;
 	KUNIT_EXPECT_EQ(test, srnic_map_mr_sg(&mr->ibmr, &sg, 1, &skip), -EINVAL);
 	KUNIT_EXPECT_EQ(test, srnic_map_mr_sg(&mr->ibmr, &sg, 0, NULL), -EINVAL);
 	KUNIT_EXPECT_EQ(test, srnic_map_mr_sg(&mr->ibmr, &sg, -1, NULL), -EINVAL);
-	KUNIT_EXPECT_FALSE(test, mr->mapped);
+	KUNIT_EXPECT_EQ(test, srnic_target_size(mr, 0), 100);
 	KUNIT_EXPECT_EQ(test, skip, 101);
 	KUNIT_EXPECT_EQ(test, mr->ibmr.length, 0);
 	skip = 100;
@@ -458,7 +551,7 @@ static void mem_map_sg_of_nothing_refused(struct kunit *test)
 	skip = 99;
 	KUNIT_EXPECT_EQ(test, srnic_map_mr_sg(&mr->ibmr, &sg, 1, &skip), 1);
 	KUNIT_EXPECT_EQ(test, mr->ibmr.length, 1);
-	KUNIT_EXPECT_TRUE(test, mr->mapped);
+	KUNIT_EXPECT_EQ(test, srnic_target_size(mr, 0), 1);
 }
 
 /*
@@ -485,6 +578,8 @@ static struct kunit_case memory_cases[] = {
 	KUNIT_CASE(mem_map_sg_too_many_pieces_as_many_as_fit),
 	KUNIT_CASE(mem_fast_region_has_512_pieces),
 	KUNIT_CASE(mem_register_uses_what_was_mapped_last),
+	KUNIT_CASE(mem_second_table_only_if_mapped_while_valid),
+	KUNIT_CASE(mem_map_valid_region_without_memory_refused),
 	KUNIT_CASE(mem_register_keeps_rights_with_an_effect),
 	KUNIT_CASE(mem_local_dma_lkey_for_kernel_alone),
 	KUNIT_CASE(mem_dma_region_has_no_remote_right),

@@ -131,7 +131,6 @@ void pair_start(struct pair *p, const struct pair_opts *opts)
 struct srnic_mr *pair_fast(struct pair *p, void *va, u64 size, u32 access)
 {
 	struct srnic_mr *mr = kzalloc_obj(*mr, GFP_KERNEL);
-	int i;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(p->test, mr);
 	rwlock_init(&mr->lock);
@@ -139,12 +138,10 @@ struct srnic_mr *pair_fast(struct pair *p, void *va, u64 size, u32 access)
 	mr->kind = SRNIC_MR_FAST;
 	mr->ibmr.pd = &p->pd;
 	mr->max_extents = 1;
-	for (i = 0; i < 2; i++) {
-		mr->map[i] = kzalloc_obj(*mr->map[i], GFP_KERNEL);
-		KUNIT_ASSERT_NOT_ERR_OR_NULL(p->test, mr->map[i]);
-		mr->map[i][0] = (struct srnic_extent) { .va = va, .end = size };
-		mr->extents[i] = 1;
-	}
+	mr->map[0] = kzalloc_obj(*mr->map[0], GFP_KERNEL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(p->test, mr->map[0]);
+	mr->map[0][0] = (struct srnic_extent) { .va = va, .end = size };
+	mr->extents[0] = 1;
 	mr->base = (uintptr_t)va;
 	mr->size = size;
 	mr->access = access;

@@ -106,11 +106,21 @@ int srnic_stag_add(struct srnic_dev *dev, struct srnic_mr *mr)
 	return err ? -ENOMEM : 0;
 }
 
+static void stag_make_invalid(struct srnic_mr *mr)
+{
+	lockdep_assert_held_write(&mr->lock);
+	/*
+	 * Release: who held the region has read its table of extents, then
+	 * srnic_map_mr_sg() may fill that table again.
+	 */
+	smp_store_release(&mr->valid, false);
+}
+
 void srnic_stag_remove(struct srnic_dev *dev, struct srnic_mr *mr)
 {
 	xa_erase(&dev->mrs, stag_index(mr->stag));
 	stag_lock(mr);
-	mr->valid = false;
+	stag_make_invalid(mr);
 	mr->removed = true;
 	stag_unlock(mr);
 }
@@ -183,7 +193,7 @@ void srnic_hold_end(struct srnic_hold *hold)
 static int stag_register(struct srnic_mr *mr, const struct ib_pd *pd, u32 stag,
 			 u64 base, u64 size, u32 access)
 {
-	u8 table = mr->active ^ mr->mapped;
+	u8 table = mr->active ^ mr->remapped;
 
 	/* srnic_stag_remove() may have run since the caller found @mr. */
 	if (mr->removed || mr->kind != SRNIC_MR_FAST || mr->valid ||
@@ -192,12 +202,12 @@ static int stag_register(struct srnic_mr *mr, const struct ib_pd *pd, u32 stag,
 	if (size > srnic_target_size(mr, table))
 		return -EINVAL;
 	mr->active = table;
-	mr->mapped = false;
+	mr->remapped = false;
 	mr->stag = stag;
 	mr->base = base;
 	mr->size = size;
 	mr->access = access & SRNIC_ACCESS;
-	mr->valid = true;
+	WRITE_ONCE(mr->valid, true);
 	return 0;
 }
 
@@ -261,7 +271,7 @@ enum srnic_err srnic_stag_invalidate(struct srnic_dev *dev,
 		stag_lock(mr);
 		err = stag_may_invalidate(mr, pd, stag, remote);
 		if (err == SRNIC_ERR_NONE)
-			mr->valid = false;
+			stag_make_invalid(mr);
 		stag_unlock(mr);
 	}
 	rcu_read_unlock();
@@ -373,34 +383,58 @@ static bool target_append(struct srnic_extent *map, u32 *n, u32 max, void *va,
 }
 
 /*
- * A region has two tables of extents: fill the one that is not in use, since a
- * valid registration keeps the other. Entries of @sgl may begin and end
- * anywhere; in the region they follow each other without gaps. ibmr->iova is
- * not the memory's address, but only the first entry's offset in its page: ULPs
- * send iova to their peers, which need not learn the kernel's addresses.
+ * Returns a table of extents to be filled: one that nobody reads. A ULP in
+ * atomic context cannot wait for memory, and it may need the region to free
+ * memory; so once allocated a second table is kept. NULL: no memory.
+ */
+static struct srnic_extent *target_table(struct srnic_mr *mr, u8 table)
+{
+	if (!mr->map[table])
+		mr->map[table] = kmalloc_array(mr->max_extents,
+					       sizeof(*mr->map[table]),
+					       GFP_ATOMIC | __GFP_NOWARN);
+	return mr->map[table];
+}
+
+/*
+ * Fill the region's table of extents. A valid region keeps its memory until it
+ * is registered again: then fill a second table. Few ULPs need one, since most
+ * wait for the end of the invalidation before they map other memory.
+ *
+ * Entries of @sgl may begin and end anywhere; in the region they follow each
+ * other without gaps. ibmr->iova is not the memory's address, but only the
+ * first entry's offset in its page: ULPs send iova to their peers, which need
+ * not learn the kernel's addresses.
  *
  * Returns how many entries were mapped; -EINVAL if @nents is not positive, or
- * *@off is beyond the first entry.
+ * *@off is beyond the first entry; -ENOMEM if there is no memory for a second
+ * table. After an error the region is as it was.
  */
 int srnic_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sgl, int nents,
 		    unsigned int *off)
 {
 	struct srnic_mr *mr = to_srnic_mr(ibmr);
 	unsigned int skip = off ? *off : 0;
-	u8 table = !mr->active;
+	/* Acquire: pairs with stag_make_invalid(). */
+	bool valid = smp_load_acquire(&mr->valid);
+	u8 table = mr->active ^ valid;
+	struct srnic_extent *map;
 	struct scatterlist *sg;
 	u32 n = 0;
 	int i;
 
 	if (nents <= 0 || skip > sg_dma_len(sgl))
 		return -EINVAL;
+	map = target_table(mr, table);
+	if (!map)
+		return -ENOMEM;
 	ibmr->iova = (sg_dma_address(sgl) + skip) % PAGE_SIZE;
 	ibmr->length = 0;
 	for_each_sg(sgl, sg, nents, i) {
 		u32 len = sg_dma_len(sg) - skip;
 
 		if (len &&
-		    !target_append(mr->map[table], &n, mr->max_extents,
+		    !target_append(map, &n, mr->max_extents,
 				   ib_virt_dma_to_ptr(sg_dma_address(sg) +
 						      skip), len))
 			break;
@@ -410,7 +444,7 @@ int srnic_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sgl, int nents,
 	if (off)
 		*off = 0;
 	mr->extents[table] = n;
-	mr->mapped = true;
+	mr->remapped = valid;
 	return i;
 }
 
@@ -572,7 +606,6 @@ struct ib_mr *srnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 len, u64 iova,
 struct ib_mr *srnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg)
 {
 	struct srnic_mr *mr;
-	int i;
 
 	if (type != IB_MR_TYPE_MEM_REG && type != IB_MR_TYPE_SG_GAPS)
 		return ERR_PTR(-EOPNOTSUPP);
@@ -582,13 +615,10 @@ struct ib_mr *srnic_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg)
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	mr->max_extents = max_sg;
-	for (i = 0; i < 2; i++) {
-		mr->map[i] = kvcalloc(max_sg, sizeof(*mr->map[i]),
-				      GFP_KERNEL);
-		if (!mr->map[i]) {
-			mr_free(mr);
-			return ERR_PTR(-ENOMEM);
-		}
+	mr->map[0] = kvmalloc_array(max_sg, sizeof(*mr->map[0]), GFP_KERNEL);
+	if (!mr->map[0]) {
+		mr_free(mr);
+		return ERR_PTR(-ENOMEM);
 	}
 	return mr_publish(mr);
 }

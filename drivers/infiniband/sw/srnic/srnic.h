@@ -148,12 +148,12 @@ struct srnic_mr {
 			u32			block_off; /* of @base */
 			u8			block_shift;
 		};
-		struct { /* SRNIC_MR_FAST: ib_map_mr_sg() fills map[!active] */
-			struct srnic_extent	*map[2];
+		struct { /* SRNIC_MR_FAST: see srnic_map_mr_sg() */
+			struct srnic_extent	*map[2]; /* may lack one */
 			u32			extents[2];
 			u32			max_extents;
 			u8			active;	/* under @lock */
-			bool			mapped;	/* the other is newer */
+			bool			remapped; /* other is newer */
 		};
 	};
 };
