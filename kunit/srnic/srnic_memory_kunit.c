@@ -269,6 +269,64 @@ static void mem_fast_region_has_512_pieces(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_dereg_mr(ibmr, NULL), 0);
 }
 
+struct long_row {
+	const char	*desc;
+	u32		lens[3];
+	bool		adjacent; /* pieces follow each other in memory */
+	int		mapped;	/* how many pieces fit */
+};
+
+static const struct long_row long_rows[] = {
+	{ "most", { SZ_2G, SZ_1G, SZ_1G - 1 }, false, 3 },
+	{ "one_more", { SZ_2G, SZ_1G, SZ_1G }, false, 2 },
+	{ "most_adjacent", { SZ_2G, SZ_1G, SZ_1G - 1 }, true, 3 },
+	{ "one_more_adjacent", { SZ_2G, SZ_1G, SZ_1G }, true, 2 },
+	{ "then_none", { U32_MAX, 0, 1 }, false, 2 },
+	{ "twice_2_31", { SZ_2G, SZ_2G, 1 }, false, 1 },
+};
+
+KUNIT_ARRAY_PARAM_DESC(long, long_rows, desc);
+
+/*
+ * A fast-registered region has at most 2^32 - 1 bytes, of which each is found. If the pieces have
+ * more ib_map_mr_sg() maps as many as fit. There need not be memory, since no byte is accessed.
+ */
+static void mem_map_sg_up_to_4_gib(struct kunit *test)
+{
+	const struct long_row *row = test->param_value;
+	struct srnic_extent map[3], pieces[3];
+	struct srnic_mr mr = { .kind = SRNIC_MR_FAST, .max_extents = 3, .map = { map } };
+	struct scatterlist sg[3];
+	uintptr_t va = PAGE_SIZE;
+	struct mem_walk last = {};
+	u64 total = 0, off;
+	int i;
+
+	if (row->adjacent)
+		mr.max_extents = 1;
+	sg_init_table(sg, 3);
+	for (i = 0; i < 3; i++) {
+		pieces[i].va = (void *)va;
+		sg[i].dma_address = va;
+		sg_dma_len(&sg[i]) = row->lens[i];
+		va += row->lens[i] + (row->adjacent ? 0 : 1);
+	}
+	for (i = 0; i < row->mapped; i++)
+		total += row->lens[i];
+	KUNIT_ASSERT_EQ(test, srnic_map_mr_sg(&mr.ibmr, sg, 3, NULL), row->mapped);
+	KUNIT_EXPECT_EQ(test, mr.ibmr.length, total);
+	KUNIT_ASSERT_EQ(test, srnic_target_size(&mr, 0), total);
+	for (off = 0; off < total; off += SZ_512M - 1) {
+		struct mem_walk walk = {};
+
+		mem_walk(&mr, off, total - off, &walk);
+		KUNIT_EXPECT_EQ(test, walk.total, total - off);
+		KUNIT_EXPECT_PTR_EQ(test, (u8 *)walk.va[0], mem_slow(pieces, row->lens, 3, off));
+	}
+	mem_walk(&mr, total - 1, 1, &last);
+	KUNIT_EXPECT_PTR_EQ(test, (u8 *)last.va[0], mem_slow(pieces, row->lens, 3, total - 1));
+}
+
 /*
  * ib_map_mr_sg() has no effect on a registration that is valid. After LOCAL_INV a REG_MR uses the
  * scatterlist that was mapped last.
@@ -577,6 +635,7 @@ static struct kunit_case memory_cases[] = {
 	KUNIT_CASE(mem_map_sg_any_pieces_walked_in_order),
 	KUNIT_CASE(mem_map_sg_too_many_pieces_as_many_as_fit),
 	KUNIT_CASE(mem_fast_region_has_512_pieces),
+	KUNIT_CASE_PARAM(mem_map_sg_up_to_4_gib, long_gen_params),
 	KUNIT_CASE(mem_register_uses_what_was_mapped_last),
 	KUNIT_CASE(mem_second_table_only_if_mapped_while_valid),
 	KUNIT_CASE(mem_map_valid_region_without_memory_refused),

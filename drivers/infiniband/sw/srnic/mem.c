@@ -319,14 +319,14 @@ static void hold_piece_user(struct srnic_hold *hold)
 static void hold_piece_fast(struct srnic_hold *hold)
 {
 	const struct srnic_extent *map = hold->mr->map[hold->mr->active];
-	u64 begin;
+	u32 begin;
 
 	while (map[hold->next].end <= hold->off)
 		hold->next++;
 	map += hold->next;
 	begin = hold->next ? map[-1].end : 0;
 	hold->va = map->va + (hold->off - begin);
-	hold->left = min_t(u64, map->end - hold->off, U32_MAX);
+	hold->left = map->end - hold->off;
 }
 
 void srnic_hold_next_piece(struct srnic_hold *hold)
@@ -364,13 +364,18 @@ u64 srnic_target_size(const struct srnic_mr *mr, u8 table)
 	return n ? mr->map[table][n - 1].end : 0;
 }
 
-/* Append memory; if it begins where the last extent ends, extend that one. */
+/*
+ * Append memory; if it begins where the last extent ends, extend that one.
+ * Returns false if there are @max extents, or offsets would exceed 32 bits.
+ */
 static bool target_append(struct srnic_extent *map, u32 *n, u32 max, void *va,
 			  u32 len)
 {
-	u64 before = *n ? map[*n - 1].end : 0;
-	u64 begin = *n > 1 ? map[*n - 2].end : 0;
+	u32 before = *n ? map[*n - 1].end : 0;
+	u32 begin = *n > 1 ? map[*n - 2].end : 0;
 
+	if (len > U32_MAX - before)
+		return false;
 	if (*n && map[*n - 1].va + (before - begin) == va) {
 		map[*n - 1].end += len;
 		return true;

@@ -120,11 +120,15 @@ enum srnic_mr_kind {
 	SRNIC_MR_FAST,		/* registered by a kernel ULP's IB_WR_REG_MR */
 };
 
-/* A virtually contiguous part of a fast-registered memory region */
+/*
+ * A virtually contiguous part of a fast-registered memory region. It has 12
+ * bytes, since kmalloc() rounds the size of a table up to a power of two: ULPs
+ * ask for 256 or 257 extents.
+ */
 struct srnic_extent {
 	void	*va;
-	u64	end;	/* its end: offset in the region, exclusive */
-};
+	u32	end;	/* its end: offset in the region, exclusive */
+} __packed __aligned(4);
 
 struct srnic_mr {
 	struct ib_mr		ibmr;
