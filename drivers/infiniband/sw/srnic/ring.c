@@ -57,6 +57,18 @@ int srnic_udata_check(struct ib_udata *udata, size_t room)
 	return 0;
 }
 
+/*
+ * Allocate a zeroed ring of @entries, @size bytes each, which is not shared.
+ * Free it by kvfree(). kmalloc() would round a long ring up to a power of two
+ * of pages. But the vmalloc area of a 32-bit kernel is small.
+ */
+void *srnic_ring_alloc(u32 entries, u32 size, gfp_t gfp)
+{
+	if (BITS_PER_LONG == 32 || array_size(entries, size) <= PAGE_SIZE)
+		return kvcalloc(entries, size, gfp);
+	return __vcalloc(entries, size, gfp);
+}
+
 /* Undo ring_charge(). Pages that the process still maps count in its RSS. */
 static void ring_uncharge(struct srnic_ring *ring)
 {

@@ -21,6 +21,7 @@ static inline struct ib_ucontext *srnic_ucontext_of(struct ib_udata *udata)
 }
 
 int srnic_udata_check(struct ib_udata *udata, size_t room);
+void *srnic_ring_alloc(u32 entries, u32 size, gfp_t gfp);
 
 struct srnic_ring *srnic_ring_create(struct ib_ucontext *ctx, size_t size,
 				     u64 *key);

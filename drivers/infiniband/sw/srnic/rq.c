@@ -130,8 +130,8 @@ int srnic_rq_create(struct srnic_rq *rq, u32 entries, struct ib_ucontext *ctx,
 	spin_lock_init(&rq->lock);
 	rq->size = roundup_pow_of_two(entries);
 	if (!ctx) {
-		rq->kring = kvcalloc(rq->size, sizeof(*rq->kring),
-				     GFP_KERNEL);
+		rq->kring = srnic_ring_alloc(rq->size, sizeof(*rq->kring),
+					     GFP_KERNEL);
 		return rq->kring ? 0 : -ENOMEM;
 	}
 	rq->shared = srnic_ring_create(ctx, rq->size * sizeof(*rq->uring),

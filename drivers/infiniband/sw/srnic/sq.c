@@ -732,8 +732,8 @@ int srnic_sq_create(struct srnic_sq *sq, u32 entries, u32 sges,
 {
 	sq->size = roundup_pow_of_two(max(entries, 1U));
 	sq->wqe_size = srnic_wqe_size(ctx ? SRNIC_MAX_SGE : sges);
-	sq->ring = kvcalloc(sq->size, sq->wqe_size,
-			    ctx ? GFP_KERNEL_ACCOUNT : GFP_KERNEL);
+	sq->ring = srnic_ring_alloc(sq->size, sq->wqe_size,
+				    ctx ? GFP_KERNEL_ACCOUNT : GFP_KERNEL);
 	if (!sq->ring)
 		return -ENOMEM;
 	if (!ctx)
