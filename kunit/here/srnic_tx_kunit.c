@@ -421,9 +421,7 @@ static struct srnic_qp *tx_send_long_row_behind_read(struct kunit *test)
 	const struct ib_send_wr send = { .opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED };
 	int i;
 
-	qp->sq.size = TX_QUEUE;
-	qp->sq.ring = kunit_kcalloc(test, TX_QUEUE, qp->sq.wqe_size, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, qp->sq.ring);
+	pair_sq(test, &qp->sq, TX_QUEUE);
 	cq->size = TX_QUEUE;
 	cq->kring = kunit_kcalloc(test, TX_QUEUE, sizeof(*cq->kring), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, cq->kring);

@@ -252,6 +252,24 @@ void srnic_wqe_fill_user(const struct srnic_qp *qp, struct srnic_wqe *wqe,
 	}
 }
 
+/* srnic_sq.places has 16 bits for each. */
+static_assert((u16)(SRNIC_MAX_WR - 1) == SRNIC_MAX_WR - 1);
+
+/* Returns the WQE that sq_advance() will post; there must be a free one. */
+static struct srnic_wqe *sq_free_wqe(struct srnic_sq *sq)
+{
+	sq->places[sq->put & sq->mask] = sq->place;
+	return srnic_sq_wqe(sq, sq->put);
+}
+
+static void sq_advance(struct srnic_sq *sq)
+{
+	if (++sq->place == sq->size)
+		sq->place = 0;
+	/* Release: write the WQE, then the index (srnic_sq_next()). */
+	smp_store_release(&sq->put, sq->put + 1);
+}
+
 /* Returns as srnic_wqe_fill(), or -ENOMEM if the send queue is full. */
 int srnic_sq_post(struct srnic_qp *qp, const struct ib_send_wr *wr,
 		  const struct ib_send_wr **bad)
@@ -265,11 +283,10 @@ int srnic_sq_post(struct srnic_qp *qp, const struct ib_send_wr *wr,
 		if (sq->put - sq->get == sq->size)
 			err = -ENOMEM;
 		else
-			err = srnic_wqe_fill(qp, srnic_sq_wqe(sq, sq->put), wr);
+			err = srnic_wqe_fill(qp, sq_free_wqe(sq), wr);
 		if (err)
 			break;
-		/* Release: write the WQE, then the index (srnic_sq_next()). */
-		smp_store_release(&sq->put, sq->put + 1);
+		sq_advance(sq);
 	}
 	if (err)
 		*bad = wr;
@@ -283,10 +300,10 @@ bool srnic_sq_fetch(struct srnic_qp *qp)
 	struct srnic_sq *sq = &qp->sq;
 	struct siw_sqe sqe;
 
-	if (!srnic_ring_copy_sqe(&sq->uring[sq->put & (sq->size - 1)], &sqe))
+	if (!srnic_ring_copy_sqe(&sq->uring[sq->put & sq->mask], &sqe))
 		return false;
-	srnic_wqe_fill_user(qp, srnic_sq_wqe(sq, sq->put), &sqe);
-	WRITE_ONCE(sq->put, sq->put + 1);
+	srnic_wqe_fill_user(qp, sq_free_wqe(sq), &sqe);
+	sq_advance(sq);
 	return true;
 }
 
@@ -365,7 +382,7 @@ bool srnic_sq_has_more(const struct srnic_qp *qp)
 
 	return READ_ONCE(sq->next) != put ||
 	       (sq->uring &&
-		srnic_ring_has_sqe(&sq->uring[put & (sq->size - 1)]));
+		srnic_ring_has_sqe(&sq->uring[put & sq->mask]));
 }
 
 /* Count elements of an application's ring that have not become WQEs yet. */
@@ -374,8 +391,7 @@ static u32 sq_count_user(const struct srnic_sq *sq)
 	u32 n, room = sq->size - (sq->put - sq->sent);
 
 	for (n = 0; n < room; n++) {
-		if (!srnic_ring_has_sqe(&sq->uring[(sq->put + n) &
-						   (sq->size - 1)]))
+		if (!srnic_ring_has_sqe(&sq->uring[(sq->put + n) & sq->mask]))
 			break;
 	}
 	return n;
@@ -565,7 +581,7 @@ static void retire_give_back(struct srnic_sq *sq, u32 from, u32 to)
 {
 	for (; from != to; from++)
 		/* Release: copy the element, then let the ULP reuse it. */
-		smp_store_release(&sq->uring[from & (sq->size - 1)].flags, 0);
+		smp_store_release(&sq->uring[from & sq->mask].flags, 0);
 	/*
 	 * Pairs with a barrier in libsiw. The kernel returns an element, then
 	 * checks whether the next one is filled. The application fills the next
@@ -726,15 +742,23 @@ void srnic_retire_discard(struct srnic_qp *qp)
 	spin_unlock_irq(&sq->lock);
 }
 
-/* @sges is for kernel ULPs: an application may use all SGEs of an element. */
+/*
+ * An application's queue has a power of two of elements, since libsiw divides
+ * indices that wrap by that number. @sges is for kernel ULPs: an application
+ * may use all SGEs of an element.
+ */
 int srnic_sq_create(struct srnic_sq *sq, u32 entries, u32 sges,
 		    struct ib_ucontext *ctx, u64 *key)
 {
-	sq->size = roundup_pow_of_two(max(entries, 1U));
+	u32 span = roundup_pow_of_two(max(entries, 1U));
+	gfp_t gfp = ctx ? GFP_KERNEL_ACCOUNT : GFP_KERNEL;
+
+	sq->size = ctx ? span : max(entries, 1U);
+	sq->mask = span - 1;
 	sq->wqe_size = srnic_wqe_size(ctx ? SRNIC_MAX_SGE : sges);
-	sq->ring = srnic_ring_alloc(sq->size, sq->wqe_size,
-				    ctx ? GFP_KERNEL_ACCOUNT : GFP_KERNEL);
-	if (!sq->ring)
+	sq->ring = srnic_ring_alloc(sq->size, sq->wqe_size, gfp);
+	sq->places = srnic_ring_alloc(span, sizeof(*sq->places), gfp);
+	if (!sq->ring || !sq->places)
 		return -ENOMEM;
 	if (!ctx)
 		return 0;
@@ -749,5 +773,6 @@ int srnic_sq_create(struct srnic_sq *sq, u32 entries, u32 sges,
 void srnic_sq_destroy(struct srnic_sq *sq)
 {
 	srnic_ring_destroy(sq->shared);
+	kvfree(sq->places);
 	kvfree(sq->ring);
 }
