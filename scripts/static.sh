@@ -379,6 +379,29 @@ test_docs() {
 
 check_rst() { rst2html --report=2 --halt=2 "$1" >/dev/null; }
 
+# The pages in the packages are valid, and have no lines for programs. Those in iw-mpa-dev, which are for people without
+# the sources, name files by where the packages put them.
+test_packaged() (
+	local file tree=$IW_MPA_BUILD/packaged
+	local -a pages
+
+	scripts/lib/deb.sh --tree "$tree" && mapfile -t pages <"$tree/debian/iw-mpa-dev.docs" || exit 1
+	for file in "$tree"/Documentation/infiniband/*.rst; do
+		unless_passed "packaged/${file##*/}" "$(sum_of "$(rst2html --version)" "$file")" check_rst "$file" || exit 1
+	done
+	cd "$tree" || exit 1
+	{ grep -nE '^ *\.\. ((in|out of) tree|in sources|(check|quote|run): .*)$' Documentation/infiniband/*.rst || true; } |
+		none 'lines for programs' || exit 1
+	[[ " ${pages[*]##*/} " == *' iw_mpa_driver.rst '* ]] || { echo 'iw-mpa-dev lacks the page for authors'; exit 1; }
+	{ grep -nE '(^|[^/[:alnum:]])(drivers|include|kunit|scripts)/' "${pages[@]}" || true; } |
+		none 'paths of the source tree' || exit 1
+	grep -ohE '/usr/(src/iw_mpa-|share/iw-mpa/|share/doc/iw-mpa-dkms/examples/)[a-z0-9_./-]*[a-z0-9]' "${pages[@]}" |
+		sort -u | while IFS= read -r file; do
+		[[ -e $(sed -E 's:/usr/src/iw_mpa-[0-9.]*:./:; s:/usr/share/(iw-mpa|doc/iw-mpa-dkms/examples)/:./:' \
+			<<<"$file") || -e dev/${file##*/} ]] || echo "$file"
+	done | none 'named, and in no package'
+)
+
 # Rules: P-08
 # To free memory the kernel writes to disks, and a disk over RDMA may first need a new connection,
 # which iw_mpa makes. So each work queue of iw_mpa and of its drivers needs a rescuer
@@ -585,8 +608,8 @@ test_series() (
 )
 
 ALL=(compiler compiler_6.12 new_driver install install_6.12 high_memory sparse checkpatch kernel_doc shell python
-	stage_edit layers_selftest layers mutants tools docs reclaim work_queues slow_points conformance check offered
-	length versions spdx paths patches series whitespace)
+	stage_edit layers_selftest layers mutants tools docs packaged reclaim work_queues slow_points conformance check
+	offered length versions spdx paths patches series whitespace)
 
 alone() { echo "scripts/static.sh $1"; }
 

@@ -14,6 +14,8 @@
 NO_KERNEL=y
 # shellcheck source=scripts/lib/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=scripts/lib/pages.sh
+. "$TOP/scripts/lib/pages.sh"
 
 OUT=$CACHE/deb
 HERE=$TOP/scripts/deb
@@ -50,6 +52,19 @@ mend_links() {
 		s|(Documentation/infiniband/|(|g; s|(CHANGELOG\.md)|(changelog)|' "$1"/{README,CHANGELOG}.md
 }
 
+# packaged_page FILE VERSION: print a page as a package has it, with the paths that files have once they are installed.
+# The page may have some of these paths already: so a path of this tree begins where no path goes on.
+packaged_page() {
+	local sw=drivers/infiniband/sw examples=/usr/share/doc/iw-mpa-dkms/examples begin='(^|[^/[:alnum:]])'
+
+	page_for package "$1" | sed -E "s:$begin$sw/iw_mpa_skeleton/(iw_mpa_toe\.[ch]):\1$examples/\2:g
+		s:$begin$sw/iw_mpa_skeleton/:\1/usr/share/iw-mpa/skeleton/:g
+		s:$begin($sw/(iw_mpa|srnic|compat)/|include/rdma/):\1/usr/src/iw_mpa-$2/\2:g
+		s:${begin}scripts/iw_mpa\.lua:\1$examples/iw_mpa.lua:g
+		s:${begin}scripts/wire\b:\1/usr/share/iw-mpa/judge/scripts/wire:g
+		s:${begin}scripts/(iw-mpa)\b:\1\2:g; s:${begin}scripts/new-driver\b:\1iw-mpa-new-driver:g"
+}
+
 # copy_judge FOLDER: copy wire.sh, with the files that its --remote needs
 copy_judge() (
 	mkdir "$1"
@@ -62,14 +77,17 @@ copy_judge() (
 
 # make_tree FOLDER VERSION: make the source tree of the packages
 make_tree() {
-	local tree=$1 version=$2 module sw=drivers/infiniband/sw
+	local tree=$1 version=$2 module page sw=drivers/infiniband/sw
 
 	rm -rf "$tree"
 	mkdir -p "$tree/$sw" "$tree/Documentation/infiniband"
 	cp -r "$HERE"/* "$tree"
 	rm -r "${tree:?}"/{README.md,rpm}
 	cp -r "$TOP"/{CHANGELOG.md,Kbuild,README.md,dkms.conf,include} "$TOP"/scripts/{iw-mpa,iw_mpa.lua} "$tree"
-	cp "$TOP"/Documentation/infiniband/*.{rst,svg} "$tree/Documentation/infiniband/"
+	cp "$TOP"/Documentation/infiniband/*.svg "$tree/Documentation/infiniband/"
+	for page in "$TOP"/Documentation/infiniband/*.rst; do
+		packaged_page "$page" "$version" >"$tree/Documentation/infiniband/${page##*/}"
+	done
 	mend_links "$tree"
 	cp -r "$TOP/$sw/compat" "$tree/$sw"
 	for module in "${PACKAGED[@]}"; do

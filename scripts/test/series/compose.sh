@@ -4,6 +4,9 @@
 # Sourced after lib.sh by series.sh, and by test/patched.sh, which tests the result in guests:
 #   compose    put our files into $NEW as they are in the kernel tree, see README.md
 
+# shellcheck source=scripts/lib/pages.sh
+. "$TOP/scripts/lib/pages.sh"
+
 SW=drivers/infiniband/sw DOC=Documentation/infiniband
 ABI=Documentation/ABI/testing/sysfs-class-infiniband-iw_mpa
 declare -A PAGES=([iw_mpa]='iw_mpa iw_mpa_driver iw_mpa_engine iw_mpa_takeover' [srnic]='srnic srnic_design')
@@ -24,14 +27,9 @@ places() {
 	echo "scripts/test/series/iw_mpa/iwcm.h $SW/iw_mpa/iwcm.h"
 }
 
-# Print a page with the kernel tree's names of files. Indented text after "in tree" is a comment in this tree.
+# Print a page with the kernel tree's names of files
 page() {
-	awk '/^ *\.\. out of tree$/ { out = 1 }
-		/^ *\.\. in tree$/ { out = 0; text = index($0, "."); next }
-		out || /^\.\. (quote|check|run): / { next }
-		text && NF && substr($0, 1, text + 2) !~ /^ +$/ { text = 0 }
-		text && NF { $0 = substr($0, 1, text - 1) substr($0, text + 3) }
-		{ print }' "$1" | cat -s | sed '${/^$/d}' |
+	page_for kernel "$1" |
 		sed "s|$SW/iw_mpa_skeleton/iw_mpa_toe|$SW/iw_mpa/tests/iw_mpa_toe|g
 			s|$SW/iw_mpa_skeleton/|samples/iw_mpa/|g; s|\bkunit/\(iw_mpa\|srnic\)/|$SW/\1/tests/|g"
 }
