@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * In each test but the first the driver makes one of the mistakes that iw_mpa_driver.rst lists.
- * iw_mpa writes the mistake to the kernel's log, and iw_mpa, iw_cm and the driver go on working.
- * The number of a mistake is its row in that list.
+ * In each test but the first the driver makes one of the mistakes that iw_mpa_driver.rst lists, or
+ * calls what that page forbids in an op. iw_mpa writes the mistakes of the list to the kernel's
+ * log, and iw_mpa, iw_cm and the driver go on working. The number of a mistake is its row in that
+ * list.
+ *
+ * Two mistakes have no case: after iw_mpa_unregister_device() within an op nothing can end the
+ * test, and user mode Linux has no preemption, so it does not notice calls in atomic context.
  */
 
 #include "ep.h"
@@ -12,6 +16,7 @@
 #include <linux/delay.h>
 #include <linux/kmsg_dump.h>
 #include <linux/kthread.h>
+#include <linux/lockdep.h>
 #include <linux/string.h>
 #include <net/tcp.h>
 
@@ -268,17 +273,22 @@ static void qp_is_found_while_it_goes(struct kunit *test)
 }
 
 /*
- * Mistake 7 in iw_mpa_driver.rst: stop calls iw_mpa_qp_gone(), which waits until all ops of the QP,
- * and so also this stop, have returned.
+ * Mistake 7 in iw_mpa_driver.rst: an op calls iw_mpa_qp_gone(), which waits until all ops of the
+ * QP, and so also this one, have returned.
  */
-static void wrong_stop_destroys(struct ib_qp *ib, enum iw_mpa_reason why)
+static void destroy_within_an_op(struct ib_qp *ib)
 {
 	struct fake_qp *qp = fake_qp_of(ib);
 
-	right.stop(ib, why);
 	qp->hidden = true;
 	iw_mpa_qp_gone(ib, &qp->end);
 	qp->ending = true;
+}
+
+static void wrong_stop_destroys(struct ib_qp *ib, enum iw_mpa_reason why)
+{
+	right.stop(ib, why);
+	destroy_within_an_op(ib);
 }
 
 static void qp_gone_within_stop(struct kunit *test)
@@ -291,6 +301,49 @@ static void qp_gone_within_stop(struct kunit *test)
 	fake_expect_closed(c->fid, 2);
 	EXPECT_LOG(test, "iw_mpa_qp_gone()", "waits for the op that calls it");
 	fake_qp_freed(c->qp);
+}
+
+static void wrong_kick_rx_destroys(struct ib_qp *ib)
+{
+	right.kick_rx(ib);
+	destroy_within_an_op(ib);
+}
+
+/* iw_mpa_qp_gone() returns at once, and stop is called after kick_rx has returned. */
+static void qp_gone_within_kick_rx(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+
+	c->f->drv.kick_rx = wrong_kick_rx_destroys;
+	conn_active_up(c);
+	fake_expect_closed(c->fid, 2);
+	EXPECT_LOG(test, "iw_mpa_qp_gone()", "waits for the op that calls it");
+	fake_qp_freed(c->qp);
+}
+
+/*
+ * An op calls iw_mpa_close(). lockdep would report it, and then turn itself off for all later
+ * tests, so it does not see the call.
+ */
+static void wrong_kick_rx_closes(struct ib_qp *ib)
+{
+	right.kick_rx(ib);
+	lockdep_off();
+	iw_mpa_close(fake_qp_of(ib)->ho.ep);
+	lockdep_on();
+}
+
+/* The call does not wait for its own op: once that has returned the connection ends by FIN. */
+static void close_within_kick_rx(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+
+	fake_have_finish_tx(c->f);
+	c->f->drv.kick_rx = wrong_kick_rx_closes;
+	conn_active_up(c);
+	peer_expect_eof(c->f, c->peer);
+	peer_fin(c->peer);
+	fake_expect_closed(c->fid, 2);
 }
 
 /* Mistake 8: stop leaves the socket with a callback or sk_user_data that iw_mpa has not set. */
@@ -361,9 +414,9 @@ static void reference_is_dropped_twice(struct kunit *test)
 }
 
 /*
- * Mistake 10 in iw_mpa_driver.rst: destroy_qp does not call iw_mpa_qp_freed(), for which
- * iw_mpa_unregister_device() waits. So the test calls iw_mpa_unregister_device() in a thread of its
- * own.
+ * Mistake 10 in iw_mpa_driver.rst: an op does not return, or destroy_qp does not call
+ * iw_mpa_qp_freed(). iw_mpa_unregister_device() waits for both. So the test calls
+ * iw_mpa_unregister_device() in a thread of its own.
  */
 static int unregister_thread(void *arg)
 {
@@ -373,29 +426,62 @@ static int unregister_thread(void *arg)
 	kthread_complete_and_exit(&unregistered, 0);
 }
 
+/* Unregister the device, and expect that the log says why that takes so long. */
+static void unregister_in_vain(struct fakes *f)
+{
+	struct kunit *test = f->test;
+	bool said;
+	int i;
+
+	f->registered = false;
+	reinit_completion(&unregistered);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(kthread_run(unregister_thread, f, "iw_mpa_fake")));
+	said = log_says("driver mistake", "waits for an op, or iw_mpa_qp_freed()");
+	for (i = 0; i < 600 && !said; i++) {
+		msleep(100);
+		said = log_says("driver mistake", "waits for an op, or iw_mpa_qp_freed()");
+	}
+	KUNIT_EXPECT_TRUE(test, said);
+	KUNIT_EXPECT_FALSE(test, completion_done(&unregistered));
+}
+
+static void expect_unregistered(struct kunit *test)
+{
+	KUNIT_ASSERT_NE(test, wait_for_completion_timeout(&unregistered,
+							  msecs_to_jiffies(2 * FAKE_WAIT_MS)), 0);
+}
+
 static void qp_freed_is_missing(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct fakes *f = test->priv;
-	bool said;
-	int i;
 
 	conn_active_up(c);
 	fake_qp_gone(c->qp);
 	fake_expect_closed(c->fid, 2);
-	f->registered = false;
-	reinit_completion(&unregistered);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(kthread_run(unregister_thread, f, "iw_mpa_fake")));
-	said = log_says("driver mistake", "iw_mpa_qp_freed()");
-	for (i = 0; i < 600 && !said; i++) {
-		msleep(100);
-		said = log_says("driver mistake", "iw_mpa_qp_freed()");
-	}
-	KUNIT_EXPECT_TRUE(test, said);
-	KUNIT_EXPECT_FALSE(test, completion_done(&unregistered));
+	unregister_in_vain(c->f);
 	fake_qp_freed(c->qp);
-	KUNIT_ASSERT_NE(test, wait_for_completion_timeout(&unregistered,
-							  msecs_to_jiffies(2 * FAKE_WAIT_MS)), 0);
+	expect_unregistered(test);
+}
+
+static DECLARE_COMPLETION(stop_may_end);
+
+static void wrong_stop_waits(struct ib_qp *ib, enum iw_mpa_reason why)
+{
+	wait_for_completion_timeout(&stop_may_end, 120 * HZ);
+	right.stop(ib, why);
+}
+
+static void op_does_not_end(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+
+	reinit_completion(&stop_may_end);
+	c->f->drv.stop = wrong_stop_waits;
+	conn_active_up(c);
+	unregister_in_vain(c->f);
+	complete(&stop_may_end);
+	expect_unregistered(test);
+	fake_expect_closed(c->fid, 2);
 }
 
 /* Mistake 11: the driver calls iw_mpa_tx_finished() before iw_mpa has called finish_tx. */
@@ -453,10 +539,13 @@ static struct kunit_case contract_cases[] = {
 	KUNIT_CASE(first_fpdu_is_not_reported),
 	KUNIT_CASE(qp_is_found_while_it_goes),
 	KUNIT_CASE(qp_gone_within_stop),
+	KUNIT_CASE(qp_gone_within_kick_rx),
+	KUNIT_CASE(close_within_kick_rx),
 	KUNIT_CASE(stop_keeps_the_socket),
 	KUNIT_CASE(reference_is_leaked),
 	KUNIT_CASE(reference_is_dropped_twice),
 	KUNIT_CASE(qp_freed_is_missing),
+	KUNIT_CASE(op_does_not_end),
 	KUNIT_CASE(tx_finished_is_called_early),
 	KUNIT_CASE(call_after_the_end),
 	{}
