@@ -37,7 +37,7 @@ static int qp_modify(struct srnic_qp *qp, enum ib_qp_state state)
 	return srnic_modify_qp(&qp->ibqp, &attr, IB_QP_STATE, NULL);
 }
 
-/* modify_qp as the RDMA core calls it for a process: with an ib_udata, which a kernel ULP has not */
+/* modify_qp by a process: the RDMA core calls it with an ib_udata */
 static int qp_modify_by_a_process(struct srnic_qp *qp, enum ib_qp_state state)
 {
 	struct ib_qp_attr attr = { .qp_state = state };
@@ -87,7 +87,10 @@ static void qp_expect_flushed(void)
 
 /* --- the table of states --- */
 
-/* Calls of modify_qp by a kernel ULP: srnic's state, the state asked for, the errno, the state afterwards */
+/*
+ * Calls of modify_qp by a kernel ULP: srnic's state, the state asked for, the errno, the state
+ * afterwards
+ */
 static const struct qp_row {
 	const char		*desc;
 	u8			from;
