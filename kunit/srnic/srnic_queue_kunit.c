@@ -487,7 +487,7 @@ static void place_expect_all(struct kunit *test, struct srnic_sq *sq, u32 sges, 
 }
 
 /*
- * A kernel ULP's queue has as many WQEs as the ULP asks for, also if that is no power of two, and
+ * A kernel ULP's queue has one WQE more than the ULP asks for, also if that is no power of two, and
  * each has room for as many SGEs as the ULP asks for. No WQE changes until it retires, whatever its
  * index is, also when indices wrap.
  */
@@ -505,7 +505,7 @@ static void sq_of_any_length_keeps_each_request(struct kunit *test)
 	u64 done = 0;
 	u32 turn, i;
 
-	KUNIT_ASSERT_EQ(test, srnic_sq_create(sq, PLACE_WRS, sges, NULL, NULL), 0);
+	KUNIT_ASSERT_EQ(test, srnic_sq_create(sq, PLACE_WRS - 1, sges, NULL, NULL), 0);
 	KUNIT_ASSERT_EQ(test, sq->size, PLACE_WRS);
 	e->qp->cap.max_send_sge = sges;
 	pair_start(p, &queue_opts);

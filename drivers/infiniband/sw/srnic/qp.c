@@ -500,7 +500,9 @@ static int qp_create_queues(struct srnic_qp *qp, const struct ib_qp_cap *cap,
 
 static void qp_grant(struct srnic_qp *qp, struct ib_qp_cap *cap)
 {
-	cap->max_send_wr = qp->sq.size;
+	/* A kernel ULP must not count on the WQE for ib_drain_sq(). */
+	if (qp->sq.shared)
+		cap->max_send_wr = qp->sq.size;
 	cap->max_recv_wr = qp->srq ? 0 : qp->rq.size;
 	cap->max_send_sge = max(cap->max_send_sge, 1U);
 	cap->max_recv_sge = qp->srq ? 0 : max(cap->max_recv_sge, 1U);

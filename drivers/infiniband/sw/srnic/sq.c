@@ -253,7 +253,7 @@ void srnic_wqe_fill_user(const struct srnic_qp *qp, struct srnic_wqe *wqe,
 }
 
 /* srnic_sq.places has 16 bits for each. */
-static_assert((u16)(SRNIC_MAX_WR - 1) == SRNIC_MAX_WR - 1);
+static_assert(SRNIC_MAX_WR <= U16_MAX);
 
 /* Returns the WQE that sq_advance() will post; there must be a free one. */
 static struct srnic_wqe *sq_free_wqe(struct srnic_sq *sq)
@@ -744,16 +744,19 @@ void srnic_retire_discard(struct srnic_qp *qp)
 
 /*
  * An application's queue has a power of two of elements, since libsiw divides
- * indices that wrap by that number. @sges is for kernel ULPs: an application
- * may use all SGEs of an element.
+ * indices that wrap by that number. That of a kernel ULP has one more than the
+ * ULP asks for: ib_drain_sq() posts a work request that some ULPs do not count,
+ * and does not wait for the others if it finds no room. @sges is for kernel
+ * ULPs: an application may use all SGEs of an element.
  */
 int srnic_sq_create(struct srnic_sq *sq, u32 entries, u32 sges,
 		    struct ib_ucontext *ctx, u64 *key)
 {
-	u32 span = roundup_pow_of_two(max(entries, 1U));
+	u32 size = ctx ? max(entries, 1U) : entries + 1;
+	u32 span = roundup_pow_of_two(size);
 	gfp_t gfp = ctx ? GFP_KERNEL_ACCOUNT : GFP_KERNEL;
 
-	sq->size = ctx ? span : max(entries, 1U);
+	sq->size = ctx ? span : size;
 	sq->mask = span - 1;
 	sq->wqe_size = srnic_wqe_size(ctx ? SRNIC_MAX_SGE : sges);
 	sq->ring = srnic_ring_alloc(sq->size, sq->wqe_size, gfp);
