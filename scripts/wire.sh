@@ -226,7 +226,7 @@ run_files() {
 		[[ -z $tests ]] || chosen+=("$file")
 	done
 	[[ ${#chosen[@]} -gt 0 ]] || return 1
-	guest_run A "driver_set ${NAME:-$driver}"
+	guest_run A "driver_set ${NAME:-$driver}" || ! guest_is_dead A || guest_died "the driver loads"
 	DEVICE=$driver
 	while read -r -u 3 file; do
 		run_file "$file" 10.0.0.1 IPv4 "$PATTERN"
@@ -267,6 +267,18 @@ define_alone() {
 	}
 }
 
+# finish: write the report, print the summary, and end this script
+finish() {
+	local share=$GUEST_RUN/share/wire
+
+	[[ -z $REPORT ]] || { touch "$share"/{captured,device,results} &&
+		write_report "${NAME:-$DRIVER}" "$KREL" "$share"/{results,captured,device}; } ||
+		tap 'not ok' 'the report is written'
+	tap_end wire || die "logs: $GUEST_RUN"
+	guest_forget_logs
+	exit
+}
+
 on_one() {
 	define_alone
 	"$TOP/scripts/lib/setup.sh" build guest
@@ -288,7 +300,6 @@ on_one() {
 	[[ -z $PATTERN && $DRIVER != siw ]] || EXCHANGES=0
 	[[ ${#HAZARDS[@]} -eq 0 ]] || say 'WARNING: the guest may crash: --hazards was asked for'
 	OPTIONS+=("${HAZARDS[@]}")
-	[[ -z $REPORT ]] || OPTIONS+=(--results /share/wire/results)
 	[[ -z $MODULE ]] || guest_run A 'insmod /share/modules/kverbs.ko'
 	# shellcheck disable=SC2086 # words
 	if run_files "$DRIVER" $STARTUP && [[ -z $PATTERN && $FILES == "$STARTUP"* ]]; then
@@ -304,10 +315,7 @@ on_one() {
 	guest_run A 'rmmod kverbs'
 	[[ -z $REPORT ]] || guest_run A '/run/cm_probe device siw0 >/share/wire/device || :; : >>/share/wire/captured'
 	end_guest
-	[[ -z $REPORT ]] || write_report "${NAME:-$DRIVER}" "$KREL" "$GUEST_RUN"/share/wire/{results,captured,device} ||
-		tap 'not ok' 'the report is written'
-	tap_end wire || die "logs: $GUEST_RUN"
-	guest_forget_logs
+	finish
 }
 
 # run_there FILE: run the tests of FILE against the device of the other host; fail if the device

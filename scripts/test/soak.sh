@@ -45,6 +45,12 @@ soak() {
 	fi
 }
 
+finish() {
+	echo "# logs: $GUEST_RUN"
+	tap_end soak
+	exit 1
+}
+
 alone() {
 	[[ ! $1 =~ ^"$KERNEL"(, srnic|, by instructions)?\ ([a-z0-9_]+)\  ]] ||
 		echo "KERNEL=$KERNEL scripts/test/soak.sh -k '^${BASH_REMATCH[2]} '"

@@ -82,6 +82,26 @@ test_wire_kernel() {
 	grep -q '^without: user space verbs' "$(sed -n 's/^# report: //p' "$WORK/said")/report.txt"
 }
 
+# If the guest dies, wire.sh stops, and it and its report say in which test: acme panics in the test whose peer offers
+# to send the RTR message as Read alone.
+test_wire_panic() {
+	local name=responder_rtr_offer_4
+
+	need_krel
+	rm -rf "$WORK/acme"
+	"$TOP/scripts/new-driver" acme "$WORK/acme" || return
+	sed -i '/^static int acme_prepare/,/^}/s/^\tint err = -EINVAL;$/&\n\n\
+\tif (!ho->params->initiator \&\& ho->params->rtr == IW_MPA_RTR_READ)\n\t\tpanic("acme panics on purpose");/' \
+		"$WORK/acme/handoff.c"
+	ends make -C "$WORK/acme" || return
+	! KERNELS=$KERNEL "$TOP/scripts/wire.sh" --module "$WORK/acme/acme.ko" -k 'rtr_offer_[2346]|own_depths' \
+		responder initiator data_mpa >"$WORK/said" || { cat "$WORK/said" && return 1; }
+	said "^ok .* responder_rtr_offer_2 \[" "^not ok .* ${name} \[" '^# wire: [0-9]+ passed, 1 failed$' \
+		'^# the guest died while this test ran: Kernel panic .*: acme panics on purpose$' \
+		'^# the whole log: .*console$' "^# alone: .*${name} '" || return
+	grep -A 1 "^ *$name: it began and did not end" "$(sed -n 's/^# report: //p' "$WORK/said")/report.txt"
+}
+
 test_setup() { ends make -s -C "$TOP" setup; }
 
 test_modules() {
@@ -750,7 +770,7 @@ test_bench_pong() {
 ALL=(help setup modules any_kernel any_host cross deb headers release demo check static stage_siw takeover_list gdb \
 	suites e2e_kernels debug_kernel series_make interop_write
 	bench_table bench_users bench_rtt bench_storm bench_comeback bench_hops bench_scale bench_growth bench_rate \
-		bench_load bench_pong wire_device wire_module wire_kernel)
+		bench_load bench_pong wire_device wire_module wire_kernel wire_panic)
 
 alone() { echo "scripts/test/usage.sh $1"; }
 

@@ -50,19 +50,39 @@ DEVICE=srnic	# the driver that is tested
 
 # run_tests PREFIX ADDRESS PATTERN SECONDS [OPTION...]: in the guest, for SECONDS at most, run
 # run.py with these options and the device's ADDRESS, for the tests whose names match PATTERN; print
-# and count the results, each with PREFIX in front of the test's name
+# and count the results, each with PREFIX in front of the test's name. If the guest dies, end this
+# script, since no other test can pass. What run.py has said until then is in the shared folder.
 run_tests() {
-	local prefix=$1 address=$2 pattern=$3 limit=$4 output want
+	local prefix=$1 address=$2 pattern=$3 limit=$4 output want share=$GUEST_RUN/share/wire
 
 	shift 4
 	set -- --device "$DEVICE" "$@"
 	output=$(guest_run A \
 		"cp -u /share/wire/{cm_probe,load_peer,verbs_probe,storm_verbs} /run && python3 /share/wire/run.py \
-		--map /share/wire/map -k '$pattern' ${*@Q} /run/cm_probe $address" "$limit") || true
+		--map /share/wire/map --results /share/wire/results -k '$pattern' ${*@Q} /run/cm_probe $address 2>&1 |
+		tee /share/wire/said" "$limit" 2>"$GUEST_RUN/lost") || true
+	if guest_is_dead A; then
+		relay "$prefix" "$(cat "$share/said")"
+		guest_died "$prefix $("$TOP/scripts/wire/report.py" --unended "$share/results" | grep . || echo "$pattern")"
+	fi
+	cat "$GUEST_RUN/lost" >&2
 	relay "$prefix" "$output"
 	want=$(python3 "$TOP/scripts/wire/run.py" -l -k "$pattern" "$@" | wc -l)
 	[[ $want -gt 0 && $(grep -cE '^(not )?ok - ' <<<"$output") -eq $want ]] ||
 		tap 'not ok' "$prefix $pattern: not all tests ran"
+}
+
+# guest_died TEST: report that the guest has died in this test, with the end of the kernel's log, and end the script
+# by its function finish
+guest_died() {
+	local why
+
+	why=$(guest_said A | sed -nE 's/^\[[ 0-9.]*\] (Kernel panic - not syncing: .*)/\1/p' | tail -n 1)
+	tap 'not ok' "$1"
+	echo "# the guest died while this test ran: ${why:-its kernel did not answer}"
+	guest_said A | tail -n 60 | sed 's/^/#     /'
+	echo "# the whole log: $GUEST_RUN/A.console"
+	finish
 }
 
 # end_guest: test that iw_mpa has destroyed all that it created, that its module and the driver's
@@ -70,6 +90,7 @@ run_tests() {
 end_guest() {
 	tap_run 'what was created was destroyed' guest_run A 'poll 10 driver_is_balanced'
 	tap_run 'the modules unload' guest_run A driver_clear
+	! guest_is_dead A || return 0	# each further step would fail
 	tap_run 'the kernel has nothing to report' guest_detectors A
 	! kernel_debugs "$KERNEL" || tap_run 'the detectors see mistakes made on purpose' guest_controls A
 	tap_run 'the guest ends well' guest_down

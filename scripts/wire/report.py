@@ -3,6 +3,7 @@
 """A report of what the wire tests have found out about a device, by rule of the RFCs.
 
     report.py [--about NAME=TEXT]... [--capture FILE] RESULTS FOLDER    write a report into FOLDER
+    report.py --unended RESULTS                                         print the test that did not end, if there is one
     report.py --selftest                                                prove that mistakes are found
 
 RESULTS is the file that run.py --results wrote, the FILE of --capture the output of judge.py. report.txt, report.html
@@ -32,6 +33,7 @@ WORDS = {"failed": "fails", "passed": "passes", "unsupported": "not supported by
 RFCS = {"E": "RFC 6581", "M": "RFC 5044", "F": "RFC 5044", "D": "RFC 5041", "R": "RFC 5040", "S": "RFC 5043"}
 OF_RFC = re.compile(rf"[{''.join(RFCS)}]-[\d.]+-\d+")
 CAPTURE = "capture"
+UNENDED = "it began and did not end: its host died, or the program"
 
 Test = collections.namedtuple("Test", "name shows result why seconds")
 Rule = collections.namedtuple("Rule", "id text result tests")
@@ -48,16 +50,21 @@ def rule_texts(pages):
 
 def read_results(lines):
     """Return what run.py wrote about the device, and a Test for each test. If a test ran twice, its
-    result is the one that comes first in ORDER."""
-    about, tests = {}, {}
+    result is the one that comes first in ORDER. A test that began and did not end has failed."""
+    about, tests, begun = {}, {}, {}
     for line in lines:
         words = json.loads(line)
+        if "begins" in words:
+            begun[words["begins"]] = Test(words["begins"], words["shows"], "failed", UNENDED, 0)
+            continue
+        begun.pop(words.get("test"), None)
         if "about" in words:
             about.update(dict.fromkeys(map(tuple, words["about"])))
         elif words["test"] not in tests or \
                 ORDER.index(words["result"]) < ORDER.index(tests[words["test"]].result):
             tests[words["test"]] = Test(words["test"], words["shows"], words["result"], words["why"],
                                         words["seconds"])
+    tests.update(begun)
     return list(about), list(tests.values())
 
 
@@ -202,23 +209,30 @@ def line(name, ids, result, why=None):
     return json.dumps({"test": name, "shows": dict.fromkeys(ids, "x"), "result": result, "why": why, "seconds": 1})
 
 
+def unended(lines):
+    """Yield each test that began and did not end as run.py prints it, with the ids of its rules."""
+    for test in read_results(lines)[1]:
+        if test.why == UNENDED:
+            yield f"{test.name} [{' '.join(test.shows)}]"
+
+
 def selftest():
     """Write a report of known results, and yield what is wrong in it."""
     some = ["E-9.2-1", "E-9.2-10"], ["M-7.1.1-1"], ["R-5.3-1"], ["M-4.4-1"], ["B-01", "R-03"]
-    lines = [json.dumps({"about": [["Markers", "no"]]}),
+    lines = [json.dumps({"about": [["Markers", "no"]]}), json.dumps({"begins": "a", "shows": {}}),
              line("a", some[0], "passed"), line("b", some[0][:1], "failed", "<7> & no 8"),
              line("c", some[1], "unsupported", "MPA"), line("d", some[1] + some[2], "skipped", "needs it"),
              line("e", some[3], "failed", "at first"), line("e", some[3], "passed"), line("g", [], "passed"),
-             line("f", some[4], "failed", "a hazard")]
+             line("f", some[4], "failed", "a hazard"), json.dumps({"begins": "h", "shows": {"B-02": "x"}})]
     with tempfile.TemporaryDirectory() as folder:
         said = write(folder, [("device", "x0")], lines, "ok - seen\nnot ok - dissected\n# packet 3\n")
         texts = {path.name: path.read_text(encoding="utf-8") for path in pathlib.Path(folder).iterdir()}
     if said != "5 rules: 2 fails, 1 passes, 1 not supported by the device, 1 not judged":
         yield said
     text = texts["report.txt"]
-    for words in ("The wire suite on x0", "Markers: no", "7 tests: 3 fails, 2 passes",
+    for words in ("The wire suite on x0", "Markers: no", "8 tests: 4 fails, 2 passes",
                   "tshark: 1 fails, 1 passes", "      b: <7> & no 8", "      d: needs it", "  f: a hazard",
-                  "  dissected: packet 3", "e: at first"):
+                  "  dissected: packet 3", "e: at first", f"  h: {UNENDED}"):
         if words not in text:
             yield f"not in the text: {words}"
     if not text.index("  E-9.2-1  ") < text.index("  M-7.1.1-1  ") < text.index("  R-5.3-1  ") < \
@@ -227,8 +241,10 @@ def selftest():
     if "&lt;7&gt; &amp; no 8" not in texts["report.html"]:
         yield "the page takes words for markup"
     suite = xml.fromstring(texts["junit.xml"])
-    if [suite.get(key) for key in ("tests", "failures", "skipped")] != ["9", "4", "2"]:
+    if [suite.get(key) for key in ("tests", "failures", "skipped")] != ["10", "5", "2"]:
         yield f"JUnit: {suite.attrib}"
+    if list(unended(lines)) != ["h [B-02]"] or list(unended(lines[:-1])):
+        yield f"unended: {list(unended(lines))}, {list(unended(lines[:-1]))}"
 
 
 def main():
@@ -236,6 +252,7 @@ def main():
     parser.add_argument("--about", action="append", default=[], metavar="NAME=TEXT")
     parser.add_argument("--capture")
     parser.add_argument("--selftest", action="store_true")
+    parser.add_argument("--unended", action="store_true")
     parser.add_argument("results", nargs="?")
     parser.add_argument("folder", nargs="?")
     args = parser.parse_args()
@@ -246,6 +263,9 @@ def main():
     capture = pathlib.Path(args.capture).read_text(encoding="utf-8") if args.capture else ""
     about = [tuple(pair.split("=", 1)) for pair in args.about]
     with open(args.results, encoding="ascii") as results:
+        if args.unended:
+            print(*unended(results), sep="\n")
+            return
         print(write(args.folder, about, results, capture))
 
 

@@ -166,6 +166,8 @@ def run_all(args, ports, results):
     for name, ids, function, case in selected(args):
         bench = make_bench(args)
         start = time.monotonic()
+        # If this host dies in the test, this line says in which.
+        print(json.dumps({"begins": name, "shows": function.shows}), file=results, flush=True)
         result, why = ("skipped", stuck) if stuck else run_one(bench, ids, function, case)
         if is_stuck(why):
             stuck = f"the device holds a program since {name}: start its host again"

@@ -320,6 +320,9 @@ guest_tell_broken() {
 	! guest_broken_by_qemu "$@" || echo "$REPLACED" | tee -a "${BROKEN_BY_QEMU:-/dev/null}" >&2
 }
 
+# guest_said NAME: print the guest's console, without the commands of the agent
+guest_said() { tr -d '\r' <"$GUEST_RUN/$1.console" | grep -v '^\[[ 0-9.]*\] [AB]# '; }
+
 # guest_lost NAME TEXT: print TEXT and the end of the guest's console. Mark the guest as dead, so
 # that every later command fails at once.
 guest_lost() {
@@ -328,7 +331,7 @@ guest_lost() {
 	touch "$GUEST_RUN/$name.dead"
 	{
 		echo "guest $name: $2"
-		grep -v '^\[[ 0-9.]*\] [AB]# ' "$GUEST_RUN/$name.console" | tail -n 40 | sed 's/^/    /'
+		guest_said "$name" | tail -n 60 | sed 's/^/    /'
 		cat "$GUEST_RUN/$name.qemu"
 		echo "logs: $GUEST_RUN"
 	} >&2
