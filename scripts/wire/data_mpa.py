@@ -430,6 +430,9 @@ def full_write(link, size):
 def F_8_3_end_of_this_side(b, how, when, role):
     """The device's ULP, or the removal of the device, ends the stream. The peer may get further
     bytes of a posted Write, but no Terminate, as no error was found."""
+    if how not in ("modify", "destroy", "disconnect"):
+        # The ULP is killed. kverbs cannot be, and the removal of its device would wait for it.
+        needs.need("user")
     ground = Ground(b)
     b.address = b.listen_address = ground.address
     b.may_reset = True      # TCP answers bytes for a socket that no longer exists by RST

@@ -12,7 +12,8 @@ MOST = 255          # librdmacm's RDMA_MAX_RESP_RES: stands for the device's lim
 
 
 class Srnic:
-    rtr = SEND | WRITE | READ       # RTR types that the device receives and sends
+    rtr = SEND | WRITE | READ       # RTR types that the device receives
+    sent_rtr = rtr                  # those that it sends
     rev = 2                         # newest revision of MPA that the device supports
     asks_rtr = True                 # does the device set A in its Request?
     asks_crc = True
@@ -35,7 +36,7 @@ class Srnic:
 
 
 class SiwMpa(Srnic):
-    rtr = WRITE | READ
+    rtr = sent_rtr = WRITE | READ
     has_markers = False
     bad_crc = "WC RECV general error {size}"
     modify_qp = "siw_mpa_qp_modify"
@@ -58,7 +59,7 @@ class SiwMpa(Srnic):
 class Other(Srnic):
     """Any other driver, such as the kernel's siw: survey.py finds out which features it has."""
 
-    rtr = 0
+    rtr = sent_rtr = 0
     has_markers = False
     bad_crc = None
     modify_qp = None
@@ -99,6 +100,12 @@ def need_depths(ird, ord):  # pylint: disable=redefined-builtin
     if ird not in range(device().most_ird + 1) and ird != MOST or \
             ord not in range(device().most_ord + 1) and ord != MOST:
         raise needs.Unsupported("so many Reads at a time")
+
+
+def need_sent_rtr(kind):
+    """Skip the test if the device does not send RTR messages of this type."""
+    if kind & ~device().sent_rtr:
+        raise needs.Unsupported("to send an RTR message of each type")
 
 
 def need_outlived():

@@ -10,7 +10,7 @@ import time
 
 import mpa
 import needs
-from device import device, need_repeats
+from device import device, need_depths, need_repeats, need_sent_rtr
 from harness import CRC_FIELDS, QUIET, SLOW, Failed, check, equal, no_sooner_than, poll
 from kernel import DEBUGFS, counter, fresh_log, lines_of
 from mpa import C, M, R, READ, S, SEND, WRITE
@@ -23,7 +23,12 @@ DEPTHS = (0, 1, 4, 127, 128, 129, 0x3ffe, 0x3fff)
 REJECTED = {-errno.ECONNREFUSED, -errno.ECONNRESET}
 
 
+TYPES = {"SEND": SEND, "WRITE": WRITE, "READ": READ}
+
+
 def up(client, peer, frame, rtr="WRITE", crc=True):
+    if rtr and device().asks_rtr:
+        need_sent_rtr(TYPES[rtr])
     peer.send(frame)
     if rtr and device().asks_rtr:
         fpdu = peer.recv_fpdu(crc)
@@ -79,7 +84,7 @@ def data_flows(client, peer, crc=True):
 def request_by_default(b):
     _, _, req = b.connecting(ird=3, ord=7, pd=b"hello")
     equal((req.rev, req.flags), (2, C | S), "revision and flags")
-    equal((req.a, req.rtr), (1, device().rtr), "A and RTR types")
+    equal((req.a, req.rtr), (1, device().sent_rtr), "A and RTR types")
     equal((req.ird, req.ord), (3, 7), "IRD and ORD")
     equal(req.pd, b"hello", "private data")
 
@@ -218,6 +223,7 @@ def ends_by_answer(client, peer, answer):
 def asked_by_read(b):
     """Connect a client, the device's ULP, to the test, whose Reply selects Read as RTR type. Return
     the client, the test's end of the connection, and the Read Request that is the RTR message."""
+    need_sent_rtr(READ)
     client, peer, _ = b.connecting()
     peer.send(mpa.reply2(a=1, rtr=READ, ird=4, ord=4))
     read = peer.recv_fpdu()
@@ -264,8 +270,9 @@ def rtr_is_nobodys_work_request(b, how, rtr):
     completion for it."""
     ends = {"without_answer": ends_without_answer, "by_error": ends_by_error,
             "at_once": ends_at_once}[how]
+    need_sent_rtr(TYPES[rtr])
     client, peer, _ = b.connecting()
-    peer.send(mpa.reply2(a=1, rtr={"WRITE": WRITE, "READ": READ}[rtr], ird=4, ord=4))
+    peer.send(mpa.reply2(a=1, rtr=TYPES[rtr], ird=4, ord=4))
     if how != "at_once":
         equal(peer.recv_fpdu().op, rtr, "RTR")
     ends(client, peer)
@@ -311,7 +318,7 @@ def reply_of_draft_02(b, send, write, read):
     the RFC has the bits A, B and C: the device reads them as A, B and C."""
     client, peer, _ = b.connecting()
     answer = mpa.reply2(a=send, rtr=(SEND if write else 0) | (WRITE if read else 0), ird=4, ord=4)
-    if send and not read and not (write and device().rtr & SEND):
+    if send and not read and not (write and device().sent_rtr & SEND):
         peer.send(answer)
         peer.expect_refusal(7)
         fails(client, {"CONNECT_ERROR"})
@@ -602,6 +609,7 @@ def rtr_is_not_repeated(b, repeat_ms, rtr):
 
 @rule("E-9.2-8: one RTR message of the type that the Reply names, and no Write behind it")
 def rtr_read_is_not_repeated(b):
+    need_sent_rtr(READ)
     b.set(rtr_repeat_ms=20)
     client, peer, _ = b.connecting()
     peer.send(mpa.reply2(a=1, rtr=READ, ird=4, ord=4))
@@ -687,6 +695,7 @@ def depths_of_a_reject_are_in_the_trace(b):
 
 @rule("E-9.1-8 E-9.1-1: the depths of ESTABLISHED, and those above 255 in the trace")
 def depths_above_8_bits_are_in_the_trace(b):
+    need_depths(100, 0)
     trace = b.trace()
     client, peer, _ = b.connecting()
     ev = up(client, peer, mpa.reply2(a=1, rtr=WRITE, ird=0x3ffe, ord=100))

@@ -46,21 +46,26 @@ FRAMINGS = {
 }
 
 
+def rtr_types(role):
+    """Return the RTR types that the device supports in this role: none if it is the initiator and
+    does not ask for an RTR message."""
+    if role == "responder":
+        return device().rtr
+    return device().sent_rtr if device().asks_rtr else 0
+
+
 def usual_rtr(role):
     """Return the RTR type for tests whose result does not depend on it: Write, or another one if
-    the device does not support Write. Return 0 if the device supports no RTR message, or is the
-    initiator and does not ask for one."""
-    if role == "initiator" and not device().asks_rtr:
-        return 0
-    return next((kind for kind in (mpa.WRITE, mpa.READ, mpa.SEND) if device().rtr & kind), 0)
+    the device does not support Write, 0 if it supports none."""
+    return next((kind for kind in (mpa.WRITE, mpa.READ, mpa.SEND) if rtr_types(role) & kind), 0)
 
 
 def has_rtr(role, rtr):
     """Return rtr, the RTR type that a test is about. Skip the test if the device does not support
-    that type, or is the initiator and does not ask for an RTR message."""
+    that type in this role."""
     if rtr and role == "initiator" and not device().asks_rtr:
         raise needs.Unsupported("to ask for an RTR message")
-    if rtr & ~device().rtr:
+    if rtr & ~rtr_types(role):
         raise needs.Unsupported("an RTR message of each type")
     return rtr
 

@@ -117,9 +117,9 @@ def learn(make):
     it = device()
     try:
         with _ended(make()) as bench:
-            it.rtr = _asks(bench, it)
+            it.sent_rtr = _asks(bench, it)
         with _ended(make()) as bench:
-            it.rtr |= _answers(bench, it)
+            it.rtr = _answers(bench, it)
     except (Failed, mpa.Bad, OSError) as err:
         raise NoConnection(err) from None
     it.has_markers = True
@@ -130,7 +130,7 @@ def learn(make):
         it.has_markers = False
     # Where rtr_repeat_ms cannot be set, the time between repeats is unknown: a device that has not
     # repeated its RTR message while the test waits might do so later.
-    if it.asks_rtr and it.rtr & WRITE and needs.has("settings"):
+    if it.asks_rtr and it.sent_rtr & WRITE and needs.has("settings"):
         with contextlib.suppress(Failed, mpa.Bad, OSError), _ended(make()) as bench:
             _repeats(bench)
             it.repeats_rtr = True
@@ -140,12 +140,13 @@ def lines():
     """Yield (name, value) for each feature of the device and each need that is not met, for
     report.py."""
     it = device()
-    kinds = [name for name, bit in (("Send", SEND), ("Write", WRITE), ("Read", READ)) if it.rtr & bit]
     if not needs.Place.over:
         yield "driver", driver_name()
     yield "MPA revision", str(it.rev)
     yield "Reads at a time, taken and sent", f"{it.most_ird}, {it.most_ord}"
-    yield "RTR messages", ", ".join(kinds) or "none"
+    for what, rtr in ("received", it.rtr), ("sent", it.sent_rtr):
+        kinds = [name for name, bit in (("Send", SEND), ("Write", WRITE), ("Read", READ)) if rtr & bit]
+        yield f"RTR messages {what}", ", ".join(kinds) or "none"
     yield "asks for an RTR message", "yes" if it.asks_rtr else "no"
     yield "repeats it", "yes" if it.repeats_rtr else "no"
     yield "asks for CRC", "yes" if it.asks_crc else "no"
