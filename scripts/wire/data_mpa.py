@@ -841,6 +841,8 @@ def receiving(b, role, **kw):
     """Return a connection for which the device asked for Markers, so that the peer sends them."""
     b.set(markers=1)
     link = Link(b, role, **kw)
+    if not link.frame.flags & mpa.M and not needs.Place.ours:
+        raise needs.Unsupported("to receive Markers")
     check(link.frame.flags & mpa.M, "the device does not ask for Markers")
     return link
 

@@ -112,6 +112,8 @@ class Peer:
         data = self.recv(mpa.HDR)
         length, = struct.unpack(">H", data[18:20])
         frame = mpa.Frame(data + self.recv(length), key)
+        if large and not frame.large and not needs.Place.ours:
+            raise needs.Unsupported("FPDUs longer than a TCP segment")
         if frame.large != large:
             raise mpa.Bad(f"large FPDUs: {frame.large} where {large} is due")
         return frame

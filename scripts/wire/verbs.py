@@ -584,6 +584,7 @@ class Dut:
             self.verbs = kernel_verbs.KernelVerbs()
         self.qps = {}
         self.srqs = {}
+        self.memories = []
         bench.things.append(self.end)
         self.verbs.do("pd pd")
         if channel:
@@ -593,7 +594,7 @@ class Dut:
         self.cq("scq", cqes, more)
         self.cq("rcq", cqes, more)
         self.memory = Memory(self.verbs, "memory", memory)
-        self.memories = [self.memory]
+        self.memories.append(self.memory)
         self.mrs = 0
         self.arenas = {}
 
