@@ -421,7 +421,9 @@ static struct srnic_qp *tx_send_long_row_behind_read(struct kunit *test)
 	const struct ib_send_wr send = { .opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED };
 	int i;
 
-	pair_sq(test, &qp->sq, TX_QUEUE);
+	qp->sq.size = TX_QUEUE;
+	qp->sq.ring = kunit_kcalloc(test, TX_QUEUE, qp->sq.wqe_size, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, qp->sq.ring);
 	cq->size = TX_QUEUE;
 	cq->kring = kunit_kcalloc(test, TX_QUEUE, sizeof(*cq->kring), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, cq->kring);

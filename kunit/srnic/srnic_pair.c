@@ -23,21 +23,6 @@ static void pair_cq_init(struct pair *p, struct srnic_cq *cq)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(p->test, cq->kring);
 }
 
-/* Give @sq a ring of @size WQEs, a power of two: each WQE is at the place of its index. */
-void pair_sq(struct kunit *test, struct srnic_sq *sq, u32 size)
-{
-	u32 i;
-
-	sq->size = size;
-	sq->mask = size - 1;
-	sq->ring = kunit_kcalloc(test, size, sq->wqe_size, GFP_KERNEL);
-	sq->places = kunit_kcalloc(test, size, sizeof(*sq->places), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, sq->ring);
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, sq->places);
-	for (i = 0; i < size; i++)
-		sq->places[i] = i;
-}
-
 static void pair_qp_init(struct pair *p, struct pair_end *e, u32 qpn)
 {
 	struct kunit *test = p->test;
@@ -56,12 +41,14 @@ static void pair_qp_init(struct pair *p, struct pair_end *e, u32 qpn)
 	srnic_tx_setup(qp);
 	qp->cap.max_send_sge = SRNIC_MAX_SGE;
 	qp->cap.max_recv_sge = SRNIC_MAX_SGE;
+	qp->sq.size = PAIR_WRS;
 	qp->sq.wqe_size = srnic_wqe_size(SRNIC_MAX_SEND_SGE);
-	pair_sq(test, &qp->sq, PAIR_WRS);
+	qp->sq.ring = kunit_kcalloc(test, PAIR_WRS, qp->sq.wqe_size, GFP_KERNEL);
 	qp->rq.size = PAIR_WRS;
 	qp->rq.kring = kunit_kcalloc(test, PAIR_WRS, sizeof(*qp->rq.kring), GFP_KERNEL);
 	e->mem = kunit_kzalloc(test, PAIR_MEM, GFP_KERNEL);
 	e->wire = kunit_kzalloc(test, PAIR_WIRE, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, qp->sq.ring);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, qp->rq.kring);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, e->mem);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, e->wire);

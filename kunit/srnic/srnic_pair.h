@@ -57,7 +57,6 @@ int pair_init(struct kunit *test);
 void pair_exit(struct kunit *test);
 void pair_start(struct pair *p, const struct pair_opts *opts);
 void pair_rings(struct pair *p, struct pair_end *e);
-void pair_sq(struct kunit *test, struct srnic_sq *sq, u32 size);
 struct pair_end *pair_user(struct pair *p, const struct pair_opts *opts);
 void pair_post_user(struct pair_end *e, u32 n, const struct siw_sqe *sqe);
 struct siw_cqe *pair_user_cq(struct kunit *test, struct srnic_cq *cq, u32 *word);

@@ -443,7 +443,9 @@ static void sq_flush_of_a_long_queue_in_order(struct kunit *test)
 	p->end[0].scq.size = size;
 	p->end[0].scq.kring = kvcalloc(size, sizeof(struct srnic_cqe), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, p->end[0].scq.kring);
-	pair_sq(test, sq, size);
+	sq->size = size;
+	sq->ring = kvcalloc(size, sq->wqe_size, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, sq->ring);
 	pair_start(p, &queue_opts);
 	KUNIT_ASSERT_EQ(test, pair_post(&p->end[0], &read.wr), 0);
 	for (i = 1; i < posted; i++) {
@@ -457,83 +459,8 @@ static void sq_flush_of_a_long_queue_in_order(struct kunit *test)
 		pair_expect_wc(p, &p->end[0].scq, i, IB_WC_WR_FLUSH_ERR);
 	pair_expect_no_wc(p, &p->end[0].scq);
 	KUNIT_EXPECT_TRUE(test, srnic_sq_is_empty(p->end[0].qp));
+	kvfree(sq->ring);
 	kvfree(p->end[0].scq.kring);
-}
-
-static const u32 place_sges[] = { 1, SRNIC_MAX_SEND_SGE };
-
-static void place_desc(const u32 *sges, char *desc)
-{
-	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%u_sges", *sges);
-}
-
-KUNIT_ARRAY_PARAM(place, place_sges, place_desc);
-
-#define PLACE_WRS	9
-
-/* Expect that each WQE that is posted has the @sges SGEs that were posted for it. */
-static void place_expect_all(struct kunit *test, struct srnic_sq *sq, u32 sges, u64 id)
-{
-	u32 index, i;
-
-	for (index = sq->get; index != sq->put; index++, id++) {
-		const struct srnic_wqe *wqe = srnic_sq_wqe(sq, index);
-
-		KUNIT_ASSERT_EQ(test, wqe->id, id);
-		KUNIT_ASSERT_EQ(test, wqe->num_sge, sges);
-		for (i = 0; i < sges; i++)
-			KUNIT_ASSERT_EQ(test, wqe->sge[i].length, id + i);
-	}
-}
-
-/*
- * A kernel ULP's queue has one WQE more than the ULP asks for, also if that is no power of two, and
- * each has room for as many SGEs as the ULP asks for. No WQE changes until it retires, whatever its
- * index is, also when indices wrap.
- */
-static void sq_of_any_length_keeps_each_request(struct kunit *test)
-{
-	const u32 sges = *(const u32 *)test->param_value, begin = -3 * PLACE_WRS;
-	struct pair *p = test->priv;
-	struct pair_end *e = &p->end[0];
-	struct srnic_sq *sq = &e->qp->sq;
-	struct ib_sge sge[SRNIC_MAX_SEND_SGE];
-	struct ib_send_wr wr = {
-		.opcode = IB_WR_SEND, .send_flags = IB_SEND_SIGNALED, .sg_list = sge,
-		.num_sge = sges,
-	};
-	u64 done = 0;
-	u32 turn, i;
-
-	KUNIT_ASSERT_EQ(test, srnic_sq_create(sq, PLACE_WRS - 1, sges, NULL, NULL), 0);
-	KUNIT_ASSERT_EQ(test, sq->size, PLACE_WRS);
-	e->qp->cap.max_send_sge = sges;
-	pair_start(p, &queue_opts);
-	sq->put = begin;
-	sq->next = begin;
-	sq->sent = begin;
-	sq->get = begin;
-	sq->read = begin;
-	for (turn = 0; turn < 6 * PLACE_WRS; turn++) {
-		/* In turns of 1 to PLACE_WRS, so that a row of WQEs begins at any place. */
-		u32 n = turn % PLACE_WRS + 1;
-
-		for (wr.wr_id = done; wr.wr_id < done + n; wr.wr_id++) {
-			for (i = 0; i < sges; i++)
-				sge[i] = pair_sge(e->mem, wr.wr_id + i);
-			KUNIT_ASSERT_EQ(test, pair_post(e, &wr), 0);
-			place_expect_all(test, sq, sges, done);
-		}
-		if (n == PLACE_WRS)
-			KUNIT_EXPECT_EQ(test, pair_post(e, &wr), -ENOMEM);
-		place_expect_all(test, sq, sges, done);
-		while (pair_send_batch(p, 0))
-			e->wire_len = 0;
-		for (; done < wr.wr_id; done++)
-			pair_expect_wc(p, &e->scq, done, IB_WC_SUCCESS);
-	}
-	KUNIT_EXPECT_LT(test, sq->put, begin);
-	srnic_sq_destroy(sq);
 }
 
 /* In a close by FIN Read Requests that arrived before it are answered, later ones are not. */
@@ -654,11 +581,13 @@ static void sq_user_elements_free_before_the_first_completion(struct kunit *test
 	struct srnic_upcalls up = {};
 	u32 i;
 
-	pair_sq(test, sq, count);
+	sq->ring = kunit_kcalloc(test, count, sq->wqe_size, GFP_KERNEL);
 	sq->uring = kunit_kcalloc(test, count, sizeof(*sq->uring), GFP_KERNEL);
 	e->scq.kring = kunit_kcalloc(test, count, sizeof(*e->scq.kring), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, sq->ring);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, sq->uring);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, e->scq.kring);
+	sq->size = count;
 	e->scq.size = count;
 	for (i = 0; i < count; i++) {
 		sq->uring[i] = sqe;
@@ -693,7 +622,9 @@ static void sq_long_row_behind_a_read_is_retired_in_steps(struct kunit *test)
 	u32 i;
 
 	pair_start(p, &queue_opts);
-	pair_sq(test, sq, count);
+	sq->ring = kunit_kcalloc(test, count, sq->wqe_size, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, sq->ring);
+	sq->size = count;
 	for (i = 0; i < count; i++)
 		srnic_sq_wqe(sq, i)->done = i;
 	srnic_sq_wqe(sq, 0)->op = SRNIC_WR_READ;
@@ -746,7 +677,6 @@ static struct kunit_case queue_cases[] = {
 	KUNIT_CASE(sq_flush_of_a_long_queue_in_order),
 	KUNIT_CASE(sq_what_is_posted_behind_err_is_flushed),
 	KUNIT_CASE(sq_user_what_is_posted_behind_err_is_flushed),
-	KUNIT_CASE_PARAM(sq_of_any_length_keeps_each_request, place_gen_params),
 	KUNIT_CASE(sq_search_for_reads_begins_at_get),
 	KUNIT_CASE(sq_user_elements_free_before_the_first_completion),
 	KUNIT_CASE(sq_long_row_behind_a_read_is_retired_in_steps),

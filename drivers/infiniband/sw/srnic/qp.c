@@ -472,7 +472,18 @@ static void qp_destroy_queues(struct srnic_qp *qp)
 	srnic_sq_destroy(&qp->sq);
 }
 
-/* libsiw maps a receive ring even of size 0, so it has at least one entry. */
+/*
+ * Entries of a queue for which @asked were asked. libsiw maps a ring even of
+ * size 0, so a process's queue has at least one. ib_drain_qp() posts a work
+ * request, for which some ULPs do not ask, and if there is no room it does not
+ * wait for the others. So a kernel ULP's queue has room for one more, of which
+ * the ULP is not told.
+ */
+static u32 qp_entries(u32 asked, bool user)
+{
+	return user ? max(asked, 1U) : min_t(u32, asked + 1, SRNIC_MAX_WR);
+}
+
 static int qp_create_queues(struct srnic_qp *qp, const struct ib_qp_cap *cap,
 			    struct ib_udata *udata)
 {
@@ -483,10 +494,11 @@ static int qp_create_queues(struct srnic_qp *qp, const struct ib_qp_cap *cap,
 	err = srnic_udata_check(udata, sizeof(resp));
 	if (err)
 		return err;
-	err = srnic_sq_create(&qp->sq, cap->max_send_wr, cap->max_send_sge,
-			      ctx, &resp.sq_key);
+	err = srnic_sq_create(&qp->sq, qp_entries(cap->max_send_wr, udata),
+			      cap->max_send_sge, ctx, &resp.sq_key);
 	if (!err && !qp->srq)
-		err = srnic_rq_create(&qp->rq, max(cap->max_recv_wr, 1U), ctx,
+		err = srnic_rq_create(&qp->rq,
+				      qp_entries(cap->max_recv_wr, udata), ctx,
 				      &resp.rq_key);
 	if (!err && udata) {
 		resp.num_sqe = qp->sq.size;
@@ -500,10 +512,12 @@ static int qp_create_queues(struct srnic_qp *qp, const struct ib_qp_cap *cap,
 
 static void qp_grant(struct srnic_qp *qp, struct ib_qp_cap *cap)
 {
-	/* A kernel ULP must not count on the WQE for ib_drain_sq(). */
-	if (qp->sq.shared)
+	if (qp->sq.shared) {
 		cap->max_send_wr = qp->sq.size;
-	cap->max_recv_wr = qp->srq ? 0 : qp->rq.size;
+		cap->max_recv_wr = qp->rq.size;
+	}
+	if (qp->srq)
+		cap->max_recv_wr = 0;
 	cap->max_send_sge = max(cap->max_send_sge, 1U);
 	cap->max_recv_sge = qp->srq ? 0 : max(cap->max_recv_sge, 1U);
 	cap->max_inline_data = SRNIC_MAX_INLINE;

@@ -252,24 +252,6 @@ void srnic_wqe_fill_user(const struct srnic_qp *qp, struct srnic_wqe *wqe,
 	}
 }
 
-/* srnic_sq.places has 16 bits for each. */
-static_assert(SRNIC_MAX_WR <= U16_MAX);
-
-/* Returns the WQE that sq_advance() will post; there must be a free one. */
-static struct srnic_wqe *sq_free_wqe(struct srnic_sq *sq)
-{
-	sq->places[sq->put & sq->mask] = sq->place;
-	return srnic_sq_wqe(sq, sq->put);
-}
-
-static void sq_advance(struct srnic_sq *sq)
-{
-	if (++sq->place == sq->size)
-		sq->place = 0;
-	/* Release: write the WQE, then the index (srnic_sq_next()). */
-	smp_store_release(&sq->put, sq->put + 1);
-}
-
 /* Returns as srnic_wqe_fill(), or -ENOMEM if the send queue is full. */
 int srnic_sq_post(struct srnic_qp *qp, const struct ib_send_wr *wr,
 		  const struct ib_send_wr **bad)
@@ -283,10 +265,11 @@ int srnic_sq_post(struct srnic_qp *qp, const struct ib_send_wr *wr,
 		if (sq->put - sq->get == sq->size)
 			err = -ENOMEM;
 		else
-			err = srnic_wqe_fill(qp, sq_free_wqe(sq), wr);
+			err = srnic_wqe_fill(qp, srnic_sq_wqe(sq, sq->put), wr);
 		if (err)
 			break;
-		sq_advance(sq);
+		/* Release: write the WQE, then the index (srnic_sq_next()). */
+		smp_store_release(&sq->put, sq->put + 1);
 	}
 	if (err)
 		*bad = wr;
@@ -300,10 +283,10 @@ bool srnic_sq_fetch(struct srnic_qp *qp)
 	struct srnic_sq *sq = &qp->sq;
 	struct siw_sqe sqe;
 
-	if (!srnic_ring_copy_sqe(&sq->uring[sq->put & sq->mask], &sqe))
+	if (!srnic_ring_copy_sqe(&sq->uring[sq->put & (sq->size - 1)], &sqe))
 		return false;
-	srnic_wqe_fill_user(qp, sq_free_wqe(sq), &sqe);
-	sq_advance(sq);
+	srnic_wqe_fill_user(qp, srnic_sq_wqe(sq, sq->put), &sqe);
+	WRITE_ONCE(sq->put, sq->put + 1);
 	return true;
 }
 
@@ -382,7 +365,7 @@ bool srnic_sq_has_more(const struct srnic_qp *qp)
 
 	return READ_ONCE(sq->next) != put ||
 	       (sq->uring &&
-		srnic_ring_has_sqe(&sq->uring[put & sq->mask]));
+		srnic_ring_has_sqe(&sq->uring[put & (sq->size - 1)]));
 }
 
 /* Count elements of an application's ring that have not become WQEs yet. */
@@ -391,7 +374,8 @@ static u32 sq_count_user(const struct srnic_sq *sq)
 	u32 n, room = sq->size - (sq->put - sq->sent);
 
 	for (n = 0; n < room; n++) {
-		if (!srnic_ring_has_sqe(&sq->uring[(sq->put + n) & sq->mask]))
+		if (!srnic_ring_has_sqe(&sq->uring[(sq->put + n) &
+						   (sq->size - 1)]))
 			break;
 	}
 	return n;
@@ -581,7 +565,7 @@ static void retire_give_back(struct srnic_sq *sq, u32 from, u32 to)
 {
 	for (; from != to; from++)
 		/* Release: copy the element, then let the ULP reuse it. */
-		smp_store_release(&sq->uring[from & sq->mask].flags, 0);
+		smp_store_release(&sq->uring[from & (sq->size - 1)].flags, 0);
 	/*
 	 * Pairs with a barrier in libsiw. The kernel returns an element, then
 	 * checks whether the next one is filled. The application fills the next
@@ -742,26 +726,15 @@ void srnic_retire_discard(struct srnic_qp *qp)
 	spin_unlock_irq(&sq->lock);
 }
 
-/*
- * An application's queue has a power of two of elements, since libsiw divides
- * indices that wrap by that number. That of a kernel ULP has one more than the
- * ULP asks for: ib_drain_sq() posts a work request that some ULPs do not count,
- * and does not wait for the others if it finds no room. @sges is for kernel
- * ULPs: an application may use all SGEs of an element.
- */
+/* @sges is for kernel ULPs: an application may use all SGEs of an element. */
 int srnic_sq_create(struct srnic_sq *sq, u32 entries, u32 sges,
 		    struct ib_ucontext *ctx, u64 *key)
 {
-	u32 size = ctx ? max(entries, 1U) : entries + 1;
-	u32 span = roundup_pow_of_two(size);
-	gfp_t gfp = ctx ? GFP_KERNEL_ACCOUNT : GFP_KERNEL;
-
-	sq->size = ctx ? span : size;
-	sq->mask = span - 1;
+	sq->size = roundup_pow_of_two(entries);
 	sq->wqe_size = srnic_wqe_size(ctx ? SRNIC_MAX_SGE : sges);
-	sq->ring = srnic_ring_alloc(sq->size, sq->wqe_size, gfp);
-	sq->places = srnic_ring_alloc(span, sizeof(*sq->places), gfp);
-	if (!sq->ring || !sq->places)
+	sq->ring = srnic_ring_alloc(sq->size, sq->wqe_size,
+				    ctx ? GFP_KERNEL_ACCOUNT : GFP_KERNEL);
+	if (!sq->ring)
 		return -ENOMEM;
 	if (!ctx)
 		return 0;
@@ -776,6 +749,5 @@ int srnic_sq_create(struct srnic_sq *sq, u32 entries, u32 sges,
 void srnic_sq_destroy(struct srnic_sq *sq)
 {
 	srnic_ring_destroy(sq->shared);
-	kvfree(sq->places);
 	kvfree(sq->ring);
 }

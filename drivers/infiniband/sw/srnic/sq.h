@@ -7,7 +7,7 @@
 
 static inline struct srnic_wqe *srnic_sq_wqe(struct srnic_sq *sq, u32 index)
 {
-	return sq->ring + sq->places[index & sq->mask] * sq->wqe_size;
+	return sq->ring + (index & (sq->size - 1)) * sq->wqe_size;
 }
 
 /* Size of a WQE, with room for @sges SGEs and for inline data */

@@ -250,21 +250,13 @@ struct srnic_wqe {
  * protects all members but @uring, @limit and @limited; tx.lock protects the
  * last two. Without @lock, the sender (the holder of tx.lock) also reads @put
  * with acquire and writes @next with release. If there is a @uring, only the
- * sender writes @put, @place and @places, without @lock.
- *
- * An index modulo @size would not be the place of its WQE: when indices wrap at
- * 2^32 it would jump. So @places has the place of each WQE. Its length is a
- * power of two, and it is short beside the WQEs that a @size rounded up to the
- * same power would waste.
+ * sender writes @put, without @lock.
  */
 struct srnic_sq {
 	spinlock_t		lock;
 	void			*ring;	/* struct srnic_wqe, @wqe_size each */
-	u16			*places; /* in @ring, by index & @mask */
 	u32			wqe_size;
-	u32			size;	/* of @ring */
-	u32			mask;
-	u32			place;	/* in @ring, of the next WQE */
+	u32			size;	/* a power of two */
 	u32			put;
 	u32			next;
 	u32			sent;
