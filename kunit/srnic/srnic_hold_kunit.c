@@ -283,8 +283,8 @@ static void hold_begins_anew_in_other_memory(struct kunit *test)
 	sg.dma_address = (uintptr_t)w.p->end[1].mem;
 	sg_dma_len(&sg) = HOLD_SIZE;
 	KUNIT_ASSERT_EQ(test, srnic_map_mr_sg(&w.mr->ibmr, &sg, 1, NULL), 1);
-	KUNIT_ASSERT_EQ(test, srnic_stag_register(w.p->dev, &w.p->pd, w.name.stag, HOLD_BASE,
-						  HOLD_SIZE, HOLD_RIGHT), 0);
+	KUNIT_ASSERT_EQ(test, pair_register(w.p, &w.p->pd, w.name.stag, HOLD_BASE,
+					    HOLD_SIZE, HOLD_RIGHT), 0);
 	KUNIT_ASSERT_EQ(test, hold_at(&w, 4, 4), SRNIC_MEM_OK);
 	srnic_hold_read(&w.hold, bytes + 4, 4);
 	hold_end(test, &w);

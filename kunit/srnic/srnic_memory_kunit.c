@@ -255,8 +255,7 @@ static void mem_fast_region_has_512_pieces(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, srnic_map_mr_sg(ibmr, sg, count + 1, NULL), (int)count);
 	KUNIT_EXPECT_EQ(test, ibmr->length, count * size);
-	KUNIT_ASSERT_EQ(test, srnic_stag_register(p->dev, &p->pd, ibmr->rkey, 0, count * size, 0),
-			0);
+	KUNIT_ASSERT_EQ(test, pair_register(p, &p->pd, ibmr->rkey, 0, count * size, 0), 0);
 	mr = to_srnic_mr(ibmr);
 	for (i = 0; i < count; i++) {
 		struct srnic_name name = { .pd = &p->pd, .stag = mr->stag };
@@ -343,26 +342,25 @@ static void mem_register_uses_what_was_mapped_last(struct kunit *test)
 	sg_init_table(&sg, 1);
 	sg.dma_address = (uintptr_t)p->end[1].mem;
 	sg_dma_len(&sg) = 200;
-	KUNIT_ASSERT_EQ(test, srnic_stag_register(p->dev, &p->pd, index | 1, 0, 100, 0), 0);
+	KUNIT_ASSERT_EQ(test, pair_register(p, &p->pd, index | 1, 0, 100, 0), 0);
 	KUNIT_ASSERT_EQ(test, srnic_map_mr_sg(&mr->ibmr, &sg, 1, NULL), 1);
 	name.stag = index | 1;
 	KUNIT_ASSERT_EQ(test, mem_access(p, &name, 0, 1, &walk), SRNIC_MEM_OK);
 	KUNIT_EXPECT_PTR_EQ(test, walk.va[0], (void *)p->end[0].mem);
 
-	KUNIT_EXPECT_EQ(test, srnic_stag_register(p->dev, &p->pd, index | 2, 0, 200, 0), -EINVAL);
+	KUNIT_EXPECT_EQ(test, pair_register(p, &p->pd, index | 2, 0, 200, 0), -EINVAL);
 	KUNIT_ASSERT_EQ(test, srnic_stag_invalidate(p->dev, &p->pd, index | 1, false), 0);
 	KUNIT_EXPECT_EQ(test, mem_access(p, &name, 0, 1, &walk), SRNIC_MEM_STAG);
-	KUNIT_EXPECT_EQ(test, srnic_stag_register(p->dev, &p->pd, index | 2, 0, 201, 0), -EINVAL);
-	KUNIT_EXPECT_EQ(test, srnic_stag_register(p->dev, &p->other_pd, index | 2, 0, 200, 0),
-			-EINVAL);
-	KUNIT_ASSERT_EQ(test, srnic_stag_register(p->dev, &p->pd, index | 2, 0, 200, 0), 0);
+	KUNIT_EXPECT_EQ(test, pair_register(p, &p->pd, index | 2, 0, 201, 0), -EINVAL);
+	KUNIT_EXPECT_EQ(test, pair_register(p, &p->other_pd, index | 2, 0, 200, 0), -EINVAL);
+	KUNIT_ASSERT_EQ(test, pair_register(p, &p->pd, index | 2, 0, 200, 0), 0);
 	name.stag = index | 2;
 	walk.n = 0;
 	KUNIT_ASSERT_EQ(test, mem_access(p, &name, 0, 1, &walk), SRNIC_MEM_OK);
 	KUNIT_EXPECT_PTR_EQ(test, walk.va[0], (void *)p->end[1].mem);
 
 	KUNIT_ASSERT_EQ(test, srnic_stag_invalidate(p->dev, &p->pd, index | 2, false), 0);
-	KUNIT_ASSERT_EQ(test, srnic_stag_register(p->dev, &p->pd, index | 3, 0, 200, 0), 0);
+	KUNIT_ASSERT_EQ(test, pair_register(p, &p->pd, index | 3, 0, 200, 0), 0);
 	name.stag = index | 3;
 	walk.n = 0;
 	KUNIT_ASSERT_EQ(test, mem_access(p, &name, 0, 1, &walk), SRNIC_MEM_OK);
@@ -386,7 +384,7 @@ static void mem_expect_registered(struct pair *p, struct srnic_mr *mr, u8 key, v
 	const struct srnic_name name = { .pd = &p->pd, .stag = stag };
 	struct mem_walk walk = {};
 
-	KUNIT_ASSERT_EQ(p->test, srnic_stag_register(p->dev, &p->pd, stag, 0, len, 0), 0);
+	KUNIT_ASSERT_EQ(p->test, pair_register(p, &p->pd, stag, 0, len, 0), 0);
 	KUNIT_ASSERT_EQ(p->test, mem_access(p, &name, 0, len, &walk), SRNIC_MEM_OK);
 	KUNIT_EXPECT_PTR_EQ(p->test, walk.va[0], va);
 	KUNIT_EXPECT_EQ(p->test, walk.total, len);
@@ -466,6 +464,43 @@ static void mem_map_valid_region_without_memory_refused(struct kunit *test)
 	mem_expect_registered(p, mr, 4, mem + 4, 104);
 }
 
+/*
+ * A REG_MR that was posted before the last ib_map_mr_sg() must not make memory accessible: not that
+ * of its own mapping, which the ULP has taken back, nor that of the new one, to which its key gives
+ * no right. The ULP may invalidate it, and register the new mapping by another key. In the first
+ * case of two the region was valid before, so that a second table exists.
+ */
+static void mem_register_of_a_former_mapping_has_no_effect(struct kunit *test)
+{
+	struct pair *p = test->priv;
+	struct srnic_mr *mr = pair_fast(p, p->end[0].mem, 100, 0);
+	u8 *mem = p->end[1].mem, key = 1;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		const u32 stag = (mr->stag & ~0xff) | (key + 1);
+		const struct srnic_name name = { .pd = &p->pd, .stag = stag };
+		struct mem_walk walk = {};
+		u32 mapping;
+
+		KUNIT_ASSERT_EQ(test, mem_map_one(mr, mem, 100), 1);
+		if (!i) {
+			mem_expect_registered(p, mr, key, mem, 100);
+			KUNIT_ASSERT_EQ(test, mem_map_one(mr, mem + 8, 100), 1);
+		}
+		mapping = mr->mapping;
+		KUNIT_ASSERT_EQ(test, mem_map_one(mr, mem + 16, 40), 1);
+		mem_invalidate(p, mr);
+		KUNIT_EXPECT_EQ(test, srnic_stag_register(p->dev, &p->pd, stag, 0, 100, 0, mapping),
+				0);
+		KUNIT_EXPECT_EQ(test, mem_access(p, &name, 0, 1, &walk), SRNIC_MEM_STAG);
+		KUNIT_EXPECT_EQ(test, srnic_stag_invalidate(p->dev, &p->pd, stag, false), 0);
+		mem_expect_registered(p, mr, key + 2, mem + 16, 40);
+		mem_invalidate(p, mr);
+		key += 3;
+	}
+}
+
 /* REG_MR stores the rights local write, remote write and remote read; srnic ignores all others. */
 static void mem_register_keeps_rights_with_an_effect(struct kunit *test)
 {
@@ -473,9 +508,9 @@ static void mem_register_keeps_rights_with_an_effect(struct kunit *test)
 	struct pair *p = test->priv;
 	struct srnic_mr *mr = pair_fast(p, p->end[0].mem, 100, 0);
 
-	KUNIT_ASSERT_EQ(test, srnic_stag_register(p->dev, &p->pd, mr->stag, 0, 100,
-						  all | IB_ACCESS_REMOTE_ATOMIC |
-						  IB_ACCESS_RELAXED_ORDERING), 0);
+	KUNIT_ASSERT_EQ(test, pair_register(p, &p->pd, mr->stag, 0, 100,
+					    all | IB_ACCESS_REMOTE_ATOMIC |
+					    IB_ACCESS_RELAXED_ORDERING), 0);
 	KUNIT_EXPECT_EQ(test, mr->access, all);
 }
 
@@ -534,7 +569,7 @@ static void mem_removed_region_is_invalid(struct kunit *test)
 			SRNIC_ERR_INV_STAG);
 	/* A REG_MR may have found the region in the table before it was removed */
 	KUNIT_ASSERT_EQ(test, xa_err(xa_store(&p->dev->mrs, mr->stag >> 8, mr, GFP_KERNEL)), 0);
-	KUNIT_EXPECT_EQ(test, srnic_stag_register(p->dev, &p->pd, mr->stag, 0, 100, 0), -EINVAL);
+	KUNIT_EXPECT_EQ(test, pair_register(p, &p->pd, mr->stag, 0, 100, 0), -EINVAL);
 	KUNIT_EXPECT_FALSE(test, mr->valid);
 	xa_erase(&p->dev->mrs, mr->stag >> 8);
 	kfree(mr->map[0]);
@@ -639,6 +674,7 @@ static struct kunit_case memory_cases[] = {
 	KUNIT_CASE(mem_register_uses_what_was_mapped_last),
 	KUNIT_CASE(mem_second_table_only_if_mapped_while_valid),
 	KUNIT_CASE(mem_map_valid_region_without_memory_refused),
+	KUNIT_CASE(mem_register_of_a_former_mapping_has_no_effect),
 	KUNIT_CASE(mem_register_keeps_rights_with_an_effect),
 	KUNIT_CASE(mem_local_dma_lkey_for_kernel_alone),
 	KUNIT_CASE(mem_dma_region_has_no_remote_right),

@@ -149,6 +149,14 @@ struct srnic_mr *pair_fast(struct pair *p, void *va, u64 size, u32 access)
 	return mr;
 }
 
+/* Execute a REG_MR that was posted after the region's last ib_map_mr_sg(). */
+int pair_register(struct pair *p, const struct ib_pd *pd, u32 stag, u64 base, u64 size, u32 access)
+{
+	const struct srnic_mr *mr = xa_load(&p->dev->mrs, stag >> 8);
+
+	return srnic_stag_register(p->dev, pd, stag, base, size, access, mr ? mr->mapping : 0);
+}
+
 /* Make a valid region of @pd, of @size bytes at @va; peers address its first byte by @base. */
 struct srnic_mr *pair_reg(struct pair *p, struct ib_pd *pd, void *va, u64 base, u64 size,
 			  u32 access)

@@ -63,6 +63,7 @@ struct siw_cqe *pair_user_cq(struct kunit *test, struct srnic_cq *cq, u32 *word)
 struct srnic_mr *pair_reg(struct pair *p, struct ib_pd *pd, void *va, u64 base, u64 size,
 			  u32 access);
 struct srnic_mr *pair_fast(struct pair *p, void *va, u64 size, u32 access);
+int pair_register(struct pair *p, const struct ib_pd *pd, u32 stag, u64 base, u64 size, u32 access);
 struct ib_sge pair_sge(const void *va, u32 len);
 int pair_post(struct pair_end *e, const struct ib_send_wr *wr);
 void pair_post_rdma(struct pair *p, int end, u64 id, enum ib_wr_opcode opcode, struct ib_sge *sge,

@@ -190,37 +190,59 @@ void srnic_hold_end(struct srnic_hold *hold)
 	rcu_read_unlock();
 }
 
+/*
+ * A ULP may map other memory while a REG_MR is posted and not executed: when it
+ * gives up a command that is half made, or when a peer answers one that was not
+ * sent yet. So REG_MR has the region's @mapping at the time of its post. If
+ * there was an ib_map_mr_sg() since, REG_MR succeeds, but the region stays
+ * invalid, as if LOCAL_INV had followed.
+ *
+ * @active, which has the table of a valid registration, is written here alone.
+ */
 static int stag_register(struct srnic_mr *mr, const struct ib_pd *pd, u32 stag,
-			 u64 base, u64 size, u32 access)
+			 u64 base, u64 size, u32 access, u32 mapping)
 {
-	u8 table = mr->active ^ mr->remapped;
+	u8 table = mapping & SRNIC_MAPPING_TABLE;
+	int err = 0;
 
 	/* srnic_stag_remove() may have run since the caller found @mr. */
 	if (mr->removed || mr->kind != SRNIC_MR_FAST || mr->valid ||
 	    mr->ibmr.pd != pd)
 		return -EINVAL;
-	if (size > srnic_target_size(mr, table))
-		return -EINVAL;
-	mr->active = table;
-	mr->remapped = false;
 	mr->stag = stag;
+	if (READ_ONCE(mr->mapping) != mapping)
+		return 0;
+	/* srnic_map_mr_sg() may be filling the table: see below. */
+	if (size > data_race(srnic_target_size(mr, table)))
+		err = -EINVAL;
+	WRITE_ONCE(mr->active, table);
 	mr->base = base;
 	mr->size = size;
 	mr->access = access & SRNIC_ACCESS;
-	WRITE_ONCE(mr->valid, true);
-	return 0;
+	/* Release: write @active, then let srnic_map_mr_sg() read it. */
+	smp_store_release(&mr->valid, true);
+	/*
+	 * Pairs with srnic_map_mr_sg(): either that sees a valid region, and
+	 * fills the other table, or its mapping is seen here.
+	 */
+	smp_mb();
+	if (READ_ONCE(mr->mapping) != mapping)
+		err = 0;
+	else if (!err)
+		return 0;
+	stag_make_invalid(mr);
+	return err;
 }
 
 /*
- * Register a region with the pages of the last ib_map_mr_sg(), or with its
- * previous pages if there was no such call since the last registration.
+ * Register a region with the pages of its @mapping.
  *
  * Returns 0; -EINVAL if no region has the STag's index, or if the region with
  * that index is valid already, is of another protection domain, was not made by
  * alloc_mr, or has fewer than @size bytes.
  */
 int srnic_stag_register(struct srnic_dev *dev, const struct ib_pd *pd, u32 stag,
-			u64 base, u64 size, u32 access)
+			u64 base, u64 size, u32 access, u32 mapping)
 {
 	struct srnic_mr *mr;
 	int err = -EINVAL;
@@ -229,7 +251,7 @@ int srnic_stag_register(struct srnic_dev *dev, const struct ib_pd *pd, u32 stag,
 	mr = xa_load(&dev->mrs, stag_index(stag));
 	if (mr) {
 		stag_lock(mr);
-		err = stag_register(mr, pd, stag, base, size, access);
+		err = stag_register(mr, pd, stag, base, size, access, mapping);
 		stag_unlock(mr);
 	}
 	rcu_read_unlock();
@@ -403,8 +425,10 @@ static struct srnic_extent *target_table(struct srnic_mr *mr, u8 table)
 
 /*
  * Fill the region's table of extents. A valid region keeps its memory until it
- * is registered again: then fill a second table. Few ULPs need one, since most
- * wait for the end of the invalidation before they map other memory.
+ * is registered again: then fill the other table. Few ULPs need a second one,
+ * since most wait for the end of the invalidation before they map other memory.
+ * A REG_MR that was posted before, and not executed yet, finds another
+ * @mapping, and leaves the region invalid.
  *
  * Entries of @sgl may begin and end anywhere; in the region they follow each
  * other without gaps. ibmr->iova is not the memory's address, but only the
@@ -413,23 +437,27 @@ static struct srnic_extent *target_table(struct srnic_mr *mr, u8 table)
  *
  * Returns how many entries were mapped; -EINVAL if @nents is not positive, or
  * *@off is beyond the first entry; -ENOMEM if there is no memory for a second
- * table. After an error the region is as it was.
+ * table. After an error the tables are as they were.
  */
 int srnic_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sgl, int nents,
 		    unsigned int *off)
 {
 	struct srnic_mr *mr = to_srnic_mr(ibmr);
+	const u32 mapping = mr->mapping + SRNIC_MAPPING_COUNT;
 	unsigned int skip = off ? *off : 0;
-	/* Acquire: pairs with stag_make_invalid(). */
-	bool valid = smp_load_acquire(&mr->valid);
-	u8 table = mr->active ^ valid;
 	struct srnic_extent *map;
 	struct scatterlist *sg;
 	u32 n = 0;
+	u8 table;
 	int i;
 
 	if (nents <= 0 || skip > sg_dma_len(sgl))
 		return -EINVAL;
+	WRITE_ONCE(mr->mapping, mapping);
+	smp_mb();	/* pairs with stag_register() */
+	/* Acquire: pairs with stag_make_invalid() and stag_register(). */
+	table = smp_load_acquire(&mr->valid);
+	table ^= READ_ONCE(mr->active);
 	map = target_table(mr, table);
 	if (!map)
 		return -ENOMEM;
@@ -449,7 +477,7 @@ int srnic_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sgl, int nents,
 	if (off)
 		*off = 0;
 	mr->extents[table] = n;
-	mr->remapped = valid;
+	WRITE_ONCE(mr->mapping, (mapping & ~SRNIC_MAPPING_TABLE) | table);
 	return i;
 }
 

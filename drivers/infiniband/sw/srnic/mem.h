@@ -65,7 +65,7 @@ int srnic_stag_check_access(struct ib_device *ibdev, int access);
 int srnic_stag_add(struct srnic_dev *dev, struct srnic_mr *mr);
 void srnic_stag_remove(struct srnic_dev *dev, struct srnic_mr *mr);
 int srnic_stag_register(struct srnic_dev *dev, const struct ib_pd *pd, u32 stag,
-			u64 base, u64 size, u32 access);
+			u64 base, u64 size, u32 access, u32 mapping);
 enum srnic_err srnic_stag_invalidate(struct srnic_dev *dev,
 				     const struct ib_pd *pd, u32 stag,
 				     bool remote);

@@ -50,7 +50,7 @@ static void send_local(struct srnic_qp *qp, struct srnic_wqe *wqe)
 	else
 		err = srnic_stag_register(qp->dev, qp->ibqp.pd, wqe->rkey,
 					  wqe->raddr, wqe->reg.size,
-					  wqe->reg.access);
+					  wqe->reg.access, wqe->reg.mapping);
 	if (err)
 		send_fail(qp, wqe, IB_WC_LOC_QP_OP_ERR);
 	else

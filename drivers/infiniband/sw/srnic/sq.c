@@ -134,6 +134,7 @@ static int wqe_fill_reg(const struct srnic_qp *qp, struct srnic_wqe *wqe,
 	wqe->raddr = reg->mr->iova;
 	wqe->reg.size = reg->mr->length;
 	wqe->reg.access = reg->access;
+	wqe->reg.mapping = READ_ONCE(to_srnic_mr(reg->mr)->mapping);
 	return srnic_stag_check_access(qp->ibqp.device, reg->access);
 }
 

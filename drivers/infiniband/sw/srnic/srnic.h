@@ -130,6 +130,10 @@ struct srnic_extent {
 	u32	end;	/* its end: offset in the region, exclusive */
 } __packed __aligned(4);
 
+/* srnic_mr.mapping: the table filled last, and a count of ib_map_mr_sg() */
+#define SRNIC_MAPPING_TABLE	1
+#define SRNIC_MAPPING_COUNT	2
+
 struct srnic_mr {
 	struct ib_mr		ibmr;
 	struct rcu_head		rcu;	/* lookups take no lock */
@@ -156,8 +160,8 @@ struct srnic_mr {
 			struct srnic_extent	*map[2]; /* may lack one */
 			u32			extents[2];
 			u32			max_extents;
-			u8			active;	/* under @lock */
-			bool			remapped; /* other is newer */
+			u32			mapping; /* SRNIC_MAPPING_* */
+			u8			active;	/* see stag_register() */
 		};
 	};
 };
@@ -241,6 +245,7 @@ struct srnic_wqe {
 		struct {
 			u64	size;
 			u32	access;
+			u32	mapping; /* of the region, at the post */
 		} reg;	/* SRNIC_WR_REG */
 	};
 };
