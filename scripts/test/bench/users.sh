@@ -100,6 +100,24 @@ users_end() {
 	esac && { [[ $2 == tcp* || $2 == rxe ]] || guest_run A 'poll 30 rdma_is_idle || poll 30 only_pool' "$LIMIT"; }
 }
 
+USERS_RUNS=1	# of how many runs the one with the fewest instructions counts
+
+# kernel_insns SPLIT: print how many instructions of the kernel a file of count_io has
+kernel_insns() { awk '$3 != "user" { n += $4 } END { printf "%.0f\n", n }' "$1"; }
+
+# count_least FILE KIT COMMAND TIMES: as count_io, but of USERS_RUNS runs. What else the guest's kernel does meanwhile,
+# such as to compact its memory, adds instructions to a run, and never takes some away.
+count_least() {
+	local n
+
+	count_io "$@" || return
+	for ((n = 1; n < USERS_RUNS; n++)); do
+		count_io "$1.again" "${@:2}" || return
+		[[ $(kernel_insns "$1.again.split") -ge $(kernel_insns "$1.split") ]] || mv "$1.again.split" "$1.split"
+		rm -f "$1".again{,.split}
+	done
+}
+
 # users_row COLUMN NAME BYTES KIND WHAT: make a short run that is not counted, a short run and a long run
 users_row() {
 	local long short run
@@ -109,7 +127,7 @@ users_row() {
 	in_kit "$4" "$(ulp_command "$3" "$short" "$4" "$5")" >"$OUT/log" ||
 		{ gap "$1 $2: $(cat "$OUT/log")" && return; }
 	for run in "short $short" "long $long"; do
-		count_io "$RAW/$1.$2.${run% *}" "$4" "$(ulp_command "$3" "${run#* }" "$4" "$5")" "${run#* }" ||
+		count_least "$RAW/$1.$2.${run% *}" "$4" "$(ulp_command "$3" "${run#* }" "$4" "$5")" "${run#* }" ||
 			gap "$1 $2: $(cat "$OUT/log")"
 	done
 }
@@ -172,7 +190,7 @@ users_take() {
 
 # judge_ios KERNEL: measure GUARDED_IOS in the guest of boot_counting, and compare them with their limits
 judge_ios() {
-	local USERS_TIMES=$GUARDED_IO_TIMES RAW=$OUT/guard ONLY=$GUARDED_IOS
+	local USERS_TIMES=$GUARDED_IO_TIMES USERS_RUNS=2 RAW=$OUT/guard ONLY=$GUARDED_IOS
 
 	rm -rf "$RAW"
 	mkdir "$RAW"
