@@ -34,17 +34,7 @@ probes_build() {
 }
 
 # relay PREFIX OUTPUT: pass run.py's results in OUTPUT, one a line, to tap, which counts them
-relay() {
-	local line
-
-	while IFS= read -r line; do
-		case $line in
-		'ok - '*) tap ok "$1 ${line#ok - }" ;;
-		'not ok - '*) tap 'not ok' "$1 ${line#not ok - }" ;;
-		*) echo "# ${line#\# }" ;;
-		esac
-	done <<<"$2"
-}
+relay() { tap_each "$1 " < <(sed -E 's/^(ok|not ok) - /\1 /; t; s/^(# )?/# /' <<<"$2"); }
 
 DEVICE=srnic	# the driver that is tested
 
