@@ -121,9 +121,9 @@ enum srnic_mr_kind {
 };
 
 /*
- * A virtually contiguous part of a fast-registered memory region. It has 12
- * bytes, since kmalloc() rounds the size of a table up to a power of two: ULPs
- * ask for 256 or 257 extents.
+ * A virtually contiguous part of a fast-registered memory region. Packed, it has
+ * 12 bytes on 64-bit kernels: ULPs ask for 256 or 257 extents, and kmalloc()
+ * rounds the size of their table up to a power of two.
  */
 struct srnic_extent {
 	void	*va;
