@@ -127,7 +127,7 @@ static void peer_closes_within_an_fpdu(struct kunit *test)
 
 	peer_send(c->f, c->peer, fpdu, peer_make_rtr_write(fpdu) - 3);
 	peer_fin(c->peer);
-	expect_closed(c, IW_MPA_R_PEER_CLOSED, UP " kick_rx finish_tx stop");
+	expect_closed(c, IW_MPA_R_STREAM, UP " kick_rx finish_tx stop");
 	peer_expect_end(c->f, c->peer);
 }
 
@@ -345,14 +345,14 @@ enum breaker {
 };
 
 /*
- * Return the reason that stop() gets: PEER_RESET after a RST; STREAM after an FPDU in error, if the
- * ULP closed before the peer; in all other cases the reason for which the close by FIN began.
+ * Return the reason that stop() gets: PEER_RESET after a RST; STREAM after an FPDU in error; in all
+ * other cases the reason for which the close by FIN began.
  */
 static enum iw_mpa_reason why_broken(const struct stuck *tc, enum breaker breaker)
 {
 	if (breaker == BREAK_RST)
 		return IW_MPA_R_PEER_RESET;
-	if (breaker == BREAK_FPDU && tc->ulp)
+	if (breaker == BREAK_FPDU)
 		return IW_MPA_R_STREAM;
 	return tc->ulp ? IW_MPA_R_ULP_CLOSE : IW_MPA_R_PEER_CLOSED;
 }

@@ -205,7 +205,7 @@ static void fsm_failed_end_has_another_reason(struct kunit *test)
 		{ IW_MPA_EV_STALLED, ST_ENDS },
 		{ IW_MPA_EV_PEER_RESET, ST_ENDS },
 		{ IW_MPA_EV_TCP_FAILED, ST_ENDS },
-		{ IW_MPA_EV_STREAM_DOWN, ST_ENDS & ~ST(PEER_FINISHED) },
+		{ IW_MPA_EV_STREAM_DOWN, ST_ENDS },
 	};
 	u32 from[IW_MPA_EV_COUNT] = {};
 	int i;

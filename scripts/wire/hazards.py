@@ -8,6 +8,7 @@ initiator.py or responder.py.
 
 import errno
 import re
+import socket
 import threading
 import time
 
@@ -458,14 +459,7 @@ def end_of_a_connection_that_was_up_is_logged_if_it_is_an_error(b):
     lines = fresh_log(b)
     want = []
     for end, why in ENDS:
-        peer = b.dial()
-        port = peer.sock.getsockname()[1]
-        peer.send(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
-        server.event("CONNECT_REQUEST")
-        server.do("accept 4 4 -")
-        peer.recv_reply()
-        peer.send(mpa.rtr_write())
-        equal(server.event("ESTABLISHED").status, 0, "status")
+        peer, port = up(b, server)
         server.do("recv")   # siw checks the CRC of a Send only if a receive is posted for it
         end(peer)
         server.event("DISCONNECTED")
@@ -480,6 +474,42 @@ def end_of_a_connection_that_was_up_is_logged_if_it_is_an_error(b):
     check(poll(lambda: len(lines()) == len(want)), f"not {len(want)} lines: {lines()}")
     for regex, line in zip(want, lines()):
         check(re.fullmatch(regex, line), f"{line!r} is not {regex}")
+
+
+def up(b, server):
+    """Return a peer whose connection is up, and its port."""
+    peer = b.dial()
+    peer.send(mpa.request2(a=1, rtr=WRITE, ird=4, ord=4))
+    server.event("CONNECT_REQUEST")
+    server.do("accept 4 4 -")
+    peer.recv_reply()
+    peer.send(mpa.rtr_write())
+    equal(server.event("ESTABLISHED").status, 0, "status")
+    return peer, peer.sock.getsockname()[1]
+
+
+@rule(cases=[("ulp_first",), ("with_fin",)])
+def close_that_fails_is_logged(b, how):
+    """A Terminate message of the peer is an error, although the connection is being closed: the ULP has disconnected
+    before, or the peer's FIN is in the same segment."""
+    server = b.server()
+    lines = fresh_log(b)
+    before = counter("STREAM")
+    peer, port = up(b, server)
+    if how == "ulp_first":
+        server.do("disconnect")
+        peer.expect_end()
+        peer.send(mpa.terminate(0x02))
+    else:
+        peer.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
+        peer.send(mpa.terminate(0x02))
+        peer.sock.shutdown(socket.SHUT_WR)
+    server.event("DISCONNECTED")
+    peer.close()
+    line = log_line(b, "responder", port, f"STREAM ({ENDS[3][1]}; ")
+    check(poll(lines), "no line")
+    check(len(lines()) == 1 and lines()[0].startswith(line), f"not {line!r}: {lines()}")
+    equal(counter("STREAM"), before + 1, "STREAM")
 
 
 @rule()

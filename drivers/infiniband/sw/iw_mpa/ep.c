@@ -414,15 +414,16 @@ enum iw_mpa_event iw_mpa_ep_fail(struct iw_mpa_ep *ep, enum iw_mpa_event event,
 void iw_mpa_ep_note_end(struct iw_mpa_ep *ep, enum iw_mpa_event event)
 {
 	enum iw_mpa_reason reason = iw_mpa_fsm_reason(ep->state, event);
+	bool fails = iw_mpa_fsm_step(ep->state, event)->fails;
 	int err = 0;
 
 	if (event == IW_MPA_EV_TCP_FAILED && reason != IW_MPA_R_OK)
 		reason = ep_tcp_reason(ep);
 	if (event == IW_MPA_EV_TCP_FAILED || event == IW_MPA_EV_PEER_RESET)
 		err = -READ_ONCE(ep->tcp_err);
-	if (iw_mpa_fsm_step(ep->state, event)->fails)
+	if (fails)
 		ep->reason = IW_MPA_R_OK;
 	iw_mpa_ep_set_reason(ep, reason, err);
-	if (iw_mpa_fsm_states[ep->state].phase != IW_MPA_PHASE_END)
+	if (fails || iw_mpa_fsm_states[ep->state].phase != IW_MPA_PHASE_END)
 		ep_log_failure(ep);
 }

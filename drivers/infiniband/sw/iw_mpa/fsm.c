@@ -29,9 +29,10 @@
 
 /*
  * An event that makes a close by FIN fail: bytes that this end has sent, or was
- * to send, cannot be delivered. In state PEER_FINISHED, STREAM_DOWN is no
- * failure: it says that the peer's FIN was within an FPDU, and the reason is
- * still that the peer has closed.
+ * to send, cannot be delivered; or the driver has found an error. In state
+ * PEER_FINISHED that error is within the last bytes before the peer's FIN: a
+ * Terminate message, or an FPDU that is wrong or cut off. A driver may report
+ * it only after it has read them all.
  */
 #define GOTO_FAILED(ev, st, act)					\
 	[IW_MPA_EV_##ev] = { .next = IW_MPA_ST_##st, .defined = true,	\
@@ -284,7 +285,7 @@ const struct iw_mpa_transition iw_mpa_fsm[IW_MPA_ST_COUNT][IW_MPA_EV_COUNT] = {
 		GOTO(ULP_REJECTED,	DEAD,
 		     DO(STOP) | DO(UNBIND) | DO(CANCEL) | DO(RELEASE)),
 		GOTO(TIMED_OUT,		PEER_FINISHED,	LOOK_WHETHER_IT_MOVES),
-		GOTO(STREAM_DOWN,	DEAD,		CLOSE),
+		GOTO_FAILED(STREAM_DOWN, DEAD,		CLOSE),
 		GOTO(ULP_ABORTED,	DEAD,		CLOSE),
 		CUT_SHORT,
 	},
