@@ -118,6 +118,20 @@ static void reject_peer_has_sent_more_is_drained(struct kunit *test)
 	expect_reject(c, "no");
 }
 
+/* The same, if iw_mpa has seen the bytes before the ULP rejects, and the peer sends no more. */
+static void reject_peer_has_sent_more_before_is_drained(struct kunit *test)
+{
+	struct fake_conn *c = conn_new(test);
+
+	c->f->config->linger_timeout_ms = FAKE_SHORT_MS;
+	conn_call(c);
+	peer_send(c->f, c->peer, c->frame.buf, 20);
+	flush_workqueue(iw_mpa_wq);
+	KUNIT_EXPECT_EQ(test, fake_reject(c->fid, NULL, 0), 0);
+	peer_recv_frame(c->f, c->peer, &c->frame);
+	peer_expect_eof(c->f, c->peer);
+}
+
 static void accept_verdict_is_late_after_reject_by_timer(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
@@ -521,6 +535,7 @@ static struct kunit_case accept_fails_cases[] = {
 	KUNIT_CASE(reject_peer_goes_on_sending_is_drained),
 	KUNIT_CASE(reject_peer_sends_without_end_is_closed),
 	KUNIT_CASE(reject_peer_has_sent_more_is_drained),
+	KUNIT_CASE(reject_peer_has_sent_more_before_is_drained),
 	KUNIT_CASE(accept_verdict_is_late_after_reject_by_timer),
 	KUNIT_CASE(accept_after_fin_is_econnreset),
 	KUNIT_CASE(accept_after_rst_is_econnreset),

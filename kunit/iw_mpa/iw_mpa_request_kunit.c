@@ -17,6 +17,7 @@ static const struct bad_case {
 	bool		reply;
 	bool		fin;
 	bool		silence;
+	bool		urgent;		/* the last byte */
 } bad_cases[] = {
 	{ .desc = "fin_at_once", .fin = true },
 	{ .desc = "fin_within_header", .flags = MPA_C, .rev = 1, .send = 19,
@@ -31,12 +32,23 @@ static const struct bad_case {
 	  .pd_len = 513, .send = 20 },
 	{ .desc = "rfc6581_9_s_without_data", .flags = MPA_C | MPA_S, .rev = 2,
 	  .pd_len = 3, .send = 23 },
+	{ .desc = "urgent_data_within_header", .flags = MPA_C, .rev = 1,
+	  .send = 10, .urgent = true },
 	{ .desc = "silence_at_once", .silence = true },
 	{ .desc = "silence_within_header", .flags = MPA_C, .rev = 1, .send = 10,
 	  .silence = true },
 };
 
 KUNIT_ARRAY_PARAM_DESC(bad, bad_cases, desc);
+
+/* Send the first @len bytes of the frame, the last of which is urgent data. */
+static void send_urgent(struct kunit *test, struct fake_conn *c, int len)
+{
+	struct msghdr msg = { .msg_flags = MSG_OOB };
+	struct kvec iov = { .iov_base = c->frame.buf, .iov_len = len };
+
+	KUNIT_ASSERT_EQ(test, kernel_sendmsg(c->peer, &msg, &iov, 1, len), len);
+}
 
 /*
  * Rules: E-6-4 M-7.1.1-12 M-7.1.1-15 M-7.1.2-3 M-7.1.2-14 M-7.1.2-15 M-8-2: TCP ends, the peer gets
@@ -51,10 +63,14 @@ static void bad_request_is_closed_quietly(struct kunit *test)
 
 	if (bc->silence)
 		f->config->request_timeout_ms = FAKE_SHORT_MS;
+	if (bc->urgent)
+		f->config->request_timeout_ms = 3600 * MSEC_PER_SEC;
 	conn_listen(c);
 	c->peer = peer_connect(f, c->lis);
 	peer_make(&c->frame, bc->reply, bc->flags, bc->rev, pd, bc->pd_len);
-	if (bc->send)
+	if (bc->urgent)
+		send_urgent(test, c, bc->send);
+	else if (bc->send)
 		peer_send(f, c->peer, c->frame.buf, bc->send);
 	if (bc->fin)
 		peer_fin(c->peer);
@@ -167,11 +183,9 @@ static void early_octets_past_the_limit_end_the_wait(struct kunit *test)
 static void early_octets_past_urgent_data_end_the_wait(struct kunit *test)
 {
 	struct fake_conn *c = conn_new(test);
-	struct msghdr msg = { .msg_flags = MSG_OOB };
-	struct kvec iov = { .iov_base = "!", .iov_len = 1 };
 
 	conn_call(c);
-	KUNIT_ASSERT_EQ(test, kernel_sendmsg(c->peer, &msg, &iov, 1, 1), 1);
+	send_urgent(test, c, 1);
 	peer_send(c->f, c->peer, early_octets(test), EARLY_MAX);
 	peer_expect_rst(c->f, c->peer);
 	KUNIT_EXPECT_EQ(test, fake_accept(c->fid, &c->param), -ECONNRESET);

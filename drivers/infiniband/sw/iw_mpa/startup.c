@@ -99,7 +99,7 @@ void iw_mpa_startup_end(struct iw_mpa_ep *ep)
  * Return: what the last iw_mpa_sock_read() returned. But if TCP fails after a
  * part of the frame was read, return -EAGAIN, and leave the failure to the
  * event that TCP raises: a peer that has begun its Reply is not offered another
- * revision.
+ * revision. Of urgent data, -EPROTO, TCP raises no such event.
  */
 static int startup_fill(struct iw_mpa_ep *ep, bool *closed)
 {
@@ -120,7 +120,7 @@ static int startup_fill(struct iw_mpa_ep *ep, bool *closed)
 	} while (len > 0 && !reason && rd->need);
 	if (reason)
 		iw_mpa_ep_set_reason(ep, reason, 0);
-	return len < 0 && rd->have != before ? -EAGAIN : len;
+	return len < 0 && len != -EPROTO && rd->have != before ? -EAGAIN : len;
 }
 
 static enum iw_mpa_event startup_decode(struct iw_mpa_ep *ep)
@@ -324,6 +324,9 @@ static void startup_put_reject(struct iw_mpa_ep *ep)
  * send bytes: then only FIN is sent. If TCP does not take the Reject, RST is
  * sent: a FIN in place of a Reply would mean that this end does not support the
  * revision.
+ *
+ * READABLE was handled for bytes that came before the Reject, and they were
+ * left to the driver; raise it once more, so that they are drained.
  */
 void iw_mpa_startup_send_reject(struct iw_mpa_ep *ep)
 {
@@ -331,5 +334,6 @@ void iw_mpa_startup_send_reject(struct iw_mpa_ep *ep)
 		startup_put_reject(ep);
 	else
 		iw_mpa_sock_shutdown(&ep->sock);
+	iw_mpa_raise(ep, IW_MPA_EV_READABLE);
 	iw_mpa_backlog_refused(ep);
 }
