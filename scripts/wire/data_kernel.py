@@ -6,6 +6,7 @@ import errno
 import mmap
 import time
 
+import needs
 import rdmap
 from device import driver_name
 from harness import SLOW, check, equal, poll
@@ -198,6 +199,31 @@ def R_8_1_1_4_mapping_does_not_disturb_what_is_registered(b, role):
     link.peer.write(mr.rkey, mr.start, b"octets")
     link.ping()
     link.kv.expect(0, b"octets")
+
+
+@rule("R-8.1.1-4: a Write with the later key lands where the later mapping says", cases=both())
+def R_8_1_1_4_mapped_again_before_it_is_registered(b, role):
+    """A ULP that could not post what belongs to a registration gives the request up, and maps the region again for
+    another one. The registration, which has waited behind a Read, must have no effect."""
+    if driver_name() != "srnic":
+        raise needs.Unsupported("to void a registration that was not executed when the ULP maps again")
+    link = KernelLink(b, role)
+    sink = region(link, 1, [(32768, 64)], access=LOCAL_WRITE)
+    mr = link.kv.mr(0, [(0, 4096)])
+    link.kv.do(f"post read {SIGNALED} 1 0x9000 0x99 0,64,{sink.rkey},{sink.start} ; "
+               f"reg {SIGNALED | FENCE} 2 0 {RIGHTS}")
+    read = link.peer.hear(READ_REQUEST).read
+    link.kv.map(0, [(8192, 4096)])
+    rkey = link.kv.key(0, (mr.rkey + 1) & 0xff)
+    link.kv.do(f"post reg {SIGNALED} 3 0 {RIGHTS}")
+    data = random_octets(64)
+    link.peer.respond(read, data)
+    for wr_id in 1, 2, 3:
+        link.kv.wc(wr_id)
+    link.kv.expect(32768, data)
+    link.peer.write(rkey, mr.start, b"octets")
+    link.ping()
+    link.kv.expect(8192, b"octets")
 
 
 def flood(link, octets):

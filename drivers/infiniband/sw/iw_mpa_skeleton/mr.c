@@ -136,17 +136,27 @@ int skel_mr_check_access(struct ib_device *ibdev, int access)
 	return ib_check_mr_access(ibdev, access);
 }
 
-/* IB_WR_REG_MR: make the region valid, with the pages of the last map_mr_sg. */
+/*
+ * IB_WR_REG_MR: make the region valid, with the pages of the last map_mr_sg. If
+ * map_mr_sg has run since the post, a ULP that could not post what follows
+ * prepares the region again: then this REG_MR has no effect.
+ */
 int skel_mr_register(struct skel_qp *qp, const struct skel_wqe *wqe)
 {
 	struct skel_mr *mr = mr_find(qp->dev, wqe->rkey);
+	bool same;
 
 	if (!mr || mr->valid || mr->ib.pd != qp->ib.pd)
 		return -EINVAL;
-	/* No map_mr_sg has run, or another since REG_MR was posted. */
-	if (!mr->next.size || mr->next.size != wqe->bytes)
+	spin_lock_irq(&qp->dev->spin);
+	same = mr->maps == wqe->maps;
+	if (same)
+		mr->pages = mr->next;
+	spin_unlock_irq(&qp->dev->spin);
+	if (!same)
+		return 0;
+	if (!mr->pages.size)
 		return -EINVAL;
-	mr->pages = mr->next;
 	mr->stag = wqe->rkey;
 	mr->base = wqe->raddr;
 	mr->access = wqe->access;
@@ -244,25 +254,31 @@ static int mr_set_page(struct ib_mr *ibmr, u64 addr)
 }
 
 /*
- * map_mr_sg stores the pages for the next REG_MR: a registration that is valid
- * does not change. The region's first address, which peers get, is only its
- * offset in the first page, so that it shows no address of the kernel.
+ * map_mr_sg stores the pages for the next REG_MR; a registration that is valid
+ * does not change. REG_MR may be executed at the same time: dev->spin. The
+ * region's first address, which peers get, is only its offset in the first
+ * page, so that it shows no address of the kernel.
  */
 static int skel_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sgl,
 			  int nents, unsigned int *off)
 {
+	struct skel_dev *dev = to_skel_dev(ibmr->device);
 	struct skel_mr *mr = to_skel_mr(ibmr);
+	unsigned long flags;
 	int mapped;
 
+	spin_lock_irqsave(&dev->spin, flags);
+	mr->maps++;
 	mr->next.count = 0;
 	mr->next.size = 0;
 	mapped = ib_sg_to_pages(ibmr, sgl, nents, off, mr_set_page);
-	if (mapped < 0)
-		return mapped;
-	ibmr->iova &= ibmr->page_size - 1;
-	mr->next.shift = ilog2(ibmr->page_size);
-	mr->next.skip = ibmr->iova;
-	mr->next.size = ibmr->length;
+	if (mapped >= 0) {
+		ibmr->iova &= ibmr->page_size - 1;
+		mr->next.shift = ilog2(ibmr->page_size);
+		mr->next.skip = ibmr->iova;
+		mr->next.size = ibmr->length;
+	}
+	spin_unlock_irqrestore(&dev->spin, flags);
 	return mapped;
 }
 

@@ -165,7 +165,7 @@ static int wqe_fill_reg(struct skel_wqe *wqe, const struct ib_reg_wr *reg)
 	wqe->wc_op = IB_WC_REG_MR;
 	wqe->rkey = reg->key;
 	wqe->raddr = reg->mr->iova;
-	wqe->bytes = reg->mr->length;
+	wqe->maps = to_skel_mr(reg->mr)->maps;
 	wqe->access = reg->access & ~IB_ACCESS_OPTIONAL;
 	return skel_mr_check_access(reg->mr->device, reg->access);
 }

@@ -21,9 +21,10 @@
  *			may wait for the mutex
  *	socket		lock_sock(), which functions of TCP take
  *	dev->spin	spinlock, taken with interrupts off. It protects @state,
- *			@ep and @event of QPs, @put and @get of SQs and RQs, and
- *			CQs. Only the engine uses the WQE at @get, and only a
- *			poster the one at @put
+ *			@ep and @event of QPs, @put and @get of SQs and RQs, the
+ *			memory that map_mr_sg has noted for a region, and CQs.
+ *			Only the engine uses the WQE at @get, and only a poster
+ *			the one at @put
  *
  * Ownership: the RDMA core frees PDs, CQs and QPs when the verb that destroys
  * them has returned; dereg_mr frees an MR. iw_cm and iw_mpa have references on
@@ -183,7 +184,7 @@ struct skel_pages {
 	u64	page[SKEL_MAX_PAGES];	/* kernel addresses: no DMA */
 };
 
-/* A region for REG_MR; dev->lock protects all but @next (of map_mr_sg) */
+/* A region for REG_MR; dev->spin for @next and @maps, dev->lock for the rest */
 struct skel_mr {
 	struct ib_mr		ib;
 	u32			stag;		/* index and key */
@@ -193,6 +194,7 @@ struct skel_mr {
 	u32			max_pages;
 	struct skel_pages	pages;		/* its memory, if @valid */
 	struct skel_pages	next;		/* of map_mr_sg, for REG_MR */
+	u32			maps;		/* count of map_mr_sg calls */
 };
 
 /* A work request in a send queue or a receive queue */
@@ -203,6 +205,7 @@ struct skel_wqe {
 	int			flags;		/* set of IB_SEND_* */
 	u32			bytes;		/* of all SGEs */
 	u32			access;		/* REG_MR: set of IB_ACCESS_* */
+	u32			maps;		/* REG_MR: of the region */
 	u32			rkey;		/* or STag to (in)validate */
 	u64			raddr;		/* REG_MR: of the first byte */
 	struct ib_sge		sge[SKEL_MAX_SGE];
