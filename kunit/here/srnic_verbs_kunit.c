@@ -296,6 +296,8 @@ static void verbs_flush_loses_no_completion(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, create_cq(thing, NULL), 0);
 	KUNIT_ASSERT_EQ(test, create_qp_of(thing, sends, recvs), 0);
+	KUNIT_EXPECT_EQ(test, srnic_sq_post(qp, &send, &bad), -EINVAL);
+	qp->state = SRNIC_RTS;
 	for (i = 0; i < sends; i++) {
 		send.wr_id = i;
 		if (i == sends - 1)
@@ -318,6 +320,20 @@ static void verbs_flush_loses_no_completion(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_count(single.p, SRNIC_CNT_cqe_lost), 0);
 	KUNIT_EXPECT_EQ(test, destroy_qp(thing), 0);
 	KUNIT_EXPECT_EQ(test, destroy_cq(thing), 0);
+}
+
+/* ib_drain_qp() posts one more, for which a ULP that has asked for the most has asked no room. */
+static void verbs_longest_queue_of_a_ulp_has_room_to_drain(struct kunit *test)
+{
+	struct thing *thing = thing_new(test);
+
+	KUNIT_ASSERT_EQ(test, create_cq(thing, NULL), 0);
+	KUNIT_ASSERT_EQ(test, create_qp_of(thing, SRNIC_MAX_WR, SRNIC_MAX_WR), 0);
+	KUNIT_EXPECT_GT(test, thing->qp.sq.size, SRNIC_MAX_WR);
+	KUNIT_EXPECT_GT(test, thing->qp.rq.size, SRNIC_MAX_WR);
+	KUNIT_EXPECT_EQ(test, destroy_qp(thing), 0);
+	KUNIT_EXPECT_EQ(test, destroy_cq(thing), 0);
+	KUNIT_EXPECT_EQ(test, create_qp_of(thing, SRNIC_MAX_WR + 1, 1), -EINVAL);
 }
 
 /* If one completion queue cannot grow for what the QP can flush, neither counts the QP as user. */
@@ -355,6 +371,7 @@ static struct kunit_case verbs_cases[] = {
 	KUNIT_CASE(verbs_kinds_are_counted_apart),
 	KUNIT_CASE(verbs_pieces_of_a_send),
 	KUNIT_CASE(verbs_flush_loses_no_completion),
+	KUNIT_CASE(verbs_longest_queue_of_a_ulp_has_room_to_drain),
 	KUNIT_CASE(verbs_qp_past_the_room_of_a_queue_refused),
 	{}
 };

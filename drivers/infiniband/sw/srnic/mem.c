@@ -412,14 +412,16 @@ static bool target_append(struct srnic_extent *map, u32 *n, u32 max, void *va,
 /*
  * Returns a table of extents to be filled: one that nobody reads. A ULP in
  * atomic context cannot wait for memory, and it may need the region to free
- * memory; so once allocated a second table is kept. NULL: no memory.
+ * memory: so the table may come from the reserves, and once allocated it is
+ * kept. ULPs do not expect that this fails. NULL: no memory.
  */
 static struct srnic_extent *target_table(struct srnic_mr *mr, u8 table)
 {
 	if (!mr->map[table])
 		mr->map[table] = kmalloc_array(mr->max_extents,
 					       sizeof(*mr->map[table]),
-					       GFP_ATOMIC | __GFP_NOWARN);
+					       GFP_ATOMIC | __GFP_MEMALLOC |
+					       __GFP_NOWARN);
 	return mr->map[table];
 }
 
@@ -437,7 +439,8 @@ static struct srnic_extent *target_table(struct srnic_mr *mr, u8 table)
  *
  * Returns how many entries were mapped; -EINVAL if @nents is not positive, or
  * *@off is beyond the first entry; -ENOMEM if there is no memory for a second
- * table. After an error the tables are as they were.
+ * table. After an error the tables are as they were, but a REG_MR that was not
+ * executed yet has no effect.
  */
 int srnic_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sgl, int nents,
 		    unsigned int *off)

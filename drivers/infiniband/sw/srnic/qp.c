@@ -370,9 +370,12 @@ static int qp_to_idle(struct srnic_qp *qp, enum ib_qp_state state,
 		qp_discard(qp);
 	empty = qp_is_empty(qp) && !srnic_sq_has_more(qp);
 	spin_lock_irq(&qp->lock);
-	if (empty && state != IB_QPS_RTR &&
+	/* With sq.lock: look once more, and let nothing be posted meanwhile. */
+	spin_lock(&qp->sq.lock);
+	if (empty && qp->sq.put == qp->sq.get && state != IB_QPS_RTR &&
 	    srnic_state_change(qp, SRNIC_EV_RESET) == SRNIC_ERROR)
 		qp->flush_ms = SRNIC_FLUSH_MIN_MS;
+	spin_unlock(&qp->sq.lock);
 	if (qp->state == SRNIC_IDLE)
 		WRITE_ONCE(qp->idle_state, state);
 	else if (!is_kernel || state == IB_QPS_RESET)
@@ -477,11 +480,11 @@ static void qp_destroy_queues(struct srnic_qp *qp)
  * size 0, so a process's queue has at least one. ib_drain_qp() posts a work
  * request, for which some ULPs do not ask, and if there is no room it does not
  * wait for the others. So a kernel ULP's queue has room for one more, of which
- * the ULP is not told.
+ * the ULP is not told, also beyond SRNIC_MAX_WR.
  */
 static u32 qp_entries(u32 asked, bool user)
 {
-	return user ? max(asked, 1U) : min_t(u32, asked + 1, SRNIC_MAX_WR);
+	return user ? max(asked, 1U) : asked + 1;
 }
 
 static int qp_create_queues(struct srnic_qp *qp, const struct ib_qp_cap *cap,

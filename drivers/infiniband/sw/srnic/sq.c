@@ -253,7 +253,11 @@ void srnic_wqe_fill_user(const struct srnic_qp *qp, struct srnic_wqe *wqe,
 	}
 }
 
-/* Returns as srnic_wqe_fill(), or -ENOMEM if the send queue is full. */
+/*
+ * Returns as srnic_wqe_fill(); -ENOMEM if the send queue is full; -EINVAL in
+ * IDLE. The lock orders the look at the state with a change to IDLE: what is
+ * posted before in ERROR is flushed, and never sent on the next connection.
+ */
 int srnic_sq_post(struct srnic_qp *qp, const struct ib_send_wr *wr,
 		  const struct ib_send_wr **bad)
 {
@@ -263,7 +267,9 @@ int srnic_sq_post(struct srnic_qp *qp, const struct ib_send_wr *wr,
 
 	spin_lock_irqsave(&sq->lock, flags);
 	for (; wr; wr = wr->next) {
-		if (sq->put - sq->get == sq->size)
+		if (srnic_state(qp) == SRNIC_IDLE)
+			err = -EINVAL;
+		else if (sq->put - sq->get == sq->size)
 			err = -ENOMEM;
 		else
 			err = srnic_wqe_fill(qp, srnic_sq_wqe(sq, sq->put), wr);
@@ -686,11 +692,12 @@ static void retire_fetch_all(struct srnic_qp *qp)
 }
 
 /*
- * Complete all WQEs. One that is done already completes with its status, if all
- * WQEs before it were successful; the others complete as flushed. At most
- * sq->size elements of an application's ring are flushed, since the application
- * can post as fast as this flushes. If a kernel ULP posts while this runs, its
- * post queues another flush. Returns true if more is posted.
+ * Complete all WQEs. One that has failed already completes with its status, and
+ * so does one that has succeeded, if all WQEs before it were successful; the
+ * others complete as flushed. At most sq->size elements of an application's
+ * ring are flushed, since the application can post as fast as this flushes. If
+ * a kernel ULP posts while this runs, its post queues another flush. Returns
+ * true if more is posted.
  */
 bool srnic_retire_flush(struct srnic_qp *qp, struct srnic_upcalls *up)
 {

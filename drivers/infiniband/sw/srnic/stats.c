@@ -121,7 +121,7 @@ static void stats_fill_pma(const struct srnic_stats __percpu *stats,
 	pma->port_unicast_rcv_packets = pma->port_rcv_packets;
 }
 
-/* As stats_fill_pma(), in 32-bit counters, which stay at their maximum */
+/* As stats_fill_pma(), in 32-bit counters: larger values become U32_MAX. */
 static void stats_fill_short_pma(const struct srnic_stats __percpu *stats,
 				 struct ib_pma_portcounters *pma)
 {

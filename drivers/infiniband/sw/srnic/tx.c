@@ -483,13 +483,30 @@ static bool tx_is_idle(struct srnic_qp *qp)
 	       !qp->tx.batch.len && qp->tx.msg.kind == SRNIC_MSG_NONE;
 }
 
+/* A disk may reconnect so that memory can be freed: use the reserves, too. */
+static int tx_make_rtr(struct srnic_qp *qp, u8 rtr)
+{
+	bool reserves = srnic_tx_has_reserves(qp);
+	unsigned int noreclaim = 0;
+	int err;
+
+	if (reserves)
+		noreclaim = memalloc_noreclaim_save();
+	err = srnic_send_rtr(qp, rtr);
+	if (reserves)
+		memalloc_noreclaim_restore(noreclaim);
+	if (err == -ENOMEM)
+		srnic_count(qp->dev, tx_no_memory);
+	return err;
+}
+
 static int tx_send_rtr(struct srnic_qp *qp, u8 rtr, bool repeat)
 {
 	int err = -EBUSY;
 
 	mutex_lock(&qp->tx.lock);
 	if (!repeat || tx_is_idle(qp))
-		err = srnic_send_rtr(qp, rtr);
+		err = tx_make_rtr(qp, rtr);
 	if (!err)
 		tx_event(qp, SRNIC_TX_EV_OPEN);
 	mutex_unlock(&qp->tx.lock);

@@ -68,15 +68,15 @@ static int srnic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 			   const struct ib_send_wr **bad)
 {
 	struct srnic_qp *qp = to_srnic_qp(ibqp);
-	int err = -EINVAL;
+	int err;
 
 	if (qp->user && !wr) {
 		qp_doorbell(qp);
 		return 0;
 	}
-	if (qp->user || srnic_state(qp) == SRNIC_IDLE) {
+	if (qp->user) {
 		*bad = wr;
-		return err;
+		return -EINVAL;
 	}
 	err = srnic_sq_post(qp, wr, bad);
 	if (state_after_post(qp) >= SRNIC_ENDING)
