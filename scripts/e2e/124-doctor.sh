@@ -97,6 +97,10 @@ ways() {
 		nft add rule inet doctor large meta length \> 1400 drop'
 	finds "$CLIENT" "packets of 1500 bytes do not get to $SERVER_IP, smaller ones do" "$SERVER_IP"
 	rule '' ''
+	# If TCP knows that only smaller packets pass, as behind a tunnel or by a router's word, nothing is lost.
+	on "$CLIENT" "ip route add $SERVER_IP/32 dev eth0 mtu 1400"
+	expect_text "$(doctor "$CLIENT" 0 "$SERVER_IP")" "^ok       packets of 1400 bytes get to $SERVER_IP, and no larger"
+	on "$CLIENT" "ip route del $SERVER_IP/32"
 	finds "$CLIENT" 'rdma_cm has no device for 127.0.0.1' 127.0.0.1
 	finds "$CLIENT" 'no route to 192.0.2.1' 192.0.2.1
 	finds "$CLIENT" 'there is no interface nosuch0' nosuch0

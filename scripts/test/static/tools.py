@@ -282,9 +282,10 @@ class Build(unittest.TestCase):
 
 
 class Address(unittest.TestCase):
-    def found(self, address, own=False, down=False):
+    def found(self, address, own=False, down=False, fits=9000, told=()):
         """Have doctor check ADDRESS. Return the levels of doctor's findings, the interface, and the
-        commands that doctor ran. OWN: ADDRESS is the host's; DOWN: there is no route to ADDRESS."""
+        commands that doctor ran. OWN: ADDRESS is the host's; DOWN: there is no route to ADDRESS.
+        FITS: size of the largest packets that arrive; TOLD: what TCP knows of it after each loss."""
         def objects(*command):
             commands.append(' '.join(command))
             if down:
@@ -295,10 +296,10 @@ class Address(unittest.TestCase):
 
         def said(*command):
             commands.append(' '.join(command))
-            return ''
+            return '' if command[0] != 'ping' or int(command[-2]) + 28 <= fits else None
 
-        commands, levels = [], []
-        with mock.patch.multiple(TOOL, objects=objects, said=said), mock.patch('shutil.which', return_value='ping'):
+        commands, levels, told = [], [], iter(told)
+        with mock.patch.multiple(TOOL, objects=objects, said=said, path_mtu=lambda _: next(told)), mock.patch('shutil.which', return_value='ping'):
             look = TOOL.look_at_address(TOOL.interface_or_address(address))
             while True:
                 try:
@@ -311,6 +312,11 @@ class Address(unittest.TestCase):
         self.assertEqual((levels, netdev), ('ok', 'eth1'))
         self.assertEqual(commands[1], 'ip -j route get 192.0.2.1')
         self.assertTrue(commands[-1].endswith(' -s 8972 192.0.2.1'), commands)      # MTU without headers of IP and ICMP
+
+    def test_path(self):
+        for told, want in ([9000], 'fault'), ([1500], 'ok'), ([4000, 1500], 'ok'), ([4000, 4000], 'fault'):
+            with self.subTest(told):
+                self.assertEqual(self.found('192.0.2.1', fits=1500, told=told)[0], want)
 
     def test_scope(self):
         levels, netdev, commands = self.found('fe80::1%eth1')
