@@ -52,6 +52,26 @@ of_no_line() {
 	expect_text "$output" '^iw-mpa: /etc/iw-mpa/links has no link siw9, and iw_mpa has none of that name$'
 }
 
+# In the mode "exclusive" a link of another network namespace is hidden, and loaded modules stay because of it. That mode
+# can be set only while there is no other namespace. modinfo is a fake, by which the modules on the disk are newer.
+of_another_namespace() {
+	local output
+
+	on "$CLIENT" "rdma system set netns exclusive && ip netns add box && mkdir /run/fake &&
+		ip link add plain0 type veth peer name plain1 && ip link set plain0 netns box &&
+		ip netns exec box rdma link add srnic_box type srnic netdev plain0 && rdma dev set srnic_box netns box &&
+		at_clean_up 'ip netns delete box; poll 20 rdma system set netns shared; rm -r /run/fake' &&
+		printf '%s\n' '#!/bin/sh' 'echo newer' >/run/fake/modinfo && chmod +x /run/fake/modinfo &&
+		[[ ! -e /sys/class/infiniband/srnic_box ]]"
+	for output in restart remove; do
+		! output=$(guest_run "$CLIENT" "PATH=/run/fake:\$PATH /usr/libexec/iw-mpa/link $output 2>&1") ||
+			fail "it is not refused" || return 1
+		expect_text "$output" '^iw-mpa: .* another network namespace has srnic_box[:,]'
+		on "$CLIENT" '[[ -e /sys/class/infiniband/siw0 ]]; ip netns exec box rdma link show srnic_box/1'
+	done
+	on "$CLIENT" 'ip netns delete box; poll 20 eval "! ip link show plain1" && rdma system set netns shared'
+}
+
 # An NVMe target that listens at the address of a link stops listening when the link is removed. It listens again only
 # after commands that the administrator's guide has.
 port_at_an_address() {
@@ -108,6 +128,7 @@ check() {
 	inside "$CLIENT" 'nvme_detach'
 	inside "$SERVER" 'nvme_serve_end'
 	port_at_an_address
+	of_another_namespace
 	on "$CLIENT" 'pkill -CONT rping || :'
 	guest_stop "$CLIENT" client >/dev/null || :
 	guest_stop "$SERVER" server >/dev/null || :

@@ -391,6 +391,24 @@ old_link_is_named() {
 	link --follow down srnic_old && ! has_link srnic_old
 }
 
+# In the mode "exclusive" the kernel hides RDMA devices of other network namespaces: only the device files of ib_uverbs
+# show them. Modules that these use are not unloaded.
+foreign_link_stays() {
+	local root=$WORK/host/root
+
+	mkdir -p "$root"/sys/module/{iw_mpa,srnic} "$root"/sys/class/infiniband_verbs/uverbs{0,1}
+	echo srnic_box >"$root/sys/class/infiniband_verbs/uverbs0/ibdev"
+	echo rxe0 >"$root/sys/class/infiniband_verbs/uverbs1/ibdev"
+	links_are 'srnic1 eth0'
+	fake modinfo 'echo newer'
+	link up && has_link srnic1 || return
+	! link restart && has_link srnic1 && said 'another network namespace has srnic_box, ' || return
+	! link remove && has_link srnic1 && said '^iw-mpa: not removed, .* namespace has srnic_box: ' || return
+	! grep rmmod "$root/log" && link restart --force && logged '^rmmod srnic$' || return
+	rm -r "$root/sys/class/infiniband_verbs"
+	link restart && logged '^rmmod srnic$' && link down srnic1
+}
+
 # "link remove", which the removal of the package calls, removes links and modules. In a chroot it
 # must not remove those of the host.
 removal() {
@@ -507,8 +525,8 @@ deb_goes() {
 	local what
 
 	fake_host && dpkg-deb -x "$1" "$WORK/host/root" && dpkg-deb -e "$1" "$WORK/host/control" || return
-	for what in file_is_read module_comes_late down_by_name rename_keeps_link old_link_is_named removal dkms_fails \
-		doctor_of_modules doctor_of_port_mapper; do
+	for what in file_is_read module_comes_late down_by_name rename_keeps_link old_link_is_named foreign_link_stays removal \
+		dkms_fails doctor_of_modules doctor_of_port_mapper; do
 		"$what" || { echo "$what fails; what was said last:" && cat "$WORK/said" && return 1; }
 	done
 }
