@@ -125,6 +125,12 @@ check() {
 	on "$SERVER" "poll 20 rdma_is_up && poll 20 tcp_listens $PORT"
 	inside "$CLIENT" "nvme_attach $SERVER_IP $PORT"
 	disk_has "$want" 'after both links were gone'
+	# A disk that reconnects has no connection, and would be gone for good without its link.
+	link "$SERVER" 'down --force siw0'
+	inside "$CLIENT" 'poll 20 grep -q connecting "$(nvme_controller)/state"'
+	refuses "$CLIENT" 'down siw0' "nvme_rdma, to connect again, with $SERVER_IP:$PORT"
+	link "$SERVER" 'up siw0'
+	inside "$CLIENT" 'poll 60 grep -q live "$(nvme_controller)/state"'
 	inside "$CLIENT" 'nvme_detach'
 	inside "$SERVER" 'nvme_serve_end'
 	port_at_an_address

@@ -272,6 +272,7 @@ fake_host() {
 		case "$1 $2" in
 		"link add") [ "$7" != full0 ] || exit 1; mkdir -p "$link/iw_mpa" && echo "$7" >"$link/netdev" ;;
 		"link delete") rm -r "$link" ;;
+		"resource show") [ ! -e /run/rdma_fails ] || { echo "no answer" >&2; exit 1; } ;;
 		"link show") echo "link $3 state ACTIVE physical_state LINK_UP netdev $(cat "$link/netdev") " ;;
 		esac'
 	# shellcheck disable=SC2016 # expands in the fake
@@ -409,6 +410,44 @@ foreign_link_stays() {
 	link restart && logged '^rmmod srnic$' && link down srnic1
 }
 
+# idle_is_used LINE WHAT [ALSO]: "link remove", and with ALSO "link down" too, leave srnic1, and LINE names the reason
+idle_is_used() {
+	link up && ! link remove && has_link srnic1 && said "$1" || return
+	[[ -z ${2:-} ]] || { ! link --follow down srnic1 && has_link srnic1 && said "$2"; } || return
+	link --follow down --force srnic1 && ! has_link srnic1 && link up
+}
+
+# What the kernel has mounted over RDMA may be without a connection: an NVMe disk that reconnects, NFS that is idle, iSER.
+# A failure of "rdma resource" does not mean that there are no connections either.
+# shellcheck disable=SC2016 # expands in the fake
+idle_storage_stays() {
+	local root=$WORK/host/root disk
+
+	disk=$root/sys/class/nvme/nvme1
+	mkdir -p "$disk" "$root"/sys/class/{nvme/nvme0,scsi_host/host0}
+	echo pcie >"$root/sys/class/nvme/nvme0/transport"
+	links_are 'srnic1 eth0'
+	echo rdma >"$disk/transport"
+	echo connecting >"$disk/state"
+	echo 'traddr=10.0.0.2,trsvcid=4420,host_traddr=10.0.0.1' >"$disk/address"
+	idle_is_used '^srnic1: nvme_rdma, .* with 10\.0\.0\.2:4420$' '^iw-mpa: srnic1 stays, .*with 10\.0\.0\.2:4420:' || return
+	echo live >"$disk/state"
+	: >"$root/run/rdma_fails"
+	idle_is_used '^srnic1: .* rdma resource says: no answer$' '^iw-mpa: srnic1 stays, .*: no answer: ' || return
+	rm "$root/run/rdma_fails"
+	echo iscsi_iser >"$root/sys/class/scsi_host/host0/proc_name"
+	idle_is_used '^iscsi_iser: host0$' || return
+	rm -r "$root/sys/class/scsi_host"
+	printf '%s\n' '40 20 0:50 / /media rw,relatime shared:9 - nfs srv:/mnt rw,vers=3,proto=rdma,port=20049,addr=10.0.0.2' \
+		'41 20 0:51 / /data rw - nfs4 srv:/data rw,vers=4.2,proto=tcp' '42 20 8:1 / /rdma rw - ext4 /dev/rdma rw,rdma' \
+		'43 20 0:52 / /smb rw - cifs //srv/a rw,vers=3.1.1,rdma,addr=10.0.0.2' >"$root/mountinfo"
+	fake cat 'case $* in */mountinfo) exec /bin/cat /mountinfo ;; *) exec /bin/cat "$@" ;; esac'
+	link up && ! link remove && grep -E ' at ' "$WORK/said" | diff - <(printf '%s\n' \
+		'cifs: //srv/a at /smb' 'nfs: srv:/mnt at /media') || return
+	rm "$root/usr/local/sbin/cat"
+	link remove && ! has_link srnic1
+}
+
 # "link remove", which the removal of the package calls, removes links and modules. In a chroot it
 # must not remove those of the host.
 removal() {
@@ -525,8 +564,8 @@ deb_goes() {
 	local what
 
 	fake_host && dpkg-deb -x "$1" "$WORK/host/root" && dpkg-deb -e "$1" "$WORK/host/control" || return
-	for what in file_is_read module_comes_late down_by_name rename_keeps_link old_link_is_named foreign_link_stays removal \
-		dkms_fails doctor_of_modules doctor_of_port_mapper; do
+	for what in file_is_read module_comes_late down_by_name rename_keeps_link old_link_is_named foreign_link_stays idle_storage_stays \
+		removal dkms_fails doctor_of_modules doctor_of_port_mapper; do
 		"$what" || { echo "$what fails; what was said last:" && cat "$WORK/said" && return 1; }
 	done
 }
