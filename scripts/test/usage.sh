@@ -278,6 +278,13 @@ fake_host() {
 	# shellcheck disable=SC2016 # expands in the fake
 	fake modprobe 'case $1 in -R) exit 1 ;; -qa) mkdir -p /sys/module/iw_mpa /sys/module/srnic ;; esac'
 	fake rmmod
+	# The copy is in a namespace of processes; with /run/first it looks like the host's.
+	# shellcheck disable=SC2016 # expands in the fake
+	fake readlink 'case $1 in
+		/proc/self/ns/pid) if [ -e /run/first ]; then echo "pid:[4026531836]"; else echo "pid:[1]"; fi ;;
+		*) exec /bin/readlink "$@" ;;
+		esac'
+	touch "$root/run/first"
 	fake systemctl '[ "$*" != "is-active iwpmd" ] || [ -e /run/iwpmd ]'
 	fake dkms
 	chroot "$root" rm -f /log /usr/lib/systemd/systemd-sysctl
@@ -448,7 +455,7 @@ idle_storage_stays() {
 	link remove && ! has_link srnic1
 }
 
-# "link remove", which the removal of the package calls, removes links and modules. In a chroot it
+# "link remove", which the removal of the package calls, removes links and modules. In a chroot, or in a container, it
 # must not remove those of the host.
 removal() {
 	local root=$WORK/host/root
@@ -461,7 +468,10 @@ removal() {
 	mount -t proc proc "$root/proc" || return
 	enter chroot "$root" /usr/libexec/iw-mpa/link remove || return
 	umount "$root/proc"
-	! grep -s . "$root/log" && has_link srnic1 || return
+	rm "$root/run/first"
+	link remove || return
+	! grep -sE '^(rdma|rmmod) ' "$root/log" && has_link srnic1 || return
+	touch "$root/run/first"
 	link remove && ! has_link srnic1 && logged '^rmmod iw_mpa$'
 }
 
