@@ -142,11 +142,13 @@ check() {
 	ways
 	expect_text "$(on "$CLIENT" "ulimit -l 64; /host$TOP/scripts/iw-mpa doctor")" \
 		'^warning  users may register 64 KiB of memory alone'
-	# doctor reports these two messages of the kernel's log.
+	# doctor reports these messages of the kernel's log.
 	on "$SERVER" 'echo "<4>Lockdown: insmod: unsigned module loading is restricted" >/dev/kmsg
+		echo "<5>Loading of unsigned module is rejected" >/dev/kmsg
 		echo "<4>RDMA CMA: cma_listen_on_dev, error -98" >/dev/kmsg'
 	output=$(doctor "$SERVER" 0)
 	expect_text "$output" '^warning  the kernel has refused a module, since it is locked down: '
+	expect_text "$output" '^warning  the kernel has refused a module, since its signature is not known: '
 	expect_text "$output" '^warning  a server at all addresses could not listen on each RDMA device'
 	containers
 	guest_stop "$SERVER" server >/dev/null

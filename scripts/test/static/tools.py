@@ -278,6 +278,19 @@ class Build(unittest.TestCase):
                 self.assertIn(want, finding.text)
 
 
+class Log(unittest.TestCase):
+    def test_lines(self):
+        for line, want in (('Loading of unsigned module is rejected', 'signature'),
+                           ('Loading of module with unsupported crypto is rejected', 'signature'),
+                           ('Loading of module with unavailable key is rejected', 'signature'),
+                           ('Lockdown: modprobe: unsigned module loading is restricted; see man kernel_lockdown.7',
+                            'locked down'),
+                           ('RDMA CMA: cma_listen_on_dev, error -98', 'could not listen')):
+            with self.subTest(line), mock.patch.object(TOOL, 'said', lambda *_, line=line: f'[    1.2] {line}\n'):
+                finding, = TOOL.look_at_log()
+                self.assertIn(want, finding.text)
+
+
 # --- doctor: addresses and links ------------------------------------------------------------------
 
 
