@@ -150,6 +150,7 @@ SOME = match('ip', 'saddr', {'prefix': {'addr': '192.0.2.0', 'len': 24}})
 STATE, IIFNAME = {'ct': {'key': 'state'}}, {'meta': {'key': 'iifname'}}
 UP = match('ct', 'state', ['established', 'related'], 'in')
 LOCAL = {'match': {'op': '==', 'left': {'fib': {'result': 'type', 'flags': ['daddr']}}, 'right': 'local'}}
+NEW_LOCAL = {'match': {'op': '==', 'left': {'fib': {'result': 'type', 'flags': 'daddr'}}, 'right': 'local'}}
 
 # For each firewall: the level of doctor's finding, "" for none; the policy of the chain "input",
 # its rules, and other chains to which these jump
@@ -161,7 +162,12 @@ FIREWALLS = {
     'reject': ('fault', 'accept', [[PORT, {'counter': None}, {'reject': {'type': 'tcp reset'}}]], {}),
     'not_the_port': ('fault', 'accept', [[match('tcp', 'dport', {'set': [22, {'range': [1, 80]}]}, '!='), DROP]], {}),
     'range': ('', 'drop', [[match('tcp', 'dport', {'range': [4000, 5000]}), ACCEPT]], {}),
-    'greater': ('warning', 'accept', [[match('tcp', 'dport', 1024, '>'), DROP]], {}),
+    'greater': ('fault', 'accept', [[match('tcp', 'dport', 1024, '>'), DROP]], {}),
+    'not_greater': ('', 'accept', [[match('tcp', 'dport', 4420, '>'), DROP]], {}),
+    'greater_or_equal': ('', 'drop', [[match('tcp', 'dport', 4420, '>='), ACCEPT]], {}),
+    'less': ('', 'accept', [[match('tcp', 'dport', 1024, '<'), DROP]], {}),
+    'less_or_equal': ('fault', 'accept', [[match('tcp', 'dport', 4420, '<='), DROP]], {}),
+    'greater_than_a_set': ('warning', 'accept', [[match('tcp', 'dport', '@rdma', '>'), DROP]], {}),
     'port_from_some': ('warning', 'accept', [[SOME, PORT, DROP]], {}),
     'port_for_some': ('warning', 'drop', [[SOME, PORT, ACCEPT]], {}),
     'all_for_some': ('warning', 'drop', [[SOME, ACCEPT]], {}),
@@ -211,6 +217,10 @@ FIREWALLS = {
         [match('meta', 'l4proto', {'set': ['icmp', 'udp']}), DROP], [match('udp', 'dport', 4420), DROP],
         [match('icmp', 'type', 'echo-request'), DROP], [match('ip6', 'saddr', '2001:db8::1'), DROP],
         [match('meta', 'nfproto', 'ipv6'), DROP], [match('ip', 'protocol', 'tcp'), LOCAL, ACCEPT]], {}),
+    # Without /etc/protocols nft has numbers, and later ones have a flag of fib without a list.
+    'numbers': ('', 'drop', [[match('meta', 'l4proto', {'set': [1, 17]}), DROP], [match('ip', 'protocol', 17), DROP],
+                             [match('meta', 'l4proto', {'set': [6, 17]}), PORT, ACCEPT]], {}),
+    'number': ('fault', 'accept', [[match('ip', 'protocol', 6), NEW_LOCAL, DROP]], {}),
 }
 SETS = [{'set': {'family': 'inet', 'table': 't', 'name': 'rdma',
                  'elem': [20049, {'range': [4000, 4010]}, {'elem': {'val': 4420, 'timeout': 60}}]}},
