@@ -122,6 +122,33 @@ class Host(unittest.TestCase):
                 self.assertTrue({'/bin', '/usr/local/sbin', '/usr/sbin', '/sbin'} <= set(os.environ['PATH'].split(':')))
 
 
+def in_namespace(script, **environment):
+    """Run a script of bash in a mount namespace with an empty /sys. Return its status, stdout and stderr."""
+    done = subprocess.run(['unshare', '-m' if os.geteuid() == 0 else '-rm', 'bash', '-c',
+                           f'set -eu; mount -t tmpfs none /sys\n{script}'],
+                          capture_output=True, text=True, check=False, env={**os.environ, **environment})
+    return done.returncode, done.stdout, done.stderr
+
+
+class Container(unittest.TestCase):
+    """Root of a container may not read the debugfs of its host, even if it is mounted there."""
+
+    def ends(self, command):
+        return in_namespace('mkdir -p /sys/module/iw_mpa; mkdir -p -m 0 /sys/kernel/debug; '
+                            f'setpriv --bounding-set -dac_override,-dac_read_search "$TOOL" {command}',
+                            TOOL=str(TOP / 'scripts' / 'iw-mpa'))
+
+    def test_show(self):
+        for what in 'endpoints', 'metrics':
+            self.assertEqual(self.ends(what)[2].partition('Permission')[2],
+                             ' denied (in a container: this is for its host)\n')
+
+    def test_doctor(self):
+        _, found, error = self.ends('doctor')
+        self.assertEqual(error, '')
+        self.assertIn('there is no link', found)
+
+
 # --- doctor: firewalls ----------------------------------------------------------------------------
 
 # Verdicts of rules, as nft -j prints them
@@ -383,15 +410,11 @@ class CiSetup(unittest.TestCase):
     """Tests of functions of ci-setup, in a mount namespace with a made-up /sys/class/infiniband"""
 
     def ends(self, command):
-        script = '\n'.join([
-            'set -eu', 'mount -t tmpfs none /sys',
+        return in_namespace('\n'.join([
             'mkdir -p /sys/class/infiniband/{rxe0,{srnic_eth0,siw1,srnic_eth1}/iw_mpa}',
             'rdma() { [[ $# -eq 2 ]] && echo "$LINKS" || grep "^link $3 " <<<"$LINKS"; }',
-            'eval "$(sed \'$d\' "$CI_SETUP")"', command])
-        done = subprocess.run(['unshare', '-m' if os.geteuid() == 0 else '-rm', 'bash', '-c', script],
-                              capture_output=True, text=True, check=False,
-                              env={**os.environ, 'LINKS': LINKS.strip(), 'CI_SETUP': str(TOP / 'scripts' / 'ci-setup')})
-        return done.returncode, done.stdout, done.stderr
+            'eval "$(sed \'$d\' "$CI_SETUP")"', command]),
+            LINKS=LINKS.strip(), CI_SETUP=str(TOP / 'scripts' / 'ci-setup'))
 
     def test_device(self):
         self.assertEqual(self.ends('device_on eth0'), (0, 'srnic_eth0\n', ''))
