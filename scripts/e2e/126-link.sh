@@ -52,8 +52,8 @@ of_no_line() {
 	expect_text "$output" '^iw-mpa: /etc/iw-mpa/links has no link siw9, and iw_mpa has none of that name$'
 }
 
-# In the mode "exclusive" a link of another network namespace is hidden, and loaded modules stay because of it. That mode
-# can be set only while there is no other namespace. modinfo is a fake, by which the modules on the disk are newer.
+# In the mode "exclusive" a link of another network namespace is hidden, and loaded modules stay because of it. The
+# mode can be set only while there is no other namespace. modinfo is a fake, by which the modules on the disk are newer.
 of_another_namespace() {
 	local output
 
@@ -86,6 +86,7 @@ port_at_an_address() {
 	inside "$SERVER" 'nvme_serve_end'
 }
 
+# shellcheck disable=SC2016 # expands on the guest
 check() {
 	local want name output
 

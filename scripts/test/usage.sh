@@ -424,7 +424,7 @@ idle_is_used() {
 	link --follow down --force srnic1 && ! has_link srnic1 && link up
 }
 
-# What the kernel has mounted over RDMA may be without a connection: an NVMe disk that reconnects, NFS that is idle, iSER.
+# What the kernel has mounted over RDMA may be without a connection: an NVMe disk that reconnects, idle NFS, iSER.
 # A failure of "rdma resource" does not mean that there are no connections either.
 # shellcheck disable=SC2016 # expands in the fake
 idle_storage_stays() {
@@ -437,7 +437,7 @@ idle_storage_stays() {
 	echo rdma >"$disk/transport"
 	echo connecting >"$disk/state"
 	echo 'traddr=10.0.0.2,trsvcid=4420,host_traddr=10.0.0.1' >"$disk/address"
-	idle_is_used '^srnic1: nvme_rdma, .* with 10\.0\.0\.2:4420$' '^iw-mpa: srnic1 stays, .*with 10\.0\.0\.2:4420:' || return
+	idle_is_used '^srnic1: nvme_rdma, .* with 10\.0\.0\.2:4420$' '^iw-mpa: srnic1 stays, .* 10\.0\.0\.2:4420:' || return
 	echo live >"$disk/state"
 	: >"$root/run/rdma_fails"
 	idle_is_used '^srnic1: .* rdma resource says: no answer$' '^iw-mpa: srnic1 stays, .*: no answer: ' || return

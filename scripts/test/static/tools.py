@@ -349,7 +349,8 @@ class Address(unittest.TestCase):
             return '' if command[0] != 'ping' or int(command[-2]) + 28 <= fits else None
 
         commands, levels, told = [], [], iter(told)
-        with mock.patch.multiple(TOOL, objects=objects, said=said, path_mtu=lambda _: next(told)), mock.patch('shutil.which', return_value='ping'):
+        with mock.patch.multiple(TOOL, objects=objects, said=said, path_mtu=lambda _: next(told)), \
+                mock.patch('shutil.which', return_value='ping'):
             look = TOOL.look_at_address(TOOL.interface_or_address(address))
             while True:
                 try:
@@ -420,6 +421,25 @@ class CiSetup(unittest.TestCase):
         self.assertEqual(self.ends('device_on eth0'), (0, 'srnic_eth0\n', ''))
         self.assertEqual(self.ends('device_on eth0.1'), (0, '', ''))
         self.assertEqual(self.ends('device_on eth0x1'), (0, 'srnic_eth1\n', ''))
+
+    def test_address(self):
+        for line, want in (('eth1 UP 10.0.0.5/24 10.0.0.6/24 2001:db8::5/64', '10.0.0.5'),
+                           ('wg0 UNKNOWN 10.9.0.1 peer 10.9.0.2/32', '10.9.0.1'),
+                           ('eth2@if5 UP 2001:db8::5/64', '2001:db8::5'), ('eth3 DOWN', ''), ('', '')):
+            with self.subTest(line):
+                status, said, _ = self.ends(f'ip() {{ echo {line}; }}; address_of any')
+                self.assertEqual((status, said.strip()), (0, want))
+
+    def test_headers(self):
+        """A kernel may have headers that are of no package."""
+        for folder, want in ('some', 'apt-get -q -y install /pkg '), ('none', 'there is no package linux-headers-x'):
+            with self.subTest(folder), tempfile.TemporaryDirectory() as top:
+                os.makedirs(f'{top}/some/build')
+                pathlib.Path(top, 'some', 'build', 'Makefile').touch()
+                self.assertIn(want, ' '.join(self.ends(
+                    f'KREL={folder}; mount --bind {top} /lib/modules; headers() {{ echo linux-headers-x; }}\n'
+                    'apt-get() { echo apt-get "$@"; }; has_package() { false; }; is_installed() { true; }\n'
+                    'install /pkg')[1:]))
 
     def test_active(self):
         for netdev, status in ('eth0', 1), ('eth0x1', 0), ('eth0.1', 1):
