@@ -396,7 +396,49 @@ old_link_is_named() {
 	! link restart || return
 	said 'the loaded modules stay, for there is still srnic_old$' \
 		'full0 has srnic_old: iw-mpa link down srnic_old$' || return
-	link --follow down srnic_old && ! has_link srnic_old
+	link --follow down srnic_old && ! has_link srnic_old || return
+	# "link restart NAME" does not load other modules, so that another link is no reason to complain.
+	make_link srnic_old full0
+	links_are 'srnic1 eth0'
+	link restart srnic1 && link --follow down srnic_old && link --follow down srnic1
+}
+
+# A link of srnic is wanted, and a device of another driver has the name: "link up" complains.
+other_driver_has_name() {
+	links_are 'rxe0 eth0'
+	! link up rxe0 && said '^iw-mpa: rxe0 is a device of another driver: ' && has_link rxe0 || return
+	links_are 'rxe0 eth0 rxe'
+	link up rxe0
+}
+
+# "link up" makes links of units that systemd has started, not of those that another unit only names. "link down", called
+# by hand, stops the unit and nothing that needs it: a mount could not be ended without its device.
+units_are_followed() {
+	local root=$WORK/host/root
+
+	mkdir -p "$root/run/systemd/system"
+	# shellcheck disable=SC2016 # expands in the fake
+	fake systemctl 'case "$*" in
+		list-units*--all*) echo "iw-mpa-netdev@eth0.service loaded inactive dead" ;;
+		list-units*) echo "iw-mpa-netdev@lan0.service loaded active exited" ;;
+		esac'
+	mkdir -p "$root/sys/class/net/lan0"
+	links_are '# none'
+	link --follow up && has_link srnic_lan0 && ! has_link srnic_eth0 &&
+		logged '^systemctl start iw-mpa-netdev@lan0\.service$' || return
+	link --follow down srnic_lan0 && ! has_link srnic_lan0 &&
+		logged '^systemctl stop --job-mode=ignore-requirements iw-mpa-netdev@lan0\.service$' || return
+	fake systemctl '[ "$*" != "is-active iwpmd" ] || [ -e /run/iwpmd ]'
+	rm -r "$root/run/systemd" "$root/sys/class/net/lan0"
+}
+
+# A name may have blanks, which /etc/iw-mpa/links does not take, but "rdma link add" does.
+blanks_in_name() {
+	: >"$WORK/host/root/run/rdma_fails"
+	make_link 'my link' eth0
+	link users && said '^my link: unknown' || return
+	rm "$WORK/host/root/run/rdma_fails"
+	rm -r "$WORK/host/root/sys/class/infiniband/my link"
 }
 
 # In the mode "exclusive" the kernel hides RDMA devices of other network namespaces: only the device files of ib_uverbs
@@ -584,8 +626,9 @@ deb_goes() {
 	local what
 
 	fake_host && dpkg-deb -x "$1" "$WORK/host/root" && dpkg-deb -e "$1" "$WORK/host/control" || return
-	for what in file_is_read module_comes_late down_by_name rename_keeps_link old_link_is_named foreign_link_stays \
-		idle_storage_stays removal dkms_fails doctor_of_modules doctor_of_port_mapper doctor_of_netdev; do
+	for what in file_is_read module_comes_late down_by_name rename_keeps_link old_link_is_named other_driver_has_name \
+		units_are_followed blanks_in_name foreign_link_stays idle_storage_stays removal dkms_fails \
+		doctor_of_modules doctor_of_port_mapper doctor_of_netdev; do
 		"$what" || { echo "$what fails; what was said last:" && cat "$WORK/said" && return 1; }
 	done
 }
