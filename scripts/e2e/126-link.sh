@@ -129,7 +129,7 @@ check() {
 	# A disk that reconnects has no connection, and would be gone for good without its link.
 	link "$SERVER" 'down --force siw0'
 	inside "$CLIENT" 'poll 20 grep -q connecting "$(nvme_controller)/state"'
-	refuses "$CLIENT" 'down siw0' "nvme_rdma, to connect again, with $SERVER_IP:$PORT"
+	refuses "$CLIENT" 'down siw0' "nvme_rdma \(to connect again\) with $SERVER_IP:$PORT"
 	link "$SERVER" 'up siw0'
 	inside "$CLIENT" 'poll 60 grep -q live "$(nvme_controller)/state"'
 	inside "$CLIENT" 'nvme_detach'

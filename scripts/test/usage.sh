@@ -479,7 +479,7 @@ idle_storage_stays() {
 	echo rdma >"$disk/transport"
 	echo connecting >"$disk/state"
 	echo 'traddr=10.0.0.2,trsvcid=4420,host_traddr=10.0.0.1' >"$disk/address"
-	idle_is_used '^srnic1: nvme_rdma, .* with 10\.0\.0\.2:4420$' '^iw-mpa: srnic1 stays, .* 10\.0\.0\.2:4420:' || return
+	idle_is_used '^srnic1: nvme_rdma .* with 10\.0\.0\.2:4420$' '^iw-mpa: srnic1 stays, .* 10\.0\.0\.2:4420:' || return
 	echo live >"$disk/state"
 	: >"$root/run/rdma_fails"
 	idle_is_used '^srnic1: .* rdma resource says: no answer$' '^iw-mpa: srnic1 stays, .*: no answer: ' || return
