@@ -95,6 +95,13 @@ class Metrics(unittest.TestCase):
             self.write('new')
         self.assertEqual(self.names(), [])
 
+    def test_no_symlink(self):
+        """The file that is renamed later may not be one that another user has laid in the way."""
+        (self.folder / f'.new.{os.getpid()}').symlink_to('victim')
+        with self.assertRaises(FileExistsError):
+            self.write('new')
+        self.assertFalse((self.folder / 'victim').exists())
+
     def test_standard_output(self):
         sys.argv[3:] = ['-']
         with mock.patch('builtins.print') as printed:
@@ -106,10 +113,25 @@ class Metrics(unittest.TestCase):
                          'n{device="a\\"b\\\\c\\nd",state="1"} 5')
 
 
+class Read(unittest.TestCase):
+    def test_device(self):
+        """A device whose name has digits alone has a name, not a number."""
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(TOOL, 'DEBUGFS', pathlib.Path(folder)):
+            pathlib.Path(folder, 'listeners').write_text('id=1 dev=0 socket=no\nid=2 dev=my rnic backlog=3\n')
+            self.assertEqual(TOOL.read('listeners'), [{'id': 1, 'dev': '0', 'socket': 'no'},
+                                                      {'id': 2, 'dev': 'my rnic', 'backlog': 3}])
+
+
 # --- on bare hosts --------------------------------------------------------------------------------
 
 
 class Host(unittest.TestCase):
+    def test_interrupt(self):
+        with mock.patch.object(sys, 'argv', ['iw-mpa', 'doctor']), self.assertRaises(SystemExit) as end, \
+                mock.patch.object(TOOL, 'doctor', side_effect=KeyboardInterrupt):
+            TOOL.main()
+        self.assertEqual(end.exception.code, 130)
+
     def test_no_curses(self):
         with mock.patch.dict(sys.modules, curses=None):
             bare = load(TOP / 'scripts' / 'iw-mpa')
@@ -315,6 +337,15 @@ class Build(unittest.TestCase):
                 self.assertIn(want, finding.text)
 
 
+class Kernel(unittest.TestCase):
+    def test_tested(self):
+        with mock.patch.object(TOOL, 'said', lambda *_: None):
+            for release, want in (('6.1.0-57-amd64', 'ok'), ('6.12.117+deb12-rt-amd64', 'ok'),
+                                  ('6.12.9+deb13-amd64', 'ok'), ('7.3.1+deb13-amd64', 'ok'), ('6.16.3+deb13-amd64', 'warning'),
+                                  ('6.1.0-57-cloud-amd64', 'warning')):
+                self.assertEqual([finding.level for finding in TOOL.look_at_kernel(release)], [want], release)
+
+
 class Log(unittest.TestCase):
     def test_lines(self):
         for line, want in (('Loading of unsigned module is rejected', 'signature'),
@@ -387,6 +418,20 @@ class Address(unittest.TestCase):
 
 
 class Link(unittest.TestCase):
+    def test_other_name(self):
+        """An interface may have a second name, which "rdma link" does not print."""
+        asked = []
+        with mock.patch.multiple(TOOL, interface=lambda _: {'ifname': 'eth0'}, is_exclusive=lambda: False,
+                                 links_on=lambda name: asked.append(name) or []):
+            list(TOOL.findings('enp9s0'))
+        self.assertEqual(set(asked) - {None}, {'eth0'})
+
+    def test_ipv6_alone(self):
+        routes = {('2001:db8::1',): [{'dev': 'eth6'}]}
+        with mock.patch.multiple(TOOL, objects=lambda *command: routes.get(command[4:], []), links_on=lambda _: [],
+                                 is_exclusive=lambda: False, has_units=lambda: False):
+            self.assertIn('netdev eth6', next(TOOL.look_at_links(None)).remedy)
+
     def level(self, *scopes):
         addresses = [{'local': str(number), 'scope': scope} for number, scope in enumerate(scopes)]
         row = {'flags': ['UP'], 'mtu': 1500, 'addr_info': addresses}
