@@ -430,8 +430,17 @@ test_netdev() {
 		ip link set plain9 name plain0; poll 60 systemctl is-active ${unit}plain0" 180
 	inside "ip link delete plain0; poll 60 eval '! systemctl is-active ${unit}plain0'
 		ip link add plain0 type veth peer name plain1; poll 60 systemctl is-active ${unit}plain0
-		systemctl disable --now ${unit}plain0 ${unit}eth0; [[ ! -e /sys/class/infiniband/srnic_plain0 ]]
-		systemctl enable ${unit}later0
+		systemctl disable --now ${unit}plain0 ${unit}eth0; [[ ! -e /sys/class/infiniband/srnic_plain0 ]]" 120
+	# What requires the link's unit, as a mount does, stays when "link down" stops that. "link up" does not make a
+	# link of a unit that another one only names.
+	inside "printf '%s\n' '[Unit]' Requires=${unit}plain0.service After=${unit}plain0.service '[Service]' \
+			'ExecStart=sleep infinity' >/run/systemd/system/needs.service
+		systemctl daemon-reload; systemctl start needs; rdma link show srnic_plain0/1
+		iw-mpa link down srnic_plain0; [[ ! -e /sys/class/infiniband/srnic_plain0 ]]; systemctl is-active needs
+		[[ \$(systemctl is-active ${unit}plain0) == inactive ]]
+		iw-mpa link up; [[ ! -e /sys/class/infiniband/srnic_plain0 ]]
+		systemctl stop needs; rm /run/systemd/system/needs.service; systemctl daemon-reload" 120
+	inside "systemctl enable ${unit}later0
 		ip link delete plain0; rdma link show rnic-0/1" 120
 }
 
