@@ -41,10 +41,11 @@ make_debs() {
 	cd "$dir" || return
 	archive_refresh "$KSUITE"
 	mapfile -t packages < <(depends "$KSUITE" "linux-headers-$KREL" 'linux-(headers|kbuild|compiler|base)-.*')
-	# Only the packages linux-headers-* have to be of the kernel's version. The others serve all
-	# kernels of a release of Debian, and the archive may have later versions of them.
+	# Some packages serve all kernels of a release of Debian, and have a version of their own. Of the
+	# others take the kernel's: apt would prefer an older one to that of a security update.
 	for index in "${!packages[@]}"; do
-		[[ ${packages[index]} != linux-headers-* ]] || packages[index]+="=$version"
+		! archive "$KSUITE" apt-cache show "${packages[index]}=$version" >/dev/null 2>&1 ||
+			packages[index]+="=$version"
 	done
 	# These packages give the release's compiler the names that headers use
 	mapfile -t compilers < <(depends "$KSUITE" "linux-headers-$KREL" 'gcc-.*-for-host')
