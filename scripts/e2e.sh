@@ -219,6 +219,7 @@ run_all() {
 		name=$(case_name "$file" "$client_driver" "$server_driver" "$wire" "$family" "$text")
 		[[ $name =~ $1 ]] || continue
 		choose_roles "$client_driver" "$server_driver" "$family"
+		say "e2e: ${name%%:*}"
 		run_case "$name" "$file" "$client_driver" "$server_driver" "$family" "$port" "$wire"
 	done 4<<<"$cases"
 }
